@@ -18,7 +18,7 @@ Data flows one way: records → table (confidential) → protected table → pub
   breaks them
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
-- Errors: all are `DiscreetError`
+- Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
 
 Names are loaded when first used, so that ``import discreet`` stays light.
 """
@@ -34,7 +34,7 @@ from discreet._version import __version__
 if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.derived import KeyFigure, derive
-    from discreet.errors import DiscreetError
+    from discreet.errors import DiscreetError, DiscreetWarning
     from discreet.keygrid import KeyGrid
     from discreet.microdata import (
         import_record_keys,
@@ -65,6 +65,7 @@ _HOMES = {
     "CellStatus": "tables",
     "Classification": "classifications",
     "DiscreetError": "errors",
+    "DiscreetWarning": "errors",
     "FlexStrength": "protection.noise",
     "KeyFigure": "derived",
     "KeyGrid": "keygrid",
@@ -105,6 +106,7 @@ __all__ = [
     "CellStatus",
     "Classification",
     "DiscreetError",
+    "DiscreetWarning",
     "FlexStrength",
     "KeyFigure",
     "KeyGrid",

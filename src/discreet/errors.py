@@ -16,6 +16,8 @@ record key or a noise parameter.
     ├── OutputCheckError      programs and logs of research data centres
     ├── PublicationError      writers, formats, output places
     └── ProgrammeError        table programmes
+
+What a caller should know although it is no error is a `DiscreetWarning`.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Self
 __all__ = [
     "ClassificationError",
     "DiscreetError",
+    "DiscreetWarning",
     "FilterError",
     "MicrodataError",
     "OutputCheckError",
@@ -195,6 +198,19 @@ def _rebuild(
     return kind(what, code=code, where=where, hint=hint, problems=problems)
 
 
+class DiscreetWarning(UserWarning):
+    """What a caller should know, although it is no error; it quotes no true value either.
+
+    >>> import warnings
+    >>> warnings.simplefilter("error", DiscreetWarning)  # have them raised, in scripts
+    >>> warnings.simplefilter("default", DiscreetWarning)
+    """
+
+
+class DisclosureWarning(DiscreetWarning):
+    """What was asked for may tell more than was meant; it is done all the same."""
+
+
 class ClassificationError(DiscreetError):
     """A code tree is not a tree, or data do not fit it."""
 
@@ -233,10 +249,6 @@ class PublicationError(DiscreetError):
 
 class ProgrammeError(DiscreetError):
     """A table programme has mistakes; all of them are listed."""
-
-
-class DisclosureWarning(UserWarning):
-    """What was asked for may tell more than was meant; it is done all the same."""
 
 
 class SuppressionError(DiscreetError):

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet import Classification, PerturbationTable, ProtectedTable, Table, perturb, tabulate
+from discreet.errors import TableError
 
 #: Counts of one become zero or two, all others stay.
 PTABLE = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: "0.5", 1: "0.5"}, 2: {0: 1}})
@@ -35,7 +36,12 @@ def test_a_found_code_is_listed_only_with_a_figure(people: pl.DataFrame) -> None
     table = tabulate(people, ["village"], record_key="record_key", where="income <= 3")
     safe = perturb(table, PTABLE, found_codes="hide")
     assert codes(safe, "village") == ["Total", "c"]
-    assert safe.get("a") == safe.get("d") == 0
+    said = []
+    for code in ("a", "d"):  # nor is what is said of them another
+        with pytest.raises(TableError, match="there is no code") as caught:
+            safe.get(code)
+        said.append(str(caught.value).replace(repr(code), "…"))
+    assert said[0] == said[1]
 
 
 def test_the_dictionary_of_a_parquet_file_lists_no_more(
@@ -73,7 +79,8 @@ def test_what_is_suppressed_stays_listed_and_unknown(people: pl.DataFrame) -> No
     safe = perturb(table, PTABLE, suppress_below=2, found_codes="hide")
     assert codes(safe, "village") == ["Total", "a", "b", "c"]
     assert safe.get("a") is None
-    assert safe.get("elsewhere") is None
+    with pytest.raises(TableError, match="there is no code 'elsewhere'"):
+        safe.get("elsewhere")
 
 
 def test_cells_made_elsewhere_are_no_exception() -> None:

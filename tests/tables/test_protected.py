@@ -179,17 +179,18 @@ def test_found_codes_without_figures_are_listed_only_where_their_part_is_suppres
         assert table.dimensions[0].codes == ("Total", "m", "w")
 
 
-@pytest.mark.parametrize(
-    ("status", "ratio", "known"),
-    [(0, False, True), (CellStatus.suppressed, False, False), (0, True, False)],
-)
-def test_a_code_that_is_not_listed_is_zero_only_if_nothing_is_withheld(status, ratio, known):
-    """Its cell may be one of the withheld ones, or a ratio without any records."""
-    table = protected([9, 4], [0, status])
-    found = dataclasses.replace(SEX, found="all")
-    dimensions = (Dimension(classifications=(found,)), table.dimensions[1])
+@pytest.mark.parametrize("found", ["none", "all"])
+def test_a_code_that_is_not_listed_is_an_error_wherever_codes_are_from(found):
+    """A slip of the pen was a zero where the codes were found in the data."""
+    table = protected([9, 4], [0, 0])
+    dimensions = (
+        Dimension(classifications=(dataclasses.replace(SEX, found=found),)),
+        table.dimensions[1],
+    )
     table = dataclasses.replace(table, dimensions=dimensions)
-    if ratio:
-        figure = type("Ratio", (), {"summed": False})()
-        object.__setattr__(table, "figures", (figure,))
-    assert table.get("x", "N") == (0 if known else None)
+    with pytest.raises(TableError, match="sex: there is no code 'x'"):
+        table.get("x", "N")
+    with pytest.raises(TableError, match="2 codes do not exist"):
+        table.get("x", "n")
+    with pytest.raises(TableError, match="did you mean 'Total'"):
+        table.get("total", "N")

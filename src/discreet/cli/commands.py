@@ -17,6 +17,7 @@ from discreet.cli.program import (
     FoundCodes,
     Grid,
     Json,
+    Multiples,
     Totals,
     Trees,
     command,
@@ -194,9 +195,7 @@ def perturb(
     cell_key: Annotated[str, typer.Option(help="Column with the cell keys.")],
     ptable_file: Annotated[Path, typer.Option("--ptable", help="The perturbation table.")],
     out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
-    ptable_format: Annotated[
-        str | None, typer.Option(help="Format of the perturbation table.")
-    ] = None,
+    ptable_format: Annotated[str | None, typer.Option(help="Format of that table.")] = None,
     key_grid: Grid = "10^15",
     weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
     zeros: Annotated[str, typer.Option(help='"keep", or "table" for noise on zeros.')] = "keep",
@@ -208,6 +207,7 @@ def perturb(
     ] = None,
     total: Totals = None,
     decimals: Decimals = 0,
+    round_to: Multiples = 1,
     found_codes: FoundCodes = "list",
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
@@ -242,6 +242,7 @@ def perturb(
         official=official,
         totals=pairs(total, "NAME=CODE"),
         decimals=decimals,
+        round_to=round_to,
         found_codes=found_codes,
     )
     warn(warnings_about(ptable_file))

@@ -14,6 +14,7 @@ import json
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
 import typer
 from typer.core import TyperGroup
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, DiscreetWarning
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
@@ -48,7 +49,8 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
     def run(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         as_json = bool(kwargs.get("as_json", False))
         try:
-            return command(*args, **kwargs)
+            with _warnings_shown():
+                return command(*args, **kwargs)
         except DiscreetError as error:
             _show(str(error), _described(error), as_json=as_json)
             raise typer.Exit(FAILURE if error.code == "disk-full" else WRONG_INPUT) from None
@@ -66,6 +68,25 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
             raise typer.Exit(FAILURE) from None
 
     return run
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Print what `DiscreetWarning`s say as the program's own warnings, each once."""
+    told: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DiscreetWarning)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, DiscreetWarning):
+                others(message, category, *where, **more)
+            elif str(message) not in told:
+                told.add(str(message))
+                warn([str(message)])
+
+        warnings.showwarning = show
+        yield
 
 
 def show_usage_error(error: Any, command: str) -> None:
@@ -120,6 +141,9 @@ By = Annotated[
 Decimals = Annotated[
     int,
     typer.Option(min=0, max=15, help="Digits of weighted figures; 0 makes them whole numbers."),
+]
+Multiples = Annotated[
+    int, typer.Option(min=1, max=1_000_000, help="Round figures to multiples of this, such as 10.")
 ]
 FoundCodes = Annotated[
     Literal["list", "hide"],

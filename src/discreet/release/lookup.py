@@ -29,6 +29,7 @@ class LookupOptions(TypedDict, total=False):
     official: str | None
     totals: Mapping[str, str] | None
     decimals: int | None
+    round_to: int
     found_codes: Literal["list", "hide"]
 
 
@@ -59,7 +60,7 @@ def protect_cells(
             flat over the codes found.
         name: Name of the table.
         rules: ``zeros``, ``suppress_below``, ``official``, ``totals``, ``decimals``,
-            ``found_codes``, as for `discreet.perturb`.
+            ``round_to``, ``found_codes``, as for `discreet.perturb`.
 
     >>> import polars as pl
     >>> from discreet import PerturbationTable

@@ -2,9 +2,9 @@
 
 `primary` applies rules to a confidential `Table`. On counts: `MinimumFrequency` and
 `MarginalRule`; on values: `Dominance`, `PPercent`, `PQ`, `Request`, `ZeroUnsafe`; for
-records or for holdings, which `count_holdings` counts. `MissingSafe` lets cells go, and
-`Marks` say what people decided. Rules are secret, their results confidential; only the
-kind of rule, a `Reason`, may be published.
+records or for holdings, which `count_holdings` counts. `MissingSafe` lets cells go,
+`Marks` say what people decided, and `NothingSensitive` that there is no rule. Rules are secret,
+their results confidential; only the kind of rule, a `Reason`, may be published.
 
 Every module here is loaded with the package, so that a rule is known once its module is here.
 """
@@ -13,7 +13,13 @@ import importlib
 import pkgutil
 
 from discreet.rules.concentration import PQ, Dominance, PPercent, Request
-from discreet.rules.contributors import MarginalRule, MinimumFrequency, MissingSafe, ZeroUnsafe
+from discreet.rules.contributors import (
+    MarginalRule,
+    MinimumFrequency,
+    MissingSafe,
+    NothingSensitive,
+    ZeroUnsafe,
+)
 from discreet.rules.holdings import count_holdings
 from discreet.rules.marks import Mark, Marks
 from discreet.rules.primaries import CellVerdict, Primary, primary
@@ -27,6 +33,7 @@ __all__ = [
     "Marks",
     "MinimumFrequency",
     "MissingSafe",
+    "NothingSensitive",
     "PPercent",
     "Primary",
     "Reason",

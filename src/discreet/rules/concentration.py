@@ -203,7 +203,7 @@ class Request(Rule):
         size[place >= 0] = self._sizes(cells)[place[place >= 0]]
         limit = self.percent / 100 * total
         large = cells.exceeds(size - limit, limit, self.ties) & (size > 0)
-        few = (place >= 0) & (cells.count("records", self.name) < self.minimum)
+        few = (place >= 0) & (cells.count(cells.contributors, self.name) < self.minimum)
         return cells.both(large | few, cells.share(self.safety_range))
 
     def _sizes(self, cells: CellEvidence) -> FloatArray:

@@ -1,7 +1,8 @@
 """Rules on the number of contributors. SECRET.
 
 In: parameters. Out: rules that look at `CellEvidence` and say which cells are sensitive:
-`MinimumFrequency`, `MarginalRule`, `ZeroUnsafe`; and `MissingSafe`, which lets cells go.
+`MinimumFrequency`, `MarginalRule`, `ZeroUnsafe`; `MissingSafe`, which lets cells go; and
+`NothingSensitive`, which says that there is no rule.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ class MinimumFrequency(Rule):
     Args:
         n: The smallest number that may be shown.
         safety_range: Protection levels as a percentage of the cell's value.
-        of: What is counted: "records"; "values", those with a value; "nonzero", those with
-            a value other than 0; "weights", the sum of weights.
+        of: What is counted: "records"; "values", those with a value (neither missing nor
+            NaN); "nonzero", those with a value other than 0; "weights", the sum of weights.
+            Unless said otherwise, values of a value column and records of a count.
         per: Whether contributors are records or holdings.
 
     >>> MinimumFrequency(3)
@@ -42,7 +44,7 @@ class MinimumFrequency(Rule):
 
     n: float
     safety_range: float = 30.0
-    of: Literal["records", "values", "nonzero", "weights"] = "records"
+    of: Literal["records", "values", "nonzero", "weights"] | None = None
     per: Per = "record"
 
     def __post_init__(self) -> None:
@@ -50,19 +52,20 @@ class MinimumFrequency(Rule):
         self.check(
             number("n", self.n, 0, _INFINITE) if weights else whole("n", self.n, 1),
             number("safety_range", self.safety_range, 0, _INFINITE),
-            choice("of", self.of, _OF),
+            [] if self.of is None else choice("of", self.of, _OF),
         )
 
     @property
     def of_counts(self) -> bool:
         """Whether it can judge tables of counts."""
-        return self.of in ("records", "weights")
+        return self.of in (None, "records", "weights")
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        count = cells.count(self.of, self.name)
+        of = self.of or cells.contributors
+        count = cells.count(of, self.name)
         present = cells.count("records", self.name) > 0
-        if self.of != "records":
+        if of != "records":
             # A cell to which nobody contributes hides nobody.
             present = present & (count > 0)
         return cells.both(present & (count < self.n), cells.share(self.safety_range))
@@ -72,7 +75,8 @@ class MinimumFrequency(Rule):
 class MarginalRule(Rule):
     """A cell that makes up all but few of a margin is sensitive (Randwertregel). SECRET.
 
-    Nearly everyone in the margin then has the property that the cell stands for.
+    Nearly everyone in the margin then has the property that the cell stands for. Of a value
+    column only records with a value count: who has none adds nothing to the margin.
 
     Args:
         difference: A cell is sensitive if some margin exceeds it by no more than this.
@@ -103,7 +107,7 @@ class MarginalRule(Rule):
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        count = cells.count("records", self.name)
+        count = cells.count(cells.contributors, self.name)
         nearest = np.full(len(cells), np.inf)
         for variable in range(len(cells.places.table.dimensions)):
             above = cells.places.parents(variable)
@@ -171,3 +175,17 @@ class MissingSafe:
 
     def __repr__(self) -> str:
         return "<MissingSafe>"
+
+
+@dataclass(frozen=True, repr=False)
+class NothingSensitive:
+    """The statement that no rule applies: every cell may be published as it is.
+
+    Without rules and marks `primary` refuses to judge, for nothing would be hidden.
+
+    >>> NothingSensitive()
+    <NothingSensitive>
+    """
+
+    def __repr__(self) -> str:
+        return "<NothingSensitive>"

@@ -73,6 +73,11 @@ class CellEvidence:
     def __len__(self) -> int:
         return len(self.published)
 
+    @property
+    def contributors(self) -> str:
+        """Who contributes to what is published: records, or those with a value."""
+        return "records" if self.value is None else "values"
+
     def count(self, of: str, rule: str) -> FloatArray:
         """The number of contributors of a kind."""
         if of not in self.counts:
@@ -192,7 +197,7 @@ def record_evidence(
     apart = shadow is not None or (not weighted and table.weight is not None)
     return CellEvidence(
         places=places,
-        counts=_counts(table, contributions),
+        counts=_counts(table, contributions, table.contributions.get(value)),
         published=published,
         absolute=absolute,
         contributions=contributions,
@@ -216,7 +221,8 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
         raise SuppressionError(what, code="other-table", where=table.name, hint=hint)
     found = None if column is None else holdings.contributions.get(column)
     contributions = None if found is None else _aligned(found, place)
-    counts = {name: count[place] for name, count in _counts(holdings, found).items()}
+    own = holdings.contributions.get(records.value or "")
+    counts = {name: count[place] for name, count in _counts(holdings, found, own).items()}
     absolute = None if contributions is None else contributions.absolute
     scale = None
     if records.scale is not None and absolute is not None:
@@ -241,12 +247,17 @@ def _aligned(contributions: Contributions, place: IntArray) -> Contributions:
     return replace(contributions, **moved)
 
 
-def _counts(table: Table, contributions: Contributions | None) -> dict[str, FloatArray]:
+def _counts(
+    table: Table, contributions: Contributions | None, own: Contributions | None = None
+) -> dict[str, FloatArray]:
+    """Numbers of contributors; to the value published, `own`, too where rules look at another."""
     counts = {"records": table.count.astype(np.float64)}
     if table.weight is not None:
         counts["weights"] = table.weight
     if contributions is not None:
         counts["values"] = contributions.count.astype(np.float64)
+        if own is not None:
+            counts["values"] = np.minimum(counts["values"], own.count)
         counts["nonzero"] = contributions.nonzero.astype(np.float64)
     return counts
 

@@ -19,7 +19,7 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError
 from discreet.rules.cell_lookup import CellLookup
-from discreet.rules.contributors import MissingSafe
+from discreet.rules.contributors import MissingSafe, NothingSensitive
 from discreet.rules.evidence import (
     CellEvidence,
     RuleJudgement,
@@ -148,7 +148,7 @@ _LEVELS = ("lower", "upper", "sliding")
 @without_values
 def primary(
     table: Table,
-    rules: Sequence[Rule | MissingSafe],
+    rules: Sequence[Rule | MissingSafe | NothingSensitive],
     *,
     value: str | None = None,
     marks: Marks | Sequence[Mark] | None = None,
@@ -168,7 +168,7 @@ def primary(
 
     Args:
         table: The table; confidential.
-        rules: The rules; secret.
+        rules: The rules; secret. Where there is none, say so: `[rules.NothingSensitive()]`.
         value: The value column to publish; None for counts.
         marks: What was decided about single cells.
         holdings: The same table by `count_holdings`, for rules per holding.
@@ -192,7 +192,8 @@ def primary(
     >>> primary(table, listed, value="turnover").numbers()
     {'dominance': 2}
     """
-    judging, exempting = _sorted_out(rules)
+    given = Marks.of(marks)
+    judging, exempting = _sorted_out(rules, marked=len(given) > 0)
     _check_options(manual_range, unit, levels, unmatched)
     places = CellLookup(table)
     found = record_evidence(places, value=value, shadow=shadow, weighted=weighted)
@@ -201,7 +202,6 @@ def primary(
     if any(rule.per == "holding" for rule in judging):
         by_per["holding"] = _of_holdings(records, holdings, shadow or value)
     judgements = [rule.judge(by_per[rule.per]) for rule in judging]
-    given = Marks.of(marks)
     marked = mark_cells(places, given, ignore_unmatched=unmatched == "ignore")
     exempt = [each.exempt(records) for each in exempting]
     draft = _by_rules(table, value, judging, judgements, exempt, marked)
@@ -218,20 +218,34 @@ def _check_options(manual_range: float, unit: float, levels: str, unmatched: str
     )
 
 
-def _sorted_out(rules: Sequence[Rule | MissingSafe]) -> tuple[list[Rule], list[MissingSafe]]:
+def _sorted_out(
+    rules: Sequence[Rule | MissingSafe | NothingSensitive], *, marked: bool
+) -> tuple[list[Rule], list[MissingSafe]]:
     """Rules that mark cells, and those that let cells go."""
     listed: object = rules
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise SuppressionError(
             "rules is a list", code="rules", where="rules", hint="write rules=[PPercent(10)]"
         )
-    wrong = [at for at, rule in enumerate(rules, 1) if not isinstance(rule, Rule | MissingSafe)]
+    known = Rule | MissingSafe | NothingSensitive
+    wrong = [at for at, rule in enumerate(rules, 1) if not isinstance(rule, known)]
     if wrong:
         numbers = ", ".join(str(at) for at in wrong)
         what = f"number {numbers} of the rules is no rule"
         hint = "rules are objects such as rules.MinimumFrequency(3)"
         raise SuppressionError(what, code="rules", where="rules", hint=hint)
     judging = [rule for rule in rules if isinstance(rule, Rule)]
+    nothing = any(isinstance(rule, NothingSensitive) for rule in rules)
+    if nothing and judging:
+        what = "that nothing is sensitive cannot be said beside rules"
+        raise SuppressionError(what, code="rules", where="rules", hint="leave out one of them")
+    if not (judging or nothing or marked):
+        raise SuppressionError(
+            "there is no rule and no mark: no cell would be hidden",
+            code="no-rules",
+            where="rules",
+            hint="if that is meant, say so: rules=[rules.NothingSensitive()]",
+        )
     return judging, [rule for rule in rules if isinstance(rule, MissingSafe)]
 
 

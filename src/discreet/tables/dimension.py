@@ -125,11 +125,6 @@ class Dimension:
                 found[shift + tree.index[tree.missing]] = True
         return found
 
-    @property
-    def open(self) -> bool:
-        """Whether there may be codes besides those listed, all of them zero."""
-        return any(tree.found == "all" for tree in self.classifications)
-
     def restricted(self, keep: npt.NDArray[np.bool_]) -> Dimension:
         """The same with some of the codes; with a code, those above it are kept.
 

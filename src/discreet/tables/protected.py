@@ -16,6 +16,7 @@ import importlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
-from discreet.errors import TableError
+from discreet.errors import Problem, TableError, raise_all
 from discreet.files import texts_of
 from discreet.tables.dimension import Dimension, Parts, level_numbers, within
 from discreet.tables.figures import FIGURE, Figure
@@ -385,26 +386,27 @@ class ProtectedTable:
         """The published value of one cell; None if it is suppressed, unknown or has none.
 
         Args:
-            codes: One code per spanning variable. Where codes were found in the data,
-                one that is not listed has zeros only, or suppressed cells where there
-                are any.
+            codes: One code per spanning variable. A code that is not listed is an error, also
+                where codes were found in the data: it may be a slip of the pen, or hidden.
         """
         if len(codes) != len(self.dimensions):
             raise TableError(
                 f"{len(self.dimensions)} codes are needed, {len(codes)} given", code="cell"
             )
+        pairs = list(zip(self.dimensions, codes, strict=True))
+        unknown = [
+            Problem(f"there is no code {code!r}", dimension.name, _listed(code, dimension.codes))
+            for dimension, code in pairs
+            if code not in dimension.index
+        ]
+        raise_all(TableError, unknown, code="cell", many="{} codes do not exist")
         match = np.ones(self.stored, dtype=np.bool_)
-        for dimension, code, part in zip(self.dimensions, codes, self.index, strict=True):
-            if code not in dimension.index and dimension.open:
-                return self._unlisted()
-            if code not in dimension.index:
-                raise TableError(f"there is no code {code!r}", code="cell", where=dimension.name)
+        for (dimension, code), part in zip(pairs, self.index, strict=True):
             match &= part == dimension.index[code]
         at = np.flatnonzero(match)
         if at.size == 0:
             places = [
-                np.array([dimension.index[code]], dtype=np.int32)
-                for dimension, code in zip(self.dimensions, codes, strict=True)
+                np.array([dimension.index[code]], dtype=np.int32) for dimension, code in pairs
             ]
             zero = self.absent(places, 1)[0] == CellStatus.zero_or_changed_to_zero
             return 0 if zero and self.known(places, 1)[0] else None
@@ -412,12 +414,6 @@ class ProtectedTable:
             return None
         number = self.value[at[0]].item()
         return int(number) if self.value.dtype.kind == "i" else float(number)
-
-    def _unlisted(self) -> int | None:
-        """What is known of a code that is not listed."""
-        hidden = bool(self.suppressed_parts) or bool((self.status == CellStatus.suppressed).any())
-        ratios = any(not figure.summed for figure in self.figures)
-        return None if hidden or ratios else 0
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the table; the suffix chooses the format (csv, xlsx, html, parquet, json).
@@ -438,6 +434,14 @@ class ProtectedTable:
             f"<ProtectedTable {self.name}: {' × '.join(names) or 'grand total'}, "
             f"{self.grid_size:,} cells>"
         )
+
+
+def _listed(code: str, codes: Sequence[str]) -> str:
+    """A hint for a code that is not listed: the nearest ones, else the first ones."""
+    near = get_close_matches(str(code), codes, n=3)
+    if near:
+        return f"did you mean {' or '.join(repr(each) for each in near)}?"
+    return f"codes: {', '.join(codes[:10])}{', …' * (len(codes) > 10)}"
 
 
 def without_unpublished(table: ProtectedTable) -> ProtectedTable:

@@ -269,7 +269,7 @@ def test_labels_cannot_break_out_of_the_page() -> None:
     table = Table.from_cells(
         pl.DataFrame({"sex": ["Total", "m"], "n": [4, 4]}), by=[tree], count="n"
     )
-    page = hidden_cells(dc.suppress(table, method="fast")).html()
+    page = hidden_cells(dc.suppress(table, table.count < 0, method="fast")).html()
     assert page.count("</script>") == 2
 
 
@@ -308,7 +308,7 @@ def test_one_of_several_tables_is_named() -> None:
         name="U",
     )
     mask = table.count == VALUES["m", "a"]
-    done = Suppression.of([(table, mask), (other, None)], method="fast")
+    done = Suppression.of([(table, mask), (other, other.count < 0)], method="fast")
     with pytest.raises(PublicationError, match=r"name one of the tables.*\n.*T, U"):
         hidden_cells(done)
     assert len(records(hidden_cells(done, which="U"), "row")) == 3

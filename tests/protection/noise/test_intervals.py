@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from decimal import Decimal
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise, product
 
 import numpy as np
 import pytest
 
-from discreet import PerturbationTable
+from discreet import PerturbationTable, design_perturbation
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import (
@@ -45,23 +46,39 @@ def rows_with_mean_zero(number: int) -> list[tuple[list[Fraction], list[int], in
     return found
 
 
-def test_rounding_keeps_the_mean_and_moves_no_probability_by_more_than_a_step() -> None:
+def ways(shares: list[Fraction], noise: list[int], scale: int) -> Iterator[tuple[int, int]]:
+    """Means, and how many probabilities move by more than a step, of all ways to round bounds."""
+    exact = [share * scale for share in accumulate(shares[:-1])]
+    near = [
+        [place for place in range(int(end) - 1, int(end) + 3) if abs(place - end) <= 1]
+        for end in exact
+    ]
+    for ends in product(*near):
+        widths = [upper - lower for lower, upper in pairwise([0, *ends, scale])]
+        if min(widths) >= 0:
+            yield measured(widths, shares, noise, scale)
+
+
+def measured(
+    widths: list[int], shares: list[Fraction], noise: list[int], scale: int
+) -> tuple[int, int]:
+    mean = sum(value * width for value, width in zip(noise, widths, strict=True))
+    pairs = zip(widths, shares, strict=True)
+    return abs(mean), sum(abs(width - share * scale) > 1 for width, share in pairs)
+
+
+def test_rounding_keeps_the_mean_and_moves_no_probability_further_than_it_must() -> None:
     """A mean that is off would bias every table; a larger step would be another table."""
     for shares, noise, scale in rows_with_mean_zero(400):
-        bounds, total = [], Fraction(0)
-        for share in shares:
-            total += share
-            bounds.append(Decimal(total.numerator) / Decimal(total.denominator))
+        with localcontext() as context:
+            context.prec = 60
+            bounds = [Decimal(b.numerator) / Decimal(b.denominator) for b in accumulate(shares)]
         found = grid_bounds(bounds, noise, scale)
         assert found[-1] == scale
         assert all(lower <= upper for lower, upper in pairwise([0, *found]))
         widths = [upper - lower for lower, upper in pairwise([0, *found])]
-        for width, share in zip(widths, shares, strict=True):
-            assert abs(width - share * scale) <= 1 + Fraction(1, 10**9)
-        mean = sum(value * width for value, width in zip(noise, widths, strict=True))
-        gaps = {upper - lower for lower, upper in pairwise(noise)}
         # A mean of 1 cannot be mended in steps of 2.
-        assert mean == 0 if gaps == {1} else 2 * abs(mean) <= max(gaps)
+        assert measured(widths, shares, noise, scale) == min(ways(shares, noise, scale))
 
 
 def test_a_probability_may_vanish_where_the_mean_asks_for_it() -> None:
@@ -235,3 +252,23 @@ def test_rows_that_are_not_there_and_right_closed_ones_are_not_mixed() -> None:
     assert mixed_with_unchanged(small(), 0.5, [0, 2]).n_max == 2
     with pytest.raises(PerturbationError, match="closed on the right"):
         mixed_with_unchanged(small("right"), 0.5, None)
+
+
+@pytest.mark.parametrize(
+    ("max_noise", "variance", "forbidden"), [(5, 2.37, (1, 2)), (5, 3, (1, 2)), (8, 4.1, (1, 2, 3))]
+)
+def test_the_mean_of_each_designed_row_is_zero_in_whole_numbers(
+    max_noise: int, variance: float, forbidden: tuple[int, ...]
+) -> None:
+    """Row 1 of the first ended at −10^-15: one bound after the other led no further."""
+    table = design_perturbation(max_noise=max_noise, variance=variance, forbidden=forbidden)
+    for row, share in table.content.shares():
+        assert sum(value * part for value, part in share.items()) == 0, row
+
+
+def test_a_row_that_cannot_have_the_mean_zero_is_as_near_as_it_can() -> None:
+    """−1 and +2 alone need 2/3 and 1/3 of the keys."""
+    rows = dict(design_perturbation(max_noise=5, variance=2, forbidden=(1, 2)).content.shares())
+    mean = sum(value * part for value, part in rows[1].items())
+    assert abs(mean) == Fraction(1, 10**15)
+    assert set(rows[1]) == {-1, 2}

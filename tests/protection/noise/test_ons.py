@@ -222,3 +222,20 @@ def test_large_counts_use_the_repeating_block(reference: Path) -> None:
     assert np.array_equal(ptable.lookup(count, key, 256), ptable.lookup(row, key, 256))
     large = ptable.lookup(count, key, 256)[750:]
     assert len(set(large.tolist())) > 1
+
+
+@pytest.mark.parametrize("kind", ["intervals", "cumulative", "argus"])
+def test_a_repeating_block_is_the_reason_and_not_the_number_of_keys(
+    tmp_path: Path, kind: Any
+) -> None:
+    """A table on the grid of 10^15 was refused for its keys; "ons" was named as the way out."""
+    rows = {0: {0: 1}, 1: {-1: 0.5, 1: 0.5}, 2: {-1: 0.25, 0: 0.5, 1: 0.25}}
+    closed = "right" if kind == "argus" else "left"
+    table = PerturbationTable.from_rows(rows, beyond=(1, 2)).with_closed(closed)
+    with pytest.raises(PerturbationError, match="a repeating block, has no place") as caught:
+        table.write(tmp_path / "p.csv", format=kind)
+    assert caught.value.hint == 'format="json" holds any table'
+    table.write(tmp_path / "p.json")
+    assert PerturbationTable.read(tmp_path / "p.json").content.beyond == (1, 2)
+    with pytest.raises(PerturbationError, match="256 and 4096"):
+        table.write(tmp_path / "p.csv", format="ons")

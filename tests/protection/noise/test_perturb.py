@@ -21,7 +21,7 @@ from discreet import (
     perturb,
     tabulate,
 )
-from discreet.errors import FilterError, PerturbationError
+from discreet.errors import DiscreetWarning, FilterError, PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise import counts
 from discreet.protection.noise.counts import CountCells, _needs_grid, _rounded
@@ -130,7 +130,10 @@ def test_weighted_cells_scale_by_their_mean_weight(
         {"region": ["N1", "N1", "S"], "key": [0.1, 0.05, 0.6], "weight": [2.0, 3.0, 7.0]}
     )
     weighted = tabulate(people, [region], record_key="key", weight="weight")
-    safe = perturb(weighted, ptable)
+    safe = perturb(weighted, ptable, decimals=0)
+    assert safe.get("N1") == 2.0  # 2.5
+    with pytest.warns(DiscreetWarning, match="tell how many records"):
+        safe = perturb(weighted, ptable, decimals=None)
     assert safe.get("N1") == pytest.approx((2 - 1) * 2.5)
     assert safe.get("S") == pytest.approx(7.0)
     assert safe.get("N2") == 0

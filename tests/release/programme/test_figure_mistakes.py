@@ -163,7 +163,10 @@ def test_a_part_larger_than_its_whole_is_named_with_its_line(figures: Path, tmp_
 
 
 def test_doubtful_noise_is_worth_a_warning(figures: Path) -> None:
-    assert open_inputs(figures).warnings == ()
+    said = open_inputs(figures).warnings
+    assert [text.partition(":")[0] for text in said] == [
+        "digits of the weighted figures of weighted tell how many records there are"
+    ]
     text = figures.read_text("utf-8").replace(
         '[magnitudes.persons]\ntable = "rent.csv"',
         """\
@@ -178,7 +181,7 @@ table = "whole.csv\"""",
     whole = design_magnitude_perturbation(2, 1, classes=(1, 2), step=1)
     whole.write(figures.with_name("whole.csv"))
     warnings = open_inputs(figures).warnings
-    assert len(warnings) == 2
+    assert len(warnings) == 3
     assert "[magnitudes.persons] has the form of a perturbation table for counts" in warnings[0]
     assert warnings[1] == "no table uses [magnitudes.weight]"
 

@@ -8,6 +8,7 @@ filter on codes, such as official population figures; a filter never looks at co
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -20,7 +21,13 @@ import numpy.typing as npt
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, quotient
 from discreet.confidential import without_values
-from discreet.errors import PerturbationError, Problem, raise_all
+from discreet.errors import (
+    DiscreetWarning,
+    DisclosureWarning,
+    PerturbationError,
+    Problem,
+    raise_all,
+)
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import count_deviations
 from discreet.protection.noise.table import PerturbationTable
@@ -112,12 +119,24 @@ def _advice(name: str, spanning: Sequence[str]) -> str:
 #: More digits than a double holds would say nothing.
 MOST_DECIMALS = 15
 
+#: Figures are rounded to multiples of at most this.
+MOST_ROUNDED = 1_000_000
+
 #: Rules that speak about every combination of codes need the complete grid, up to this size.
 GRID_LIMIT = 50_000_000
 
 NON_ADDITIVITY = note_of("discreet.protection.noise", "non-additivity")
 
 UNSUITABLE_KEYS = note_of("discreet.protection.noise", "unsuitable-keys")
+
+
+def rounding_notes(round_to: int) -> tuple[Note, ...]:
+    """What readers are told of figures rounded to multiples."""
+    if round_to == 1:
+        return ()
+    kept = note_of("discreet.protection.noise", "rounded-to")
+    texts = {each: text.format(multiple=round_to) for each, text in kept.texts.items()}
+    return (replace(kept, texts=texts),)
 
 
 def notes_of(table: Table) -> tuple[Note, ...]:
@@ -176,7 +195,8 @@ def perturb(
     suppress_below: float | None = None,
     official: str | Filter | BoolArray | None = None,
     totals: Mapping[str, str] | None = None,
-    decimals: int | None = None,
+    decimals: int | None = 0,
+    round_to: int = 1,
     found_codes: Literal["list", "hide"] = "list",
     titles: Mapping[str, str] | None = None,
     universe: Mapping[str, str] | None = None,
@@ -185,7 +205,8 @@ def perturb(
     """Protect a table of counts with the cell-key method.
 
     The noise of a cell depends on its unweighted count and its cell key only; a weighted
-    cell becomes (count + noise) × (sum of weights / count). Value columns are left out.
+    cell becomes (count + noise) × (sum of weights / count). Value columns are left out, of
+    which a `DiscreetWarning` tells.
 
     Args:
         table: The table, with cell keys.
@@ -195,7 +216,9 @@ def perturb(
         official: Cells published as they are: a boolean per cell, or a filter on codes
             (and ``<variable>.level``), which does not apply to filtered tables.
         totals: Variables the table lacks that `official` may name → code of the total.
-        decimals: Round weighted figures to so many; all digits can give counts away.
+        decimals: Digits of weighted figures, None for all. They give true counts away: more
+            than the whole numbers of the default come with a `DiscreetWarning`.
+        round_to: Round figures to multiples of this, such as 10 for estimates from samples.
         found_codes: "hide" leaves out codes without a figure that only the data tell.
         titles: language → heading.
         universe: language → who is counted.
@@ -217,11 +240,31 @@ def perturb(
         official=official,
         totals=totals,
         decimals=decimals,
+        round_to=round_to,
         titles=titles,
         universe=universe,
         digests=digests,
     ).protected
+    _warn(table, decimals)
     return without_unpublished(protected) if found_codes == "hide" else protected
+
+
+def _warn(table: Table, decimals: int | None) -> None:
+    """Tell who called `perturb` what the result lacks, and what it tells."""
+    if table.sums:
+        warnings.warn(
+            f"the value columns of {table.name!r} are not in the result, which has counts only: "
+            f"{', '.join(table.sums)}; perturb_magnitudes protects sums and means",
+            DiscreetWarning,
+            stacklevel=4,
+        )
+    if table.weight is not None and decimals != 0:
+        warnings.warn(
+            f"digits of the weighted figures of {table.name!r} tell how many records there are: "
+            "publish them with decimals=0",
+            DisclosureWarning,
+            stacklevel=4,
+        )
 
 
 def protect_counts(
@@ -232,7 +275,8 @@ def protect_counts(
     suppress_below: float | None = None,
     official: str | Filter | BoolArray | None = None,
     totals: Mapping[str, str] | None = None,
-    decimals: int | None = None,
+    decimals: int | None = 0,
+    round_to: int = 1,
     titles: Mapping[str, str] | None = None,
     universe: Mapping[str, str] | None = None,
     digests: Mapping[str, str] | None = None,
@@ -240,12 +284,12 @@ def protect_counts(
     """What `perturb` does, with the cells it did it to. CONFIDENTIAL but for `.protected`."""
     grid = _check(table, ptable, zeros)
     below = _threshold(table, suppress_below)
-    _check_options(table, decimals, totals)
+    _check_options(table, decimals, round_to, totals)
     whole = _needs_grid(ptable, grid, zeros, below)
     cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
     cells = _with_official(table, cells, official, totals or {})
     number = _perturbed(cells, ptable, grid, zeros)
-    value = _rounded(_figures(cells, number), decimals)
+    value = _rounded(_figures(cells, number), decimals, cells.official, round_to)
     status = _status(value, cells.official, below)
     protected = ProtectedTable(
         dimensions=table.dimensions,
@@ -254,7 +298,7 @@ def protect_counts(
         status=status,
         provenance=_provenance(table, ptable, grid, digests or {}),
         parts=table.parts,
-        notes=notes_of(table),
+        notes=(*notes_of(table), *rounding_notes(round_to)),
         name=table.name,
         titles=by_language(titles, "titles"),
         universe=by_language(universe, "universe"),
@@ -332,13 +376,28 @@ def keep_found_codes(table: Table, options: dict[str, Any]) -> None:
         )
 
 
-def _check_options(table: Table, decimals: Any, totals: Any) -> None:
+def _check_options(table: Table, decimals: Any, round_to: Any, totals: Any) -> None:
     digits = isinstance(decimals, Integral) and not isinstance(decimals, bool)
     if decimals is not None and not (digits and 0 <= decimals <= MOST_DECIMALS):
         raise PerturbationError(
             f"decimals is a whole number from 0 to {MOST_DECIMALS}, or None",
             code="decimals",
             where=table.name,
+        )
+    whole = isinstance(round_to, Integral) and not isinstance(round_to, bool)
+    if not whole or not 1 <= round_to <= MOST_ROUNDED:
+        raise PerturbationError(
+            f"round_to is a whole number from 1 to {MOST_ROUNDED:,}",
+            code="round-to",
+            where=table.name,
+            hint="round_to=10 rounds to tens",
+        )
+    if round_to > 1 and decimals != 0:
+        raise PerturbationError(
+            "figures rounded to multiples have no digits after the decimal point",
+            code="round-to",
+            where=table.name,
+            hint="leave out decimals",
         )
     texts = isinstance(totals, Mapping) and all(
         isinstance(text, str) for entry in totals.items() for text in entry
@@ -432,8 +491,14 @@ def _figures(cells: CountCells, number: IntArray) -> IntArray | FloatArray:
     return np.asarray(np.where(cells.official, cells.weight, noisy), dtype=np.float64)
 
 
-def _rounded(value: IntArray | FloatArray, decimals: int | None) -> IntArray | FloatArray:
-    """Weighted figures with so many digits; counts have none."""
+def _rounded(
+    value: IntArray | FloatArray, decimals: int | None, official: BoolArray, round_to: int
+) -> IntArray | FloatArray:
+    """Weighted figures with so many digits, counts have none; all to multiples, if asked for."""
+    if round_to > 1:
+        steps = np.floor(np.abs(value) / round_to + 0.5)
+        exact: FloatArray = np.where(official, np.round(value), np.sign(value) * steps * round_to)
+        return exact.astype(np.int64) if value.dtype.kind == "i" else exact + 0.0  # no −0
     if decimals is None or value.dtype.kind == "i":
         return value
     return np.asarray(np.round(value, decimals), dtype=np.float64)
@@ -481,6 +546,9 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
     size, grid = cells.mean_weight(), table.grid
     assert grid is not None  # checked above
     deviation = count_deviations(ptable.content, made.number) * size
+    step = options.get("round_to", 1)
+    if step > 1:  # rounding moves a figure by up to half a step either way
+        deviation = np.sqrt(deviation**2 + step**2 / 12)
     fixed = cells.official
     if options.get("zeros", "keep") == "keep":
         fixed = fixed | (cells.count == 0)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import IntArray, starts
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.intervals import DECIMAL_SCALE, Beyond, Intervals, decimal_text
 from discreet.protection.noise.sources import (
     JSON_NAME,
@@ -37,6 +37,8 @@ FULL_ROWS = 750
 REPEATING = (501, 250)
 
 _COLUMNS = ("pcv", "ckey", "pvalue")
+
+_ANY_TABLE = 'format="json" holds any table'
 
 
 def read_ons(source: PerturbationFile) -> Intervals:
@@ -126,13 +128,22 @@ def write_ons(content: Intervals) -> str:
     import polars as pl
 
     expected: Beyond = REPEATING if content.n_max == FULL_ROWS else "last"
-    if content.scale not in KEYS or content.closed != "left" or content.beyond != expected:
-        raise PerturbationError(
-            "only tables on 256 or 4096 keys, with the rule for large counts of that format, "
-            "can be written as pcv, ckey, pvalue",
-            code="perturbation-format",
-            hint='format="json" holds any table',
-        )
+    problems = {
+        "a table for other numbers of keys than 256 and 4096": content.scale not in KEYS,
+        "intervals closed on the right": content.closed != "left",
+        "a table of 750 rows without repeating block, or another one with it": (
+            content.beyond != expected
+        ),
+    }
+    raise_all(
+        PerturbationError,
+        [
+            Problem(f"{what} cannot be written as pcv, ckey, pvalue", "", _ANY_TABLE)
+            for what, wrong in problems.items()
+            if wrong
+        ],
+        code="perturbation-format",
+    )
     noise = np.repeat(content.noise, content.widths)
     frame = pl.DataFrame(
         {
@@ -151,7 +162,13 @@ def as_text(content: Intervals, kind: Format, *, name: str, version: str) -> str
     if kind == "json":
         return _json(content, name, version)
     closed = "right" if kind == "argus" else "left"
-    if content.scale != DECIMAL_SCALE or content.beyond != "last":
+    if content.beyond != "last":
+        raise PerturbationError(
+            f"the rule for counts beyond the table, a repeating block, has no place in {kind!r}",
+            code="perturbation-format",
+            hint=_ANY_TABLE,
+        )
+    if content.scale != DECIMAL_SCALE:
         raise PerturbationError(
             f"a table for {content.scale} keys cannot be written as {kind!r} without loss",
             code="perturbation-format",

@@ -17,11 +17,11 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +34,9 @@ Bound = Fraction | int
 Closed = Literal["left", "right"]
 #: What counts beyond the last row use: that row, or (first row, length) of a repeating block.
 Beyond = Literal["last"] | tuple[int, int]
+
+#: What arithmetic of many digits may be off by, in grid steps.
+_CLOSE = Decimal("1e-9")
 
 #: Bounds written as decimals are stored in units of 10^-15, the precision of the keys.
 DECIMAL_SCALE = 10**15
@@ -385,8 +388,11 @@ def grid_bounds(bounds: Sequence[Decimal], noise: Sequence[int], scale: int) -> 
 
     Each is rounded to the nearest; then as few as needed go to the other side, so
     that the mean changes by no more than half a grid step (times the unit of the
-    noise), and so is exactly zero on the grid where it was zero before. No
-    probability changes by more than one grid step.
+    noise), and so is exactly zero on the grid where it was zero before. No probability
+    changes by more than one grid step. Where that ends short of the mean, all ways to round
+    bounds up or down are searched, and probabilities change by less than two steps. Some
+    rows have no such way: −1 and +2 alone would need 2/3 and 1/3 of the keys; they stay as
+    near as they can.
 
     Args:
         bounds: Cumulative probabilities; the last is one.
@@ -414,7 +420,57 @@ def grid_bounds(bounds: Sequence[Decimal], noise: Sequence[int], scale: int) -> 
             rounded[at] += step
             errors[at] += step
             moved += step * gaps[at]
+        if abs(moved) > _HALF:
+            rounded = _nearest_mean(exact, gaps, abs(moved), scale) or rounded
     return [*rounded, scale]
+
+
+#: How good a way of rounding is: probabilities moved by more than a step, squares of all moves.
+_Cost = tuple[int, Decimal]
+#: Its cost, and its bounds from the last to the first: (…, bound), or () for none.
+_Way = tuple[_Cost, tuple[Any, ...]]
+
+
+def _nearest_mean(
+    exact: list[Decimal], gaps: list[int], moved: Decimal, scale: int
+) -> list[int] | None:
+    """The bounds, each at most a step away, with the mean nearest; None if none is nearer.
+
+    Ways to round whose bounds add up to the same move the mean by the same: of these only
+    the one of least cost is followed.
+    """
+    best: dict[tuple[int, int], _Way] = {(0, 0): ((0, Decimal(0)), ())}
+    start = before = Decimal(0)
+    for bound, gap in zip(exact, gaps, strict=True):
+        low = int((bound - _CLOSE).to_integral_value(ROUND_FLOOR))
+        start += (low - bound) * gap
+        found: dict[tuple[int, int], _Way] = {}
+        for (total, last), (cost, way) in best.items():
+            for place in range(max(low, last), low + 3):
+                never = bound - before < _CLOSE and place > last  # impossible noise stays so
+                if never or place - bound > 1 + _CLOSE:
+                    continue
+                state = (total + (place - low) * gap, place)
+                spent = _spent(cost, (place - last) - (bound - before))
+                if state not in found or spent < found[state][0]:
+                    found[state] = (spent, (way, place))
+        best, before = found, bound
+    ends = [
+        (abs(start + total), _spent(cost, before - last), way)
+        for (total, last), (cost, way) in best.items()
+        if scale - before >= _CLOSE or last == scale
+    ]
+    ends = ends or [(moved, (0, Decimal(0)), ())]
+    nearest, _, way = min(ends, key=lambda end: (max(round(end[0], 9), _HALF), end[1]))
+    bounds: list[int] = []
+    while way:
+        way, place = way
+        bounds.append(place)
+    return bounds[::-1] if nearest < moved - _CLOSE else None
+
+
+def _spent(cost: _Cost, change: Decimal) -> _Cost:
+    return cost[0] + (abs(change) > 1 + _CLOSE), cost[1] + change * change
 
 
 def _cheapest(

@@ -68,7 +68,7 @@ class SumTreatment:
     official: Any = None
     totals: Mapping[str, str] | None = None
     grain: float = 1.0
-    count_decimals: int | None = None
+    count_decimals: int | None = 0
 
     def __post_init__(self) -> None:
         number = plain_number(self.grain)
@@ -285,7 +285,7 @@ def perturb_magnitudes(
     totals: Mapping[str, str] | None = None,
     grain: float = 1.0,
     decimals: int | None = None,
-    count_decimals: int | None = None,
+    count_decimals: int | None = 0,
     found_codes: Literal["list", "hide"] = "list",
     titles: Mapping[str, str] | None = None,
     unit: str | Mapping[str, str] | None = None,
@@ -309,7 +309,7 @@ def perturb_magnitudes(
         totals: As for `perturb`.
         grain: Sums are multiples of this, at least the unit values are stated in.
         decimals: By default 2 for means, and for sums as many as the grain has.
-        count_decimals: Round weighted numbers of records to so many; sum / mean tells them.
+        count_decimals: Digits of weighted numbers of records, None for all; sum / mean tells them.
         found_codes: As for `perturb`.
         titles: language → heading.
         unit: language → unit, or one text for all.

@@ -341,11 +341,18 @@ def check_protection(programme: Programme) -> Found:
             if key in own.table_keys:
                 continue
             place: KeyPath = ("tables", name, key)
-            # Nothing is official: that holds under every method.
-            if place in programme.index.lines and (key != "official" or table.official):
+            # Nothing is official, nothing rounded: that holds under every method.
+            idle = {"official": not table.official, "round_to": (table.round_to or 1) == 1}
+            if idle.get(key, False):
+                continue
+            if place in programme.index.lines:
                 users = [f'"{each.name}"' for each in protections() if key in each.table_keys]
                 what = f"this goes with protect = {' or '.join(users)} only"
                 yield programme.at(place, what, own.hints.get(key, ""))
+            elif key == "round_to":
+                what = f"the figures of {name!r} are not rounded by protect = {own.name!r}"
+                hint = "write round_to = 1 in this table"
+                yield programme.at(programme.setting(name, key), what, hint)
     yield from _mixtures(programme)
 
 

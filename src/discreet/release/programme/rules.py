@@ -15,7 +15,7 @@ import numpy as np
 from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import nearest
 from discreet.release.programme.schema import RuleSetEntry
-from discreet.rules import MissingSafe, Rule, known_rules
+from discreet.rules import MissingSafe, NothingSensitive, Rule, known_rules
 from discreet.tables import Table
 
 
@@ -85,18 +85,22 @@ class RuleSet:
         """Whether there is a rule for counts, or for values."""
         return any(rule.of_counts or not counts for rule in self._made)
 
-    def rules(self, *, counts: bool, asked: Mapping[str, Table]) -> list[Rule | MissingSafe]:
+    def rules(
+        self, *, counts: bool, asked: Mapping[str, Table]
+    ) -> list[Rule | MissingSafe | NothingSensitive]:
         """The rules, for a value or for counts.
 
         Args:
             counts: Whether counts are judged: rules on values are left out.
             asked: Filter → the table of those who asked for protection.
         """
-        found: list[Rule | MissingSafe] = [
+        found: list[Rule | MissingSafe | NothingSensitive] = [
             stated.rule(asked)
             for stated, rule in zip(self._stated, self._made, strict=True)
             if rule.of_counts or not counts
         ]
+        if not found:  # of which a release warns
+            found = [NothingSensitive()]
         return [*found, *([MissingSafe()] if self.entry.missing_safe else [])]
 
     def __repr__(self) -> str:

@@ -500,6 +500,7 @@ class ReleaseSettings(ProgrammeEntry):
     protect: Protect | None = None
     rules: Text | None = None
     holdings: str | None = None
+    round_to: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 
 class TableEntry(ReleaseSettings):

@@ -18,9 +18,9 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray
+from discreet.arrays import BoolArray, IntArray
 from discreet.confidential import without_values
-from discreet.errors import SuppressionError
+from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
 from discreet.protection.suppression.problem.demands import Earlier, PrimaryFindings
 from discreet.protection.suppression.problem.equal_cells import VariableCode
@@ -64,6 +64,12 @@ class SuppressionOptions(TypedDict, total=False):
     titles: Mapping[str, str]
     universe: Mapping[str, str]
 
+
+#: Without primaries every cell would be published as it is.
+_JUDGED = (
+    "primary=discreet.primary(table, rules), or a mask of its sensitive cells; where none is, "
+    "discreet.primary(table, [discreet.rules.NothingSensitive()])"
+)
 
 #: What goes on to `build_problem`, and to the method.
 PROBLEM_OPTIONS = (
@@ -162,9 +168,16 @@ def solved_and_published(
 
 
 def _sources(tables: Any) -> list[ProblemSource]:
-    if isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table):
-        return [tables]
-    return list(tables)
+    alone = isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table)
+    listed = [tables] if alone else list(tables)
+    unjudged = [
+        Problem("nothing says which cells are sensitive", item[0].name, _JUDGED)
+        for item in listed
+        if isinstance(item, tuple) and len(item) == 2 and item[1] is None
+    ]
+    many = "nothing says of {} tables which cells are sensitive"
+    raise_all(SuppressionError, unjudged, code="no-primary", many=many)
+    return listed
 
 
 def checked_options(options: SuppressionOptions) -> dict[str, Any]:
@@ -207,12 +220,19 @@ def _guarded(
     wanted = chosen.get("singletons")
     if wanted is False or (wanted is None and chosen["value"] is None):
         return problem, []
-    respondents = members.numbers(tuple(table.count for table, _ in sources), len(problem))
+    counted = tuple(_respondents(table, chosen["value"]) for table, _ in sources)
+    respondents = members.numbers(counted, len(problem))
     grown, left = with_singleton_sums(problem, respondents)
     added = len(grown) - len(problem)
     notes = [f"{added:,} sums of cells are protected against single respondents"] * bool(added)
     hopeless = f"{left:,} sums that single respondents know cannot be protected by any pattern"
     return grown, notes + [hopeless] * bool(left)
+
+
+def _respondents(table: Table, value: str | None) -> IntArray:
+    """Who contributes to what is published: those with a value, as far as that is known."""
+    found = table.contributions.get(value or "")
+    return table.count if found is None else found.count
 
 
 def _intervals(
@@ -280,7 +300,8 @@ class SharedSuppression:
         >>> firms = pl.DataFrame({"branch": [*"aaabbbcc"], "sales": range(8), "staff": range(8)})
         >>> table = tabulate(firms, ["branch"], values=["sales", "staff"], contributions=2)
         >>> few = [rules.MinimumFrequency(3)]
-        >>> found = [primary(table, few, value="sales"), primary(table, [], value="staff")]
+        >>> none = [rules.NothingSensitive()]
+        >>> found = [primary(table, few, value="sales"), primary(table, none, value="staff")]
         >>> shared = SharedSuppression.of([(table, found)], method="fast")
         >>> shared.tables[0].get("c", "staff"), shared.tables[0].get("Total", "staff")
         (None, 28)
@@ -465,7 +486,8 @@ def suppress(
     Args:
         tables: A table, or several with what `primary` found in each: pairs. Tables that
             share cells are protected together.
-        primary: What `discreet.primary` found in the table, or a mask of its sensitive cells;
+        primary: What `discreet.primary` found in the table, or a mask of its sensitive cells:
+            one of them is needed, for without every cell would be published as it is;
             a list of what it found for several values, if these are to share one pattern:
             a cell hidden for one of them is hidden for all.
         method: "auto": near the lowest cost, with a bound; "fast"; "optimal": the lowest

@@ -27,6 +27,7 @@ from discreet.protection.protocol import (
 from discreet.release.inputs import Inputs
 from discreet.release.methods.noise.parameters import (
     OpenedNoise,
+    digit_warnings,
     noise_warnings,
     open_parameters_of,
     package_warnings,
@@ -58,7 +59,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
     beside: Mapping[str, str] = MappingProxyType(
         {"suppress": "noise around hidden values opens them"}
     )
-    table_keys = ("figures", "parts", "official")
+    table_keys = ("figures", "parts", "official", "round_to")
     hints: Mapping[str, str] = MappingProxyType({})
     sections = ("perturbation",)
     settings = None
@@ -69,8 +70,12 @@ class NoiseProtection(Protection[Programme, Inputs]):
     reports = ()
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
-        """Zeros that get noise; all else is checked with its sections."""
+        """Zeros that get noise, digits of rounded figures; the rest is checked elsewhere."""
         for name in tables:
+            if (programme.tables[name].round_to or 1) > 1 and programme.perturbation.decimals:
+                what = "figures rounded to multiples have no digits after the decimal point"
+                hint = "leave out decimals in [perturbation]"
+                yield programme.at(programme.setting(name, "round_to"), what, hint)
             if programme.tables[name].weight and programme.perturbation.zeros == "table":
                 what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
                 place = programme.setting(name, "weight")
@@ -85,6 +90,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
             yield from package_warnings(programme, opened.parameters)
             yield from noise_warnings(opened.parameters)
             yield from shared_columns(programme, opened.parameters)
+            yield from digit_warnings(programme, tables, opened.parameters)
         yield from unused_noise(programme)
         yield from shared_noise(programme, tables)
 

@@ -203,6 +203,10 @@ def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]
             what = "the package holds no secret to make record keys with"
             hint = "name secret_file, or use data with record keys and column = …"
             yield programme.problem((*source.keys_path, "id"), what, hint)
+    for name, table in programme.tables.items():
+        if (table.round_to or 1) > 1 and parameters.rules.decimals:
+            what = "the package has digits for what is to be rounded to multiples"
+            yield programme.problem(programme.setting(name, "round_to"), what)
     if parameters.rules.zeros == "table":
         for name, table in programme.tables.items():
             if table.weight:
@@ -268,6 +272,19 @@ def shared_columns(programme: Programme, parameters: Parameters) -> Iterator[str
         columns.setdefault(place, set()).update(used & shared)
     several = {tuple(sorted(found)) for found in columns.values() if len(found) > 1}
     yield from (shared_keys_warning(found) for found in sorted(several))
+
+
+def digit_warnings(
+    programme: Programme, tables: Sequence[str], parameters: Parameters
+) -> tuple[str, ...]:
+    """A warning about weighted tables whose digits tell true counts."""
+    weighted = [name for name in tables if programme.tables[name].weight]
+    if not (weighted and parameters.rules.decimals):
+        return ()
+    return (
+        f"digits of the weighted figures of {', '.join(weighted)} tell how many records there are: "
+        "leave out decimals in [perturbation]",
+    )
 
 
 def unused_noise(programme: Programme) -> tuple[str, ...]:

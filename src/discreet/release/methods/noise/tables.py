@@ -77,17 +77,20 @@ class NoiseTables:
         self, name: str, entry: TableEntry, counts: Counts
     ) -> tuple[ProtectedTable, dict[str, Table], dict[str, Ingredient]]:
         """A table of counts without key figures."""
-        from discreet.protection.noise import perturb
+        from discreet.protection.noise.counts import protect_counts
+        from discreet.tables import without_unpublished
 
         table, rules = counts[all_of(entry.where)], self.parameters.rules
-        protected = perturb(
+        protected = protect_counts(
             table,
             self.parameters.perturbation_table,
             zeros=rules.zeros,
             decimals=rules.decimals,
-            found_codes=rules.found_codes,
+            round_to=entry.round_to or 1,
             **self._shared_options(name),
-        )
+        ).protected
+        if rules.found_codes == "hide":
+            protected = without_unpublished(protected)
         return protected, {"": table}, {}
 
     def _figures(
@@ -145,8 +148,10 @@ class NoiseTables:
         parameters = self.parameters
         options = self._shared_options(name)
         if described.of is None:
+            round_to = self.programme.tables[name].round_to or 1
             counts = {"zeros": parameters.rules.zeros, "decimals": parameters.rules.decimals}
-            return count_ingredient(table, parameters.perturbation_table, **counts, **options)
+            options |= {"round_to": round_to, **counts}
+            return count_ingredient(table, parameters.perturbation_table, **options)
         make = mean_ingredient if described.kind == "mean" else magnitude_ingredient
         magnitude = parameters.magnitudes[described.of]
         with warnings.catch_warnings():  # a release says once for all tables what is shared

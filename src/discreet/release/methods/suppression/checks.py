@@ -159,6 +159,14 @@ def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[s
     found += [
         f"no table uses [rules.{name}]" for name in programme.document.rules if name not in used
     ]
+    found += [
+        f"no rule of [rules.{table.rules}] looks at counts: those of {name!r} are published "
+        "wherever its values are"
+        for name in tables
+        for table in [programme.tables[name]]
+        if COUNT in table.values and table.rules in programme.document.rules
+        if not RuleSet(programme.document.rules[table.rules or ""]).judges(counts=True)
+    ]
     values = {value for name in tables for value in programme.tables[name].values}
     found += [
         f"no suppressed table publishes [values.{name}]"
