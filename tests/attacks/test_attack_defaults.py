@@ -214,6 +214,42 @@ def test_a_lone_respondent_among_records_without_values_is_alone() -> None:
     assert sum(done.tables[0].get(code) is None for code in "abcd") == 3
 
 
+def test_an_audit_knows_who_is_alone_with_a_value() -> None:
+    """Each hidden branch has five records and one value: whoever gave it computes the other."""
+    columns = {
+        "branch": [*"aaaaabbbbbccccc"],
+        "turnover": [*[10.0] * 5, 77.0, *[None] * 4, 50.0, *[None] * 4],
+    }
+    table = dc.tabulate(pl.DataFrame(columns), ["branch"], values=["turnover"], contributions=2)
+    few = dc.primary(table, [rules.MinimumFrequency(2)], value="turnover")
+    safe = dc.suppress(table, few, method="fast", singletons=False)
+    assert [code for code in "abc" if safe.get(code) is None] == ["b", "c"]
+    told = dc.audit(safe, table, few, coalition=1).respondents
+    assert told is not None
+    assert told.described()["opened_cells"] == ["branch=b", "branch=c"]
+
+
+# -- a weighted table shows what its records stand for ----------------------------------------
+
+
+def test_a_weighted_table_with_hidden_cells_shows_weights() -> None:
+    """The true numbers of records in the sample were published, protected by levels of weights."""
+    frame = pl.DataFrame({"branch": [*"aaaaabbbbccccd"], "weight": [20.0] * 14})
+    table = dc.tabulate(frame, ["branch"], weight="weight")
+    found = dc.primary(table, [rules.MinimumFrequency(2)])
+    assert found.value == "weight"
+    for safe in (
+        dc.suppress(table, found, method="fast"),
+        dc.suppress(table, table.count < 2, method="fast"),
+        dc.suppress([(table, found)], method="fast")[0],
+        dc.suppress(table, [found], method="fast"),
+    ):
+        assert safe.get("Total") == 280
+        assert dc.audit(safe, table, found).safe
+    counts = dc.suppress(table, table.count < 2, method="fast", value=None)
+    assert counts.get("Total") == 14
+
+
 # -- codes that do not exist -----------------------------------------------------------------
 
 

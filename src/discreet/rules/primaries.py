@@ -50,7 +50,7 @@ class Primary:
 
     Args:
         table: Name of the table.
-        value: The value column; None for counts.
+        value: The value column; None for counts, "weight" for sums of weights.
         verdict: `CellVerdict` of each cell: sensitive cells must be hidden, fixed ones must be
             published, secondary ones are hidden already.
         reason: `Reason` of each sensitive cell: that of the first rule that marks it.
@@ -169,7 +169,7 @@ def primary(
     Args:
         table: The table; confidential.
         rules: The rules; secret. Where there is none, say so: `[rules.NothingSensitive()]`.
-        value: The value column to publish; None for counts.
+        value: The value column to publish; None for counts, or for sums of weights.
         marks: What was decided about single cells.
         holdings: The same table by `count_holdings`, for rules per holding.
         shadow: Another value column for the rules to look at; levels are taken over in
@@ -280,7 +280,7 @@ def _by_rules(
     verdict = np.where(said.any(axis=0), CellVerdict.sensitive, CellVerdict.free).astype(np.int8)
     return Primary(
         table=table.name,
-        value=value,
+        value="weight" if value is None and table.weight is not None else value,
         verdict=verdict,
         reason=reason,
         rules=said,

@@ -442,8 +442,6 @@ class Table:
         >>> Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
         <Table table (confidential): sex, 2 cells>
         """
-        pass  # dropped import
-
         parts = read_cells(
             cells, by, count=count, cell_key=cell_key, weight=weight, grid=KeyGrid.of(key_grid)
         )
@@ -451,6 +449,15 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.count)
+
+    def contributors(self, value: str | None) -> IntArray:
+        """Records that contribute to a value: those that have one, as far as that is known.
+
+        Args:
+            value: The value column; None for counts, to which all records contribute.
+        """
+        found = self.contributions.get(value or "")
+        return self.count if found is None else found.count
 
     def to_polars(self) -> pl.DataFrame:
         """All cells as a frame. CONFIDENTIAL: true counts and cell keys."""

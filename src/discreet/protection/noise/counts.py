@@ -22,8 +22,8 @@ from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import (
-    DiscreetWarning,
     DisclosureWarning,
+    DiscreetWarning,
     PerturbationError,
     Problem,
     raise_all,

@@ -291,7 +291,8 @@ def audit(
     found = audit_problem(problem, hidden, intervals=with_intervals)
     told = estimates = None
     if coalition:
-        respondents = members.numbers(tuple(table.count for table in true), len(problem))
+        alone = tuple(table.contributors(chosen["value"]) for table in true)
+        respondents = members.numbers(alone, len(problem))
         told = audit_respondents(problem, hidden, respondents, most=coalition)
         estimates = _estimates(found, members, true, chosen.get("value"), coalition)
     both = int((blank & shown).sum())

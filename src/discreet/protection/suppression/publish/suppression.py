@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
@@ -196,8 +196,11 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
 
 
 def _value(sources: Sequence[ProblemSource]) -> str | None:
-    """The value column that the primaries are about."""
-    values = {getattr(asked, "value", None) for _, asked in sources if asked is not None}
+    """The value column that the primaries are about; for counts, weights where there are some."""
+    values = {
+        getattr(asked, "value", None if table.weight is None else "weight")
+        for table, asked in sources
+    }
     if len(values) > 1:
         what = "the sensitive cells were found for different values"
         hint = "suppress one value at a time, or name the column with value="
@@ -220,19 +223,13 @@ def _guarded(
     wanted = chosen.get("singletons")
     if wanted is False or (wanted is None and chosen["value"] is None):
         return problem, []
-    counted = tuple(_respondents(table, chosen["value"]) for table, _ in sources)
+    counted = tuple(table.contributors(chosen["value"]) for table, _ in sources)
     respondents = members.numbers(counted, len(problem))
     grown, left = with_singleton_sums(problem, respondents)
     added = len(grown) - len(problem)
     notes = [f"{added:,} sums of cells are protected against single respondents"] * bool(added)
     hopeless = f"{left:,} sums that single respondents know cannot be protected by any pattern"
     return grown, notes + [hopeless] * bool(left)
-
-
-def _respondents(table: Table, value: str | None) -> IntArray:
-    """Who contributes to what is published: those with a value, as far as that is known."""
-    found = table.contributions.get(value or "")
-    return table.count if found is None else found.count
 
 
 def _intervals(
