@@ -360,7 +360,12 @@ def test_combinations_that_do_not_occur_are_looked_at_where_zeros_are_suppressed
 
 def test_counts_have_no_decimals_and_weighted_figures_as_many_as_asked() -> None:
     whole, figures = np.array([12, 345]), np.array([1.25, 2.718281828])
-    assert _rounded(whole, 1).dtype.kind == "i"
-    assert _rounded(whole, 1).tolist() == [12, 345]
-    assert _rounded(figures, 3).tolist() == [1.25, 2.718]
-    assert _rounded(figures, None).tolist() == figures.tolist()
+    official = np.array([False, False])
+    assert _rounded(whole, 1, official, 1).dtype.kind == "i"
+    assert _rounded(whole, 1, official, 1).tolist() == [12, 345]
+    assert _rounded(figures, 3, official, 1).tolist() == [1.25, 2.718]
+    assert _rounded(figures, None, official, 1).tolist() == figures.tolist()
+    assert _rounded(whole, 0, official, 10).tolist() == [10, 350]  # halves go up
+    assert _rounded(whole, 0, official, 10).dtype.kind == "i"
+    assert _rounded(-figures, 0, official, 5).tolist() == [0.0, -5.0]
+    assert _rounded(figures, 0, ~official, 5).tolist() == [1.0, 3.0]

@@ -183,7 +183,7 @@ table = "whole.csv\"""",
     warnings = open_inputs(figures).warnings
     assert len(warnings) == 3
     assert "[magnitudes.persons] has the form of a perturbation table for counts" in warnings[0]
-    assert warnings[1] == "no table uses [magnitudes.weight]"
+    assert warnings[2] == "no table uses [magnitudes.weight]"
 
 
 def test_no_figure_of_keys_or_of_nothing(figures: Path) -> None:
