@@ -90,11 +90,13 @@ def test_a_patch_without_the_cell_moves_no_other_one_instead() -> None:
     assert _flow_in(draft, nothing, cell, distance, draft.cost) is None
 
 
-def test_flows_stay_in_their_room_and_take_the_cheapest_way() -> None:
+@pytest.mark.parametrize("unit", [1.0, 0.01])
+def test_flows_stay_in_their_room_and_take_the_cheapest_way(unit: float) -> None:
+    """Whatever prices are counted in."""
     draft = DraftPattern(square())
     patch = whole_patch(draft)
     at = int(np.searchsorted(patch.cells, draft.distance(int(draft.open[0]))[0]))
-    room = MoveLimits(down=draft.down, up=draft.up, price=draft.cost)
+    room = MoveLimits(down=draft.down, up=draft.up, price=unit * draft.cost)
     moved = least_flow(patch, room, at, 5.0)
     assert moved is not None
     assert moved[at] == pytest.approx(5)
