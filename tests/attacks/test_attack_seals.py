@@ -215,7 +215,7 @@ def test_an_edited_figure_is_found(house: House) -> None:
     """The attack as it worked: all digests follow; no run and no reader noticed."""
     edit_figure(house.out)
     error = house.refused()
-    assert any("T1.csv" in problem.what for problem in error.problems), error
+    assert any(problem.where == "T1.csv" for problem in error.problems), error
     assert not house.verified().in_order
     if house.more:
         assert not house.read().in_order
@@ -249,7 +249,7 @@ def test_an_edited_memory_is_found(house: House, name: str, what: str) -> None:
         frame.with_columns(pl.col("value") + 3).write_parquet(path)
     else:
         path.write_text(path.read_text().replace('"planned":[', '"planned":["notes.txt",'))
-    assert any(what in problem.what for problem in house.refused().problems)
+    assert any(what in problem.where for problem in house.refused().problems)
     assert f".discreet/{name}" in house.verified().differences.changed
     before = set(house.content())
     house.run(accept_changes=True)
@@ -261,13 +261,13 @@ def test_a_memory_under_another_name_is_found(house: House) -> None:
     memory = house.out / ".discreet"
     shutil.copy(memory / "T2.json", memory / "T1.json")
     shutil.copy(memory / "T2.parquet", memory / "T1.parquet")
-    assert any("T1.json" in problem.what for problem in house.refused().problems)
+    assert any("T1.json" in problem.where for problem in house.refused().problems)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"version": 1}'])
 def test_a_memory_that_is_none_is_found(both: House, text: str) -> None:
     (both.out / ".discreet" / "T1.json").write_text(text)
-    assert any("T1.json" in problem.what for problem in both.refused().problems)
+    assert any("T1.json" in problem.where for problem in both.refused().problems)
 
 
 def test_missing_extra_and_changed_files_are_told_apart(house: House) -> None:
@@ -556,7 +556,7 @@ def test_an_audit_looks_at_the_seal(tmp_path: Path) -> None:
     (first / "index.html").write_text("another page")
     found = audit_release(programme, first)
     assert not found.safe
-    assert found.findings == ("seal: index.html was changed",)
+    assert found.findings == ("index.html: the file was changed",)
 
 
 # -- the command -----------------------------------------------------------------------------------

@@ -489,7 +489,7 @@ class _Release:
         )
 
     def _accepted(self) -> tuple[str, ...]:
-        return tuple(f"made anew: {each.what}" for each in self.shelf.accepted)
+        return tuple(f"made anew: {each.where}: {each.what}" for each in self.shelf.accepted)
 
     def _seal(self) -> str:
         """The short name of the seal; empty without one."""

@@ -131,7 +131,7 @@ def _findings(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) ->
     found = []
     if inputs.seals is not None:
         shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
-        found += [f"seal: {each.what}" for each in shelf.problems()]
+        found += [f"{each.where}: {each.what}" for each in shelf.problems()]
     for name in inputs.programme.tables:
         if not inputs.programme.method(name).auditable:
             continue

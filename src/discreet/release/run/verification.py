@@ -152,7 +152,7 @@ def _broken(out: Path, inputs: Inputs) -> list[str]:
     """What the next run would refuse the folder for."""
     shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
     try:
-        return [each.what for each in shelf.problems()]
+        return [f"{each.where}: {each.what}" for each in shelf.problems() if each.where != SEAL]
     except DiscreetError as error:
         return [error.what]
 

@@ -163,6 +163,7 @@ _MADE = ("cells", "table", "extras")
 Memory = dict[str, Any]
 
 
+_OTHERWISE = "changed, or sealed with other keys"
 _RESTORE = (
     "find out who changed it, and restore the folder; to make anew whatever is not as it was "
     "sealed: --accept-changes, or accept_changes=True"
@@ -228,7 +229,7 @@ class ReleaseState:
             if _is_memory(memory):
                 found[path.stem] = memory
             elif self.seals is not None:
-                self.accepted.append(_not_as_sealed(f"{FOLDER}/{path.name}", "was changed"))
+                self.accepted.append(Problem("the memory was changed", f"{FOLDER}/{path.name}"))
         others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
         if others:
             what = f"the folder holds the release of another programme ({min(others)})"
@@ -256,7 +257,7 @@ class ReleaseState:
             raise PublicationError(
                 many if len(found) > 1 else found[0].what,
                 code="release-seal",
-                where=str(self.out),
+                where=str(self.out if len(found) > 1 else self.out / found[0].where),
                 hint=_RESTORE,
                 problems=found,
             )
@@ -276,11 +277,11 @@ class ReleaseState:
         for name, memory in self._memories.items():
             cells = self._cells(name)
             if not seals.fits_entry(name, memory):
-                yield _not_as_sealed(f"{FOLDER}/{name}.json", "was changed, or sealed otherwise")
+                yield Problem(f"the memory was {_OTHERWISE}", f"{FOLDER}/{name}.json")
                 continue
             trusted[name] = memory
             if memory.get("cells") and cells.exists() and not is_as_made(cells, memory["cells"]):
-                yield _not_as_sealed(f"{FOLDER}/{name}.parquet", "was changed")
+                yield Problem("the memory was changed", f"{FOLDER}/{name}.parquet")
         wholes = []
         for path in (self.out / SEAL, *sorted(self.folder.glob("*.seal"))):
             whole = read_seal(path)
@@ -310,11 +311,11 @@ class ReleaseState:
             if not path.exists() and not path.is_symlink():
                 continue
             if file not in self.planned():
-                yield _not_as_sealed(file, "is sealed, and what the release remembers of it gone")
+                yield Problem("what the release remembers of this file is gone", file)
             elif not made:
-                yield _not_as_sealed(file, "has no seal that holds")
+                yield Problem("the file has no seal that holds", file)
             elif not any(is_as_made(path, digest) for digest in made):
-                yield _not_as_sealed(file, "was changed")
+                yield Problem("the file was changed", file)
 
     def problems(self) -> list[Problem]:
         """What a run would refuse the folder for; nothing is written."""
@@ -529,10 +530,6 @@ class ReleaseState:
 def _text(memory: Memory) -> bytes:
     """A memory as it stands in its file."""
     return json.dumps(memory, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _not_as_sealed(file: str, what: str) -> Problem:
-    return Problem(f"{file} {what}", file)
 
 
 class RememberedTable(NamedTuple):
