@@ -37,7 +37,9 @@ SIDES = {
         "discreet_fire": ("cli",),
     },
     "neither": {
-        "discreet": ("classifications", "key_check", "keygrid", "files", "arrays", "confidential", "errors"),
+        "discreet": (
+            "classifications", "key_check", "keygrid", "files", "arrays", "confidential", "errors",
+        ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",
         ),
