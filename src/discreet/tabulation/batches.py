@@ -18,8 +18,8 @@ from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
 from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
+from discreet.tabulation.flaws import engine_keys, engines_add, number, raise_flaws
 from discreet.tabulation.memory import CodedRecords
-from discreet.tabulation.pushdown import PushdownEngine, engine_keys, number
 
 if TYPE_CHECKING:
     from discreet.tabulation.query import CubeAxis
@@ -46,8 +46,10 @@ class BatchEngine(Engine):
         return isinstance(task.records, nw.LazyFrame) and task.records.implementation in kinds
 
     def suits(self, one: Pass) -> bool:
-        """Whether the kernels are faster than the engine: at lists of largest values."""
-        return bool(one.layout.largest)
+        """Whether the kernels are faster, at lists of largest values, or can read the keys."""
+        key = self.task.record_key
+        texts = key is not None and not engines_add(self.task.schema[key])
+        return bool(one.layout.largest) or texts
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The cubes of all passes.
@@ -63,7 +65,8 @@ class BatchEngine(Engine):
                 cubes = _read_once(frame, together, self.task.record_key, self.task.grid)
                 found.update(zip(places, cubes, strict=True))
         except DiscreetError:
-            list(PushdownEngine(self.task).run([one.bare() for one in passes]))
+            for one in passes:
+                raise_flaws(frame, one, self.task.record_key, self.task.grid)
             raise
         yield from (found[at] for at in range(len(passes)))
 

@@ -43,10 +43,6 @@ class Pass:
         weight = self.layout.weight
         return [*([] if weight is None else [weight]), *self.layout.values]
 
-    def bare(self) -> Pass:
-        """The same without largest contributions."""
-        return replace(self, layout=self.layout.part(self.layout.values, {}))
-
     def complete(self) -> Pass:
         """The same with measures of all shares of the records that may occur."""
         return replace(self, layout=self.layout.with_shares(self.layout.possible))
@@ -221,4 +217,6 @@ def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
 
 def wrong_type(what: str, dtype: object, name: str) -> MicrodataError:
     """The error for a column that holds no numbers."""
-    return MicrodataError(f"{what}, the column is of type {dtype}", code="column-type", where=name)
+    # Only the kind: a type may list the values of its column.
+    kind = str(dtype).partition("(")[0]
+    return MicrodataError(f"{what}, the column is of type {kind}", code="column-type", where=name)

@@ -236,7 +236,7 @@ def _filter_error(text: str, what: str, hint: str = "") -> FilterError:
 def filter_failed(error: Exception) -> FilterError:
     """The error for a condition that a data engine refuses; its text may hold data."""
     return FilterError(
-        f"the data do not allow this condition ({type(error).__name__})",
+        "the data do not allow this condition",
         code="filter-types",
         hint="compare numbers with numbers, texts with texts, and name a condition",
     )

@@ -13,7 +13,8 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
+from discreet.errors import DiscreetError
 from discreet.key_check import sampled_places
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.microdata.frames import eager_columns
@@ -30,6 +32,7 @@ from discreet.tabulation.columns import CodedColumn, code_columns
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers, wrong_type
 from discreet.tabulation.filters import filter_failed
+from discreet.tabulation.flaws import check_types, raise_flaws
 from discreet.tabulation.measures import LIMIT, Largest, MeasureLayout, RecordShare, to_limbs
 from discreet.tabulation.query import CubeAxis, plan
 
@@ -432,7 +435,7 @@ class CodedRecords:
 
     def cube(self, axes: Sequence[CubeAxis], where: nw.Expr | None, layout: MeasureLayout) -> Cube:
         """Count the records that pass `where` into the finest cells over `axes`."""
-        chosen = self._chosen(where)
+        chosen = chosen_records(self.frame, where)
         codings = self._codings(axes)
         amounts = Amounts.of(layout, self.numbers)
         keys = self.keys if layout.keyed else None
@@ -470,19 +473,21 @@ class CodedRecords:
                 self.codings[axis] = self.codings[axis].compacted()
         return [self.codings[axis] for axis in axes]
 
-    def _chosen(self, where: nw.Expr | None) -> IntArray | None:
-        if where is None:
-            return None
-        try:
-            passed = nw.from_native(self.frame).select(passed=where).to_native()["passed"]
-            mask = passed.cast(pl.Boolean).fill_null(False)
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise filter_failed(error) from None
-        if len(mask) != self.height:
-            mask = pl.Series([bool(mask[0])]).new_from_index(0, self.height)
-        return mask.arg_true().to_numpy().astype(np.int64)
+
+def chosen_records(frame: pl.DataFrame, where: nw.Expr | None) -> IntArray | None:
+    """Places of the records that pass the filter; None for all."""
+    if where is None:
+        return None
+    try:
+        passed = nw.from_native(frame).select(passed=where).to_native()["passed"]
+        mask = passed.cast(pl.Boolean).fill_null(False)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise filter_failed(error) from None
+    if len(mask) != frame.height:
+        mask = pl.Series([bool(mask[0])]).new_from_index(0, frame.height)
+    return mask.arg_true().to_numpy().astype(np.int64)
 
 
 def _dense_limit(count: int) -> int:
@@ -576,13 +581,21 @@ class MemoryEngine(Engine):
         if isinstance(records, nw.LazyFrame):
             records = records.select(columns).collect()
         weights = [query.weight for query in queries if query.weight]
-        self.coded = CodedRecords(
-            eager_columns(records, columns) if columns else pl.DataFrame(height=len(records)),
-            (axis for query in queries for axis in query.axes),
-            record_key=task.record_key,
-            grid=task.grid,
-            numbers=[*weights, *(name for query in queries for name in query.values)],
+        self.frame = (
+            eager_columns(records, columns) if columns else pl.DataFrame(height=len(records))
         )
+        if columns:
+            check_types(nw.from_native(self.frame).schema, queries, task.record_key)
+        self.coded: CodedRecords | None = None
+        # What a filter leaves out may be wrong: then each pass codes what is left.
+        with suppress(DiscreetError):
+            self.coded = CodedRecords(
+                self.frame,
+                (axis for query in queries for axis in query.axes),
+                record_key=task.record_key,
+                grid=task.grid,
+                numbers=[*weights, *(name for query in queries for name in query.values)],
+            )
 
     @classmethod
     def takes(cls, task: TabulationTask) -> bool:
@@ -600,19 +613,37 @@ class MemoryEngine(Engine):
     @property
     def height(self) -> int:
         """Number of records."""
-        return self.coded.height
+        return self.frame.height
 
     def some_keys(self, record_key: str) -> pl.Series:
         """Record keys from everywhere among the records."""
-        keys, places = self.coded.frame[record_key], sampled_places(self.height)
+        keys, places = self.frame[record_key], sampled_places(self.height)
         return keys if len(places) == self.height else keys.gather(places)
 
     @property
     def sizes(self) -> Mapping[CubeAxis, int]:
         """Number of values per axis."""
+        if self.coded is None:
+            return self.task.sizes
         return {axis: coding.size for axis, coding in self.coded.codings.items()}
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """One cube after the other."""
         for one in passes:
-            yield self.coded.cube(one.axes, one.where, one.layout)
+            cube = None
+            if self.coded is not None:
+                with suppress(DiscreetError):
+                    cube = self.coded.cube(one.axes, one.where, one.layout)
+            yield self._filtered_first(one) if cube is None else cube
+
+    def _filtered_first(self, one: Pass) -> Cube:
+        """The cube of what passes the filter, or the error that says what is wrong there."""
+        task = self.task
+        left = self.frame
+        if (chosen := chosen_records(left, one.where)) is not None:
+            left = left[chosen]
+        key = task.record_key if one.layout.keyed else None
+        bare = replace(one, where=None)
+        raise_flaws(nw.from_native(left.lazy()), bare, key, task.grid)
+        coded = CodedRecords(left, one.axes, record_key=key, grid=task.grid, numbers=one.numbers)
+        return coded.cube(one.axes, None, one.layout)

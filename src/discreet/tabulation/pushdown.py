@@ -16,20 +16,13 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import RecordKeyError
-from discreet.keygrid import (
-    DECIMALS,
-    LIMB,
-    KeyGrid,
-    decimal_keys,
-    off_grid,
-    too_fine,
-    unusable_keys,
-)
+from discreet.errors import MicrodataError
+from discreet.keygrid import LIMB, KeyGrid
 from discreet.tables.table import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube, places_among
-from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers, wrong_type
+from discreet.tabulation.engine import Engine, Pass, TabulationTask, wrong_type
+from discreet.tabulation.flaws import absent, flag, key_columns, large, number, raise_flaws
 from discreet.tabulation.measures import (
     LIMBS,
     LIMIT,
@@ -41,44 +34,15 @@ from discreet.tabulation.measures import (
 from discreet.tabulation.query import CubeAxis
 
 
-def engine_keys(record_key: str, schema: nw.Schema, grid: KeyGrid) -> nw.Expr:
-    """The keys as they are handed over; whole numbers in 64 bits, off the grid missing."""
-    column = nw.col(record_key)
-    if not schema[record_key].is_integer():
-        return column
-    return nw.when((column >= 0) & (column < grid.size)).then(column).cast(nw.Int64)
-
-
 def _key_sums(
     record_key: str, schema: nw.Schema, grid: KeyGrid, *, wide: bool
 ) -> tuple[dict[str, nw.Expr], list[nw.Expr]]:
     """Columns to make from the records, and aggregates; `wide` engines add in 128 bits."""
-    dtype = schema[record_key]
-    column = nw.col(record_key)
-    usable: nw.Expr
-    finer: nw.Expr
-    if dtype.is_integer():
-        usable, finer = engine_keys(record_key, schema, grid), nw.lit(0)
-    elif dtype.is_float() or (isinstance(dtype, nw.Decimal) and dtype.scale <= DECIMALS):
-        usable, finer = decimal_keys(column.cast(nw.Float64), grid)
-    else:
-        raise RecordKeyError(
-            f"keys of type {dtype} cannot be added by a data engine",
-            code="key-type",
-            where=record_key,
-            hint="convert them first with discreet.import_record_keys",
-        )
-    given = nw.when(~column.is_nan()).then(column) if dtype.is_float() else column
-    columns = {"key": usable, "key_given": given, "key_finer": finer.cast(nw.Int8)}
-    aggregates = [
-        nw.col("key").count().cast(nw.Int64).alias("usable_keys"),
-        nw.col("key_given").count().cast(nw.Int64).alias("given_keys"),
-        nw.col("key_finer").sum().cast(nw.Int64).alias("finer_keys"),
-    ]
+    columns, aggregates = key_columns(record_key, schema, grid)
     if wide:
         total = nw.col("key").cast(nw.Int128).sum() % nw.lit(grid.size)
         return columns, [*aggregates, total.cast(nw.Int64).alias("key_total")]
-    columns |= {"key_high": usable // LIMB, "key_low": usable % LIMB}
+    columns |= {"key_high": columns["key"] // LIMB, "key_low": columns["key"] % LIMB}
     parts = [nw.col(name).sum().cast(nw.Int64).alias(name) for name in ("key_high", "key_low")]
     return columns, [*aggregates, *parts]
 
@@ -89,19 +53,6 @@ def _split_keys(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(pl.col("key_high", "key_low").fill_null(0))
     total = pl.col("key_total").cast(pl.Int64).fill_null(0)
     return frame.with_columns(key_high=total // LIMB, key_low=total % LIMB)
-
-
-def _check_key_sums(frame: pl.DataFrame, record_key: str, grid: KeyGrid) -> None:
-    """Raise unless every record had a key on the grid."""
-    records, given, usable, finer = (
-        int(frame[name].sum() or 0) for name in ("n", "given_keys", "usable_keys", "finer_keys")
-    )
-    if given < records:
-        raise unusable_keys("no key", records - given, records, record_key)
-    if usable < given:
-        raise off_grid(given - usable, records, record_key, grid)
-    if finer:
-        raise too_fine(finer, records, record_key)
 
 
 def _measure(row: int) -> str:
@@ -118,18 +69,17 @@ def _number_parts(
     if layout.weight is not None:
         weight = number(layout.weight, schema)
         columns |= _named(layout, _limbs(weight), "weight")
-        columns["bad_w_missing"] = _flag(_absent(weight))
-        columns["bad_w_negative"] = _flag(weight < 0)
-        columns["bad_w_large"] = _flag(_large(weight))
+        columns["bad_w_missing"] = flag(absent(weight))
+        columns["bad_w_negative"] = flag(weight < 0)
+        columns["bad_w_large"] = flag(large(weight))
     for k, name in enumerate(layout.values):
         amount = _amount(name, weight, schema)
         columns |= _named(layout, _limbs(amount), "sum", name)
-        columns[f"bad_v{k}_large"] = _flag(_large(amount))
+        columns[f"bad_v{k}_large"] = flag(large(amount))
+        if weight is not None:
+            columns[f"bad_v{k}_plain_large"] = flag(large(number(name, schema)))
     for share in layout.shares:
         columns |= _share(layout, share, schema, key)
-        if share.of == "plain":
-            at = layout.values.index(share.column)
-            columns[f"bad_v{at}_plain_large"] = _flag(_large(number(share.column, schema)))
     return columns
 
 
@@ -140,10 +90,10 @@ def _share(
     value = number(share.column, schema)
     weight = None if layout.weight is None else number(layout.weight, schema)
     inside = {
-        "missing": _absent(value),
-        "zero": ~_absent(value) & (value == 0.0),
-        "negative": ~_absent(value) & (value < 0.0),
-        "plain": ~_absent(value),
+        "missing": absent(value),
+        "zero": ~absent(value) & (value == 0.0),
+        "negative": ~absent(value) & (value < 0.0),
+        "plain": ~absent(value),
     }[share.of]
     columns: dict[str, nw.Expr] = {}
     if share.counted:
@@ -166,34 +116,13 @@ def _share(
 def _amount(name: str, weight: nw.Expr | None, schema: nw.Schema) -> nw.Expr:
     """Value times weight, 0 where the value is missing."""
     value = number(name, schema)
-    filled = nw.when(~_absent(value)).then(value).otherwise(nw.lit(0.0))
+    filled = nw.when(~absent(value)).then(value).otherwise(nw.lit(0.0))
     return filled if weight is None else filled * weight
-
-
-def _absent(value: nw.Expr) -> nw.Expr:
-    """Whether a value is missing."""
-    # Not value != value: in polars and SQL, NaN equals itself and exceeds every number.
-    return value.is_null() | value.is_nan()
-
-
-def number(name: str, schema: nw.Schema) -> nw.Expr:
-    """A column of weights or values."""
-    if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
-        raise wrong_type("numbers are needed", schema[name], name)
-    return nw.col(name).cast(nw.Float64)
-
-
-def _flag(condition: nw.Expr) -> nw.Expr:
-    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int8)
-
-
-def _large(value: nw.Expr) -> nw.Expr:
-    return ((value >= LIMIT) | (value <= -LIMIT)) & ~_absent(value)
 
 
 def _limbs(value: nw.Expr) -> list[nw.Expr]:
     large = (value >= LIMIT) | (value <= -LIMIT)
-    usable = nw.when(~(large | _absent(value))).then(value).otherwise(nw.lit(0.0))
+    usable = nw.when(~(large | absent(value))).then(value).otherwise(nw.lit(0.0))
     return [part.cast(nw.Int64) for part in engine_limbs(usable)]
 
 
@@ -202,30 +131,13 @@ def _named(layout: MeasureLayout, limbs: list[nw.Expr], *what: str) -> dict[str,
     return {_measure(row): part for row, part in zip(rows, limbs, strict=True)}
 
 
-def _check_numbers(frame: pl.DataFrame, layout: MeasureLayout) -> None:
-    """Raise unless every record had weights and values that can be summed."""
-    bad = {
-        name.removeprefix("bad_"): int(frame[name].sum() or 0)
-        for name in frame.columns
-        if name.startswith("bad_")
-    }
-    for kind in ("missing", "negative", "large"):
-        if bad.get(f"w_{kind}"):
-            label = "too large" if kind == "large" else kind
-            raise unusable_numbers(label, bad[f"w_{kind}"], layout.weight or "")
-    for k, name in enumerate(layout.values):
-        for kind in ("plain_large", "large"):
-            if bad.get(f"v{k}_{kind}"):
-                raise unusable_numbers("too large", bad[f"v{k}_{kind}"], name)
-
-
 _VALUE, _WEIGHT, _SIZE, _PLACE, _ALL = "value", "weight", "size", "place", "all"
 
 
 def _end_columns(layout: MeasureLayout, schema: nw.Schema) -> dict[str, nw.Expr]:
     """Columns of which the smallest and largest are wanted."""
     values = {f"end{k}": number(name, schema) for k, name in enumerate(layout.largest)}
-    return {name: nw.when(~_absent(value)).then(value) for name, value in values.items()}
+    return {name: nw.when(~absent(value)).then(value) for name, value in values.items()}
 
 
 def _end_totals(layout: MeasureLayout) -> list[nw.Expr]:
@@ -253,7 +165,7 @@ def _first_records(
         parts = {_SIZE: value.abs(), _VALUE: value}
         if layout.weight is not None:
             parts = {_SIZE: value.abs(), _WEIGHT: number(layout.weight, schema), _VALUE: value}
-        ready = frame.filter(~_absent(value)).select(
+        ready = frame.filter(~absent(value)).select(
             *named, nw.lit(1).alias(_ALL), *(part.alias(at) for at, part in parts.items())
         )
         place = nw.struct(*parts).rank("ordinal", descending=True).over(*cells)
@@ -312,7 +224,21 @@ class PushdownEngine(Engine):
         frames = _collect([_plan(frame, schema, one, record_key, grid) for one in passes])
         largest = [_collect(_first_records(frame, schema, one)) for one in passes]
         for result, first, one in zip(frames, largest, passes, strict=True):
+            if _stumbled(result):
+                raise_flaws(frame, one, record_key, grid)
+                raise MicrodataError(
+                    "the records changed while they were counted", code="engine-failed"
+                )
             yield _cube(result, first, one, record_key, grid, schema)
+
+
+def _stumbled(frame: pl.DataFrame) -> bool:
+    """Whether a record had no usable key, weight or value."""
+    bad = [name for name in frame.columns if name.startswith("bad_")]
+    keys = "usable_keys" in frame.columns
+    return any(int(frame[name].sum() or 0) for name in bad) or (
+        keys and bool((frame["usable_keys"] != frame["n"]).any() or frame["finer_keys"].sum())
+    )
 
 
 def _collect(plans: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:
@@ -371,7 +297,7 @@ def _axis(axis: CubeAxis, schema: nw.Schema) -> nw.Expr:
         place = place + step
     inside = (place >= 0) & (place < count)
     chosen = nw.when(inside).then(place).otherwise(nw.lit(count).cast(nw.Int16))
-    return nw.when(~_absent(number)).then(chosen)
+    return nw.when(~absent(number)).then(chosen)
 
 
 def _few_values(axis: CubeAxis, schema: nw.Schema) -> bool:
@@ -383,9 +309,9 @@ def _text(name: str, schema: nw.Schema) -> nw.Expr:
     if not schema[name].is_float():
         return nw.col(name).cast(nw.String)
     number = nw.col(name).cast(nw.Float64)
-    whole = ~_absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
+    whole = ~absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
     digits = nw.when(whole).then(number).cast(nw.Int64).cast(nw.String)
-    return nw.when(whole | _absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
+    return nw.when(whole | absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
 
 
 def _cube(
@@ -396,9 +322,6 @@ def _cube(
     grid: KeyGrid,
     schema: nw.Schema,
 ) -> Cube:
-    if one.layout.keyed and record_key is not None:
-        _check_key_sums(frame, record_key, grid)
-    _check_numbers(frame, one.layout)
     if not one.axes and frame["n"][0] == 0:
         frame = frame.clear()
     known = {("n",): "n", ("key", "high"): "key_high", ("key", "low"): "key_low"}

@@ -21,6 +21,7 @@ from discreet.microdata import read_microdata
 from discreet.tables import Table
 from discreet.tabulation.assembly import assemble
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, known_engines, refusals
+from discreet.tabulation.flaws import check_types
 from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.query import Query, QueryGroup, plan
 
@@ -147,6 +148,7 @@ def iterate_tables(
         unsuitable_keys=allow_unsuitable_keys,
     )
     _check_columns(task.schema, queries, record_key)
+    check_types(task.schema, queries, record_key)
     conditions = [query.condition(task.schema) for query in queries]
     with refusals(filtered=False):
         engines = [engine(task) for engine in known_engines() if engine.takes(task)]
