@@ -39,6 +39,7 @@ class WriteOptions:
     geo: Sequence[str] = ()
     structure: str = ""
     sdmx: Literal["2.0", "1.0"] = "2.0"
+    formulas: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -49,6 +49,7 @@ def write(
     geo: Sequence[str] = (),
     structure: str = "",
     sdmx: Literal["2.0", "1.0"] = "2.0",
+    formulas: bool = False,
 ) -> Path:
     """Write a protected table; the same table always gives the same bytes.
 
@@ -69,6 +70,8 @@ def write(
         structure: The SDMX dataflow that the table belongs to, as "AGENCY:ID(1.0)"; one
             named after the table if empty (sdmx-csv).
         sdmx: Version of SDMX-CSV.
+        formulas: Leave codes, labels and notes as they are that a spreadsheet would run as
+            formulas; otherwise an apostrophe stands before them (csv).
 
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
@@ -90,6 +93,7 @@ def write(
         geo=geo,
         structure=structure,
         sdmx=sdmx,
+        formulas=formulas,
     )
     _check(table, chosen, options)
     check_place(target)

@@ -2,7 +2,8 @@
 
 In: `ProtectedTable`. Out: UTF-8 text as in RFC 4180, with codes, labels, value,
 status and the cell as printed; with the notes about it, where a table has any.
-Public. Texts are written as they are.
+Public. Texts that a spreadsheet would run as formulas begin with an apostrophe, unless they
+are asked for as they are.
 """
 
 from __future__ import annotations
@@ -46,7 +47,38 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
         shown = has_number(cells.status)
         columns.update(table.withheld.beside(table.dimensions, cells.index, shown))
     notes = notes_column(table, cells, language)
-    return pl.DataFrame(columns if notes is None else {**columns, "note": notes})
+    if notes is not None:
+        columns["note"] = notes
+    if options.formulas:
+        return pl.DataFrame(columns)
+    return pl.DataFrame(
+        {
+            harmless(pl.Series([name]))[0]: part if name in _OWN else harmless(part)
+            for name, part in columns.items()
+        }
+    )
+
+
+#: Columns in which this package alone writes.
+_OWN = ("value", "status", "symbol")
+#: What spreadsheets take for a formula, also behind quotes and spaces …
+_FORMULA = r"^[\s\x00\x22']*[=+@\uFF1D\uFF0B\uFF20\uFF0D-]|^[\t\r\n]"
+#: … but for numbers and ranges of numbers, which there is nothing to run in.
+_NUMBER = r"^[+-]?[0-9.,  %–-]*$"
+
+
+def harmless(texts: pl.Series) -> pl.Series:
+    """Texts of which a spreadsheet runs none: an apostrophe stands before formulas.
+
+    >>> harmless(pl.Series(["=1+1", "-10..-1", "-2+3", "–", "@SUM(A1)", "a=b"])).to_list()
+    ["'=1+1", '-10..-1', "'-2+3", '–', "'@SUM(A1)", 'a=b']
+    """
+    if texts.dtype != pl.String:
+        return texts
+    run = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)
+    if not bool(run.any()):
+        return texts
+    return pl.select(pl.when(run).then("'" + texts).otherwise(texts).alias(texts.name)).to_series()
 
 
 def values_column(table: ProtectedTable, cells: ListedCells) -> pl.Series:
