@@ -163,12 +163,7 @@ _CONDITIONS = commands_where(lambda row: row.reading.prefix == "condition")
 
 
 @uncollected()
-def rewrite(
-    text: str,
-    policy: Policy | None = None,
-    *,
-    language: Language = "en",
-) -> Rewriting:
+def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en") -> Rewriting:
     r"""Rewrite the text of one do-file.
 
     Args:
@@ -348,9 +343,7 @@ def _with_block(dofile: DoFile, statement: DoStatement, start: int, end: int) ->
     return start, end
 
 
-def _merged(
-    spans: Sequence[tuple[int, int, Decision]],
-) -> list[tuple[int, int, Decision]]:
+def _merged(spans: Sequence[tuple[int, int, Decision]]) -> list[tuple[int, int, Decision]]:
     """Spans without overlaps."""
     merged: list[tuple[int, int, Decision]] = []
     for start, end, decision in sorted(spans, key=lambda span: (span[0], -span[1])):

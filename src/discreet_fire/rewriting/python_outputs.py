@@ -30,8 +30,15 @@ from discreet_fire.scripts.python_bindings import (
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class PythonControl(PythonTexts):
-    """Visits what branches."""
+_RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
+_OPEN_WORDS = frozenset(
+    ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
+)
+_SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
+
+
+class PythonWalker(PythonTexts):
+    """Visits one script."""
 
     def prepare(self) -> None:
         """Find the functions of the script that show something, also by others they call."""
@@ -42,12 +49,6 @@ class PythonControl(PythonTexts):
                 shows = any(rule.role == "shows" for rule in self.names.rules(each.func))
                 inside.append((node.name, {word_of(each.func)}, shows))
         self.find_speaking(inside)
-
-    def judge_speaking(self, node: ast.Call) -> None:
-        """A function of the script that shows something, called as often as data say."""
-        word = word_of(node.func)
-        if word in self.speaking and self.names.is_own(node.func):
-            self.branching(node, word)
 
     def judge_safe(self, node: ast.Call) -> None:
         """Safe functions keep to the rules of the centre; names they get are constants."""
@@ -126,17 +127,6 @@ class PythonControl(PythonTexts):
         """That an error occurred may tell of the data."""
         with self.under(loose=True):
             self.generic_visit(node)
-
-
-_RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
-_OPEN_WORDS = frozenset(
-    ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
-)
-_SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
-
-
-class PythonWalker(PythonControl):
-    """Visits one script."""
 
     def run(self) -> None:
         """Note all that is to be said and changed."""
@@ -272,7 +262,8 @@ class PythonWalker(PythonControl):
         rules = self.names.rules(node.func)
         worst = max(rules, key=lambda rule: rule.action.rank, default=None)
         self.judge_texts(node)
-        self.judge_speaking(node)
+        if word_of(node.func) in self.speaking and self.names.is_own(node.func):
+            self.branching(node, word_of(node.func))
         self.judge_call_columns(node)
         if self.names.is_safe(node):
             worst = None

@@ -155,11 +155,8 @@ def policies_of(
     >>> policies_of(None, None)
     {}
     """
-    files: list[tuple[ScriptLanguage, str | os.PathLike[str] | None]] = [
-        ("python", python),
-        ("r", r),
-    ]
-    return {name: ScriptPolicy.read(name, file) for name, file in files if file is not None}
+    files: dict[ScriptLanguage, str | os.PathLike[str] | None] = {"python": python, "r": r}
+    return {name: ScriptPolicy.read(name, file) for name, file in files.items() if file is not None}
 
 
 def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
@@ -259,11 +256,7 @@ def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Langu
     found += _beside(source, script, policy)
     rewriting = replace(rewriting, findings=(*found, *rewriting.findings))
     return _Read(
-        path=path,
-        source=source,
-        language=script,
-        rewriting=rewriting,
-        document=parts is not None,
+        path=path, source=source, language=script, rewriting=rewriting, document=parts is not None
     )
 
 
@@ -303,23 +296,12 @@ def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) ->
     except OSError:
         there = []
     hint = "remove it, or run the script apart (python -I, Rscript --vanilla)"
-    return [
-        source.finding(
-            "beside",
-            Severity.REVIEW,
-            f"{name} beside the script runs with it, or in place of a module",
-            0,
-            0,
-            hint,
-        )
-        for name in there
-        if _loads(source.path.parent / name)
-    ]
-
-
-def _loads(path: Path) -> bool:
-    """Whether a file or folder can be loaded: a folder of data of that name cannot."""
-    return path.is_file() or any(path.glob("*.py"))
+    found = []
+    for path in map(source.path.parent.joinpath, there):
+        if path.is_file() or any(path.glob("*.py")):  # a folder of data cannot be loaded
+            what = f"{path.name} beside the script runs with it, or in place of a module"
+            found.append(source.finding("beside", Severity.REVIEW, what, 0, 0, hint))
+    return found
 
 
 def _header(one: _Read, policy: ScriptPolicy) -> str:

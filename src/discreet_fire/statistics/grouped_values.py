@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet_fire.statistics.large.contributions import EntityNumbers, Ordered
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class GroupedValues:
     """Values of one variable, none missing, ready for rules (confidential).
 
@@ -61,15 +61,7 @@ class GroupedValues:
             used = (codes >= 0) if used is None else used & (codes >= 0)
         if weights is not None and weights.size and math.isnan(ends_of(weights)[0]):
             used = ~np.isnan(weights) if used is None else used & ~np.isnan(weights)
-        found = cls(
-            values=values,
-            codes=codes,
-            groups=groups,
-            entities=entities,
-            weights=weights,
-            ends=ends,
-            numbering=numbering,
-        )
+        found = cls(values, codes, groups, entities, weights, ends, numbering)
         return found if used is None else found._taken(used)
 
     def _taken(self, at: IntArray | BoolArray | slice) -> GroupedValues:

@@ -131,10 +131,8 @@ def _quartiles(holding: GroupedValues, limits: SafeLimits) -> tuple[float, float
     numbers, _ = statistics(["p25", "p75"], holding.whole, lambda: holding, limits)
     low, high = numbers["p25"], numbers["p75"]
     if low is None or high is None or low == high:
-        what, hint = (
-            "classes cannot be made of quartiles here",
-            "name the edges of classes: edges=[…]",
-        )
+        what = "classes cannot be made of quartiles here"
+        hint = "name the edges of classes: edges=[…]"
         raise OutputCheckError(what, code="edges", hint=hint)
     return low, high
 

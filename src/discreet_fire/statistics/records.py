@@ -82,10 +82,8 @@ class MicrodataRecords:
         if column.dtype == pl.Boolean:
             column = column.cast(pl.UInt8)
         if not (column.dtype.is_numeric() or column.dtype == pl.Null):
-            what, hint = (
-                "the variable does not hold numbers",
-                "use tabulate for texts and categories",
-            )
+            what = "the variable does not hold numbers"
+            hint = "use tabulate for texts and categories"
             raise OutputCheckError(what, code="not-numeric", where=name, hint=hint)
         values = column.cast(pl.Float64)
         if values.null_count():

@@ -50,11 +50,7 @@ class ModelTerms:
 
 
 def terms_of(session: Session, text: str) -> ModelTerms:
-    """The terms that a text names.
-
-    Raises:
-        DoError: A variable is not there, or an operator has no time variable.
-    """
+    """The terms that a text names."""
     found = ModelTerms()
     for word in _WORD.findall(text):
         several = _SEVERAL.match(word)

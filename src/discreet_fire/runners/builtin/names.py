@@ -47,11 +47,7 @@ def settle_results(
 
 
 def refuse_unsupported_result(session: Session, kind: str, name: str) -> None:
-    """Stop where a result is not stored that Stata would have stored.
-
-    Raises:
-        UnsupportedError: It would be a number in Stata.
-    """
+    """Stop where a result is not stored that would be a number in Stata."""
     command = session.results.origin.get(kind, "")
     facts = facts_of(command)
     pattern = facts.stores.unstored if facts is not None else ""
@@ -173,10 +169,8 @@ class SessionNames:
     def element(self, name: str, text: str, at: tuple[float, ...]) -> float:
         """An element of a matrix, or `_b[…]`, `_se[…]`."""
         if name in ("_b", "_se", "_coef"):
-            model = self.session.results.model
             self.session.trace.touch("e()" in self.session.trace.whole)
-            if model is None:
-                raise DoError("last estimates not found", code=301)
+            model = present(self.session.results.model, "last estimates not found", code=301)
             part = "se" if name == "_se" else "b"
             return float(model.coefficient(part, text.strip()))
         matrix = present(self.session.results.matrices.get(name), f"{name} not found", code=111)
@@ -213,7 +207,7 @@ class SessionNames:
         self.use.rest |= few(self.session, ~chosen)
         if np.ndim(gaps) and (chosen.all() or not chosen.any()) and near(self.session, gaps):
             self.use.few = True
-        trace.note_few(self.use.few)
+        trace.few |= self.use.few
 
     def referred(self, rows: Any, inside: Any) -> None:
         """Note from which observations values are taken: one for many is a single value."""

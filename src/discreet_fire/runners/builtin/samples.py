@@ -61,18 +61,18 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
         held = truth(call.condition, scope)
         use = scope.names.use
         use.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
-        session.trace.note_few(use.few)
+        session.trace.few |= use.few
         mask &= held
         if session.trace.few or _close(session, held):
-            session.trace.note_plain(plain(session, call.condition))
+            session.trace.plain &= plain(session, call.condition)
         if not session.trace.plain and (held.all() or not held.any()):
             use.few |= asks_by_function(call.condition)
-            session.trace.note_few(use.few)
+            session.trace.few |= use.few
     if call.rows is not None:
         if call.groups is not None:
             raise DoError("in may not be combined with by", code=190)
         first, last = _range(call.rows, rows)
-        session.trace.note_plain(False)
+        session.trace.plain = False
         session.trace.ordered()
         inside = np.zeros(rows, dtype=np.bool_)
         inside[first - 1 : last] = True
@@ -327,9 +327,6 @@ def run_statistic(
     """The safe statistic of a command, as its row says; None if all of it is withheld.
 
     The command is called so in what is withheld; its statistic may be that `of` another one.
-
-    Raises:
-        DoError: The program is wrong.
     """
     facts = facts_of(of or command)
     if facts is None or not facts.shows.statistic:

@@ -351,11 +351,7 @@ def of_records(
     first, second = _two_largest(tops)
     size = term_sums(AMOUNT, values, weights, codes, np.zeros(count.size), first)
     return Shares(
-        cases=count,
-        size=size,
-        first=first,
-        second=second,
-        differing=np.sum(apart, axis=0),
+        cases=count, size=size, first=first, second=second, differing=np.sum(apart, axis=0)
     )
 
 

@@ -21,12 +21,7 @@ import numpy.typing as npt
 from discreet.arrays import FloatArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import count_text, fixed, general, rounded
-from discreet_fire.statistics.models.coefficients import (
-    Coefficients,
-    bread,
-    joint_wald,
-    sandwich,
-)
+from discreet_fire.statistics.models.coefficients import Coefficients, bread, joint_wald, sandwich
 from discreet_fire.statistics.models.design import ModelDesign
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
 from discreet_fire.statistics.models.distributions import chi2_tail

@@ -281,11 +281,7 @@ def _too_many(term: Term) -> OutputCheckError:
 
 
 def _spelled(
-    term: Term,
-    place: int,
-    sample: Sample,
-    known: set[tuple[tuple[str, bool], ...]],
-    constant: bool,
+    term: Term, place: int, sample: Sample, known: set[tuple[tuple[str, bool], ...]], constant: bool
 ) -> tuple[list[Column], Partition | None]:
     """The columns of one term, and its cells."""
     groups = [part for part in term.factors if part.levels]
@@ -360,10 +356,7 @@ def _place(level: Any, part: Factor, levels: tuple[Any, ...]) -> int:
 
 
 def _redundant(
-    term: Term,
-    at_base: list[Factor],
-    known: set[tuple[tuple[str, bool], ...]],
-    constant: bool,
+    term: Term, at_base: list[Factor], known: set[tuple[tuple[str, bool], ...]], constant: bool
 ) -> bool:
     """Whether a column at base levels is a sum of columns of shorter terms of the model."""
     if at_base and len(term.factors) == 1:

@@ -96,7 +96,7 @@ def merge(session: Session, call: CommandCall) -> None:
         own = set(taken) if RECORD not in using.hidden else set(taken) & kept.made
         session.trace.variables |= own
     _assert(session, call, found, result)
-    mask = _kept(call, found)
+    mask = np.isin(found, sorted(_numbers(call.argument("keep") or "1 2 3 4 5")))
     result.variables[name.strip()] = DataVariable(found, "byte", "%23.0g", "", "_merge")
     result.value_labels["_merge"] = dict(_RESULTS)
     result.take(mask)
@@ -179,11 +179,6 @@ def _numbers(text: str) -> set[int]:
         # `match` stands for the first of the results that begin so.
         numbers.add(min(hits))
     return numbers
-
-
-def _kept(call: CommandCall, found: Any) -> Any:
-    text = call.argument("keep")
-    return np.isin(found, sorted(_numbers(text))) if text else np.ones(len(found), dtype=np.bool_)
 
 
 def _assert(session: Session, call: CommandCall, found: Any, result: DataSet) -> None:

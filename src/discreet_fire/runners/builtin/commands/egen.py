@@ -29,12 +29,7 @@ from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.expressions import evaluate, number_column, whole_column
 from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope
-from discreet_fire.runners.builtin.language.values import (
-    MISSING,
-    is_text,
-    shown_default,
-    tidy,
-)
+from discreet_fire.runners.builtin.language.values import MISSING, is_text, shown_default, tidy
 from discreet_fire.runners.builtin.names import macro_text, scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
@@ -292,10 +287,8 @@ def _named_classes(given: EgenInput, found: FloatArray, cuts: FloatArray) -> Dat
 
 def _standard(given: EgenInput) -> EgenResult:
     """`std(x), mean(#) std(#)`."""
-    mean, scale = (
-        given.call.number("mean", 0.0),
-        given.call.number("sd", given.call.number("std", 1.0)),
-    )
+    mean = given.call.number("mean", 0.0)
+    scale = given.call.number("sd", given.call.number("std", 1.0))
 
     def scaled(values: FloatArray) -> Any:
         deviation = _deviation(values)

@@ -17,7 +17,7 @@ from discreet.arrays import FloatArray
 from discreet_fire.runners.builtin.commands.models import noted
 from discreet_fire.runners.builtin.fitted_models import FittedModel
 from discreet_fire.runners.builtin.language.calls import CommandCall, split_outside
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import (
     choose,
@@ -48,9 +48,7 @@ _PLAIN = re.compile(rf"(?P<sign>[+-])\s*(?P<number>{_NUMBER})\s*(?=[+-]|\Z)")
 
 def last_model(session: Session) -> FittedModel:
     """The last model."""
-    model: FittedModel | None = session.results.model
-    if model is None:
-        raise DoError("last estimates not found", code=301)
+    model: FittedModel = required(session.results.model, "last estimates not found", code=301)
     model.fitted()
     return model
 

@@ -160,11 +160,7 @@ def _options(session: Session, call: CommandCall) -> dict[str, Any]:
 
 
 def _keep(
-    session: Session,
-    name: str,
-    parts: _Parts,
-    chosen: ChosenRecords,
-    result: SafeResult | None,
+    session: Session, name: str, parts: _Parts, chosen: ChosenRecords, result: SafeResult | None
 ) -> None:
     """Keep a model for later commands, with its sample, which goes with the observations."""
     terms, outcome, _ = parts
@@ -363,12 +359,11 @@ def estimates(session: Session, call: CommandCall) -> None:
 
 def _store(session: Session, name: str) -> None:
     UnsupportedError.when(session.trace.touched, "a name that holds single values of the data")
-    if session.results.model is None:
-        raise DoError("last estimates not found", code=301)
+    model = required(session.results.model, "last estimates not found", code=301)
     key = f"sample of {name}"
     session.data.hidden[key] = session.data.hidden[SAMPLE]
     stored = dict(session.results.stored["e"])
-    session.results.estimates[name] = (replace(session.results.model, key=key), stored)
+    session.results.estimates[name] = (replace(model, key=key), stored)
 
 
 def _table(session: Session, names: list[str], command_name: str) -> None:
@@ -463,9 +458,8 @@ def matrix(session: Session, call: CommandCall) -> None:
     stored = _STORED.match(value)
     if stored:
         session.trace.touch("e()" in session.trace.whole)
-        if session.results.model is None:
-            raise DoError("last estimates not found", code=301)
-        values, covariance = session.results.model.fitted()
+        model = required(session.results.model, "last estimates not found", code=301)
+        values, covariance = model.fitted()
         session.results.matrices[name] = values[None, :] if stored[1] == "b" else covariance
     elif value in session.results.matrices:
         session.results.matrices[name] = session.results.matrices[value]

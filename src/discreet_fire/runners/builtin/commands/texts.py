@@ -84,11 +84,9 @@ def decode(session: Session, call: CommandCall) -> None:
 def destring(session: Session, call: CommandCall) -> None:
     """`destring [varlist], generate(names)|replace [ignore("chars") force percent dpcomma]`."""
     names = session.data.listed(call.head) if call.head else list(session.data.variables)
-
-    def made(variable: DataVariable) -> DataVariable | None:
-        return _as_numbers(variable.values, call)
-
-    told = _converted(session, call, names, made, to_text=False)
+    told = _converted(
+        session, call, names, lambda one: _as_numbers(one.values, call), to_text=False
+    )
     if told:
         session.write(f"  (now numeric, unless there are nonnumeric characters: {told})")
 

@@ -44,11 +44,7 @@ _FLOAT_DIGITS = 7
 
 
 def read_data(path: Path) -> DataSet:
-    """The data of a file, by its ending: .dta, .csv, .tsv, .txt or .parquet.
-
-    Raises:
-        OutputCheckError: The file is missing, damaged or of another kind.
-    """
+    """The data of a file, by its ending: .dta, .csv, .tsv, .txt or .parquet."""
     DoError.when(not path.is_file(), "file not found", code=601)
     ending = path.suffix.lower()
     if ending == ".dta":
@@ -231,11 +227,7 @@ _FLOAT_MISSING, _FLOAT_STEP = 0x7F000000, 0x800
 
 
 def dta_bytes(data: DataSet) -> bytes:
-    """The bytes of a Stata file.
-
-    Raises:
-        UnsupportedError: A text is longer than 2,045 bytes.
-    """
+    """The bytes of a Stata file."""
     names, variables = list(data.variables), list(data.variables.values())
     UnsupportedError.when(any(one.kind == "strL" for one in variables), "saving strL variables")
     count = len(names)

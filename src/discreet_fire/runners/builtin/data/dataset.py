@@ -140,11 +140,7 @@ class DataSet:
         return matches[0] if matches else None
 
     def named(self, name: str) -> DataVariable:
-        """A variable by name or unique abbreviation.
-
-        Raises:
-            DoError: There is none, or several.
-        """
+        """A variable by name or unique abbreviation."""
         return self.variables[self.full(name)]
 
     def full(self, name: str) -> str:
@@ -335,11 +331,7 @@ def missing_values(variable: DataVariable) -> Any:
 
 
 def keys_of(master: DataSet, using: DataSet, names: Sequence[str]) -> tuple[Any, Any]:
-    """For the rows of both, one number per combination of values, in their order.
-
-    Raises:
-        DoError: A variable is missing in one, or is text in one and numeric in the other.
-    """
+    """For the rows of both, one number per combination of values, in their order."""
     codes: list[Any] = []
     for name in names:
         if name not in using.variables:
@@ -415,11 +407,7 @@ _BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,(?P<options>.*)
 
 
 def grouped(data: DataSet, prefix: str, text: str) -> tuple[tuple[str, ...], ByGroups]:
-    """The variables of a `by` prefix and the groups they make.
-
-    Raises:
-        DoError: The data is not sorted by them.
-    """
+    """The variables of a `by` prefix, by which the data are sorted, and the groups they make."""
     found = required(_BY.match(text.strip()))
     required(found["by"].strip())
     names = tuple(data.listed(found["by"]))

@@ -33,10 +33,8 @@ def run_hidden(
     """Run what single values of the data have chosen, if anything (`run`).
 
     Texts are conditions and single commands that belong to it, bodies the blocks that the values
-    decide about, whether they run or not.
-
-    Raises:
-        DoError: It would stop the program or a loop, or change something that is not followed.
+    decide about, whether they run or not. What would stop the program or a loop, or change
+    something that is not followed, is an error.
     """
     trace = session.trace
     _PossibleEffects(session).all(texts, bodies)
@@ -90,7 +88,7 @@ class _PossibleEffects:
         for prefix in one.prefixes:
             name = prefix.canonical or prefix.text
             if name == "capture":
-                self.trace.doubt_code()
+                self.trace.code = True
             elif name in ("by", "bysort"):
                 self.data()
         if one.command is None:
@@ -115,15 +113,15 @@ class _PossibleEffects:
             if effect == "refused":
                 raise DoError(f"{name} may not hang on single values of the data", code=198)
             if effect == "code":
-                self.trace.doubt_code()
+                self.trace.code = True
             elif effect == "return":
                 self.session.macros.frame.doubted = True
             elif effect == "macro":
                 self.macro(name, named.strip("+-:"))
             elif effect == "new":
                 self.trace.whole.add("shape")
-                self.trace.variables |= {word for word in first if _plain(word)}
-                self.trace.sized |= {word for word in first if _plain(word)}
+                self.trace.variables |= set(filter(str.isidentifier, first))
+                self.trace.sized |= set(filter(str.isidentifier, first))
             elif effect == "variable":
                 self.replaced(named)
             elif effect == "data":
@@ -133,7 +131,7 @@ class _PossibleEffects:
 
     def macro(self, kind: str, name: str) -> None:
         """A macro may change; each if its name is put together."""
-        if _plain(name):
+        if name.isidentifier():
             depth = self.session.macros.depth if kind == "local" else 0
             self.trace.macros.add((depth, name))
         else:
@@ -141,7 +139,7 @@ class _PossibleEffects:
 
     def replaced(self, name: str) -> None:
         """A variable may change."""
-        found = self.session.data.find(name) if _plain(name) else None
+        found = self.session.data.find(name) if name.isidentifier() else None
         if found is None:
             self.data()
         else:
@@ -156,7 +154,7 @@ class _PossibleEffects:
     def anything(self) -> None:
         """Anything may change."""
         self.trace.whole |= {"macros", "scalars", "e()"}
-        self.trace.doubt_code()
+        self.trace.code = True
         self.data()
 
     def program(self, name: str) -> None:
@@ -168,8 +166,3 @@ class _PossibleEffects:
         self.trace.whole |= {"r()", "e()"}
         self.all((), [self.session.macros.programs[name].body])
         self.programs.pop()
-
-
-def _plain(name: str) -> bool:
-    """Whether a name is written out."""
-    return name.isidentifier()

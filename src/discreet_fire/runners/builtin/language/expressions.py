@@ -21,11 +21,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, TextArray
 from discreet_fire.catalogue.functions import function_table
 from discreet_fire.runners.builtin.language.calls import past_quotes
-from discreet_fire.runners.builtin.language.errors import (
-    DoError,
-    UnsupportedError,
-    required,
-)
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.function_frames import typed, yes_or_no
 from discreet_fire.runners.builtin.language.functions import function_of
 from discreet_fire.runners.builtin.language.scope import Scope, Value
@@ -306,9 +302,6 @@ def expression_tree(text: str) -> ExpressionNode:
     >>> expression_tree("-2^2")
     Unary(sign='-', inner=Binary(sign='^', left=NumberLiteral(value=2.0),
         right=NumberLiteral(value=2.0)))
-
-    Raises:
-        DoError: The text is no expression.
     """
     return _ExpressionReader(text).whole()
 
@@ -335,11 +328,7 @@ _TRUTHS = frozenset((*_COMPARISONS, "&", "|"))
 
 
 def evaluate(expression: str | ExpressionNode, scope: Scope) -> Value:
-    """The value of an expression.
-
-    Raises:
-        DoError: A name is not found, or types do not go together.
-    """
+    """The value of an expression."""
     tree = expression_tree(expression) if isinstance(expression, str) else expression
     with np.errstate(all="ignore"):
         return _value(tree, scope)

@@ -103,9 +103,5 @@ def _is_program_word(code: str) -> bool:
 
 
 def steps_of(do: DoFile) -> tuple[Step, ...]:
-    """The steps of a do-file.
-
-    Raises:
-        DoError: Braces do not match, or an `end` is missing.
-    """
+    """The steps of a do-file."""
     return _StepReader(do).block("")

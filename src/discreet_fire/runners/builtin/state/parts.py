@@ -92,11 +92,7 @@ class DataMemory(SessionPart):
     files: dict[Path, SavedData] = restored(factory=dict)
 
     def path_of(self, name: str, suffix: str = "", *, single: bool) -> Path:
-        """A file that the do-file names, inside its folder; the suffix is for a name without one.
-
-        Raises:
-            DoError: The name leads out of the folder, or single values have part in it.
-        """
+        """A file of the folder that the do-file names; the suffix is for a name without one."""
         text = name.strip().strip('"')
         if suffix and not Path(text.replace("\\", "/")).suffix:
             text += suffix

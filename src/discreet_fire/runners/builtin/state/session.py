@@ -235,11 +235,7 @@ class Session:
         self.trace.mark(self.trace.scalars, name)
 
     def path_of(self, name: str, suffix: str = "") -> Path:
-        """A file that the do-file names, inside its folder.
-
-        Raises:
-            DoError: The name leads out of the folder.
-        """
+        """A file that the do-file names, inside its folder."""
         return self.memory.path_of(name, suffix, single=self.trace.touched)
 
 

@@ -114,18 +114,6 @@ class Trace:
         """Note that a value is used, if it may not be shown."""
         self.touched |= held
 
-    def note_few(self, held: bool) -> None:
-        """Note whether a comparison holds for a few only."""
-        self.few |= held
-
-    def note_plain(self, held: bool) -> None:
-        """Note whether a condition asks for nothing but categories and missing values."""
-        self.plain &= held
-
-    def doubt_code(self) -> None:
-        """Note that `_rc` rests on values."""
-        self.code = True
-
     def rests(self, names: Iterable[str]) -> bool:
         """Whether one of the variables, or which observations there are, rests on values."""
         return ROWS in self.variables or not self.variables.isdisjoint(names)
