@@ -55,15 +55,22 @@ class CallForm:
 
     Args:
         syntax: "usual": variables, `if`, `in`, options; "expression": with `= exp`; "own": it
-            reads its text itself, and its options are not looked at; "language": the
-            interpreter runs it.
+            reads its text itself, and its options are not looked at. The interpreter runs
+            words of the language: "silent" ones run what follows with its output or errors
+            kept, "passed" ones change nothing here, "steering" ones leave a loop or program,
+            "file" ones run a do-file, and "control" ones are the others.
         by: Whether `by` may stand before it; it then sees all groups at once.
         weights: Weights it takes.
     """
 
-    syntax: Literal["usual", "expression", "own", "language"]
+    syntax: Literal["usual", "expression", "own", "silent", "passed", "steering", "file", "control"]
     by: bool
     weights: str
+
+    @property
+    def of_language(self) -> bool:
+        """Whether the interpreter runs it itself."""
+        return self.syntax not in ("usual", "expression", "own")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,12 +25,17 @@ class StatisticFacts:
         ordered: Whether it hangs on the order of the records.
         groups: Whether `by` may stand before it.
         options: Options that it takes.
+        gives: Whether `collapse` gives the value at an "end" of each group, of any type, another
+            "value" of it, or a "number" of a type of its own.
+        without: Kinds of weights with which it has no meaning in `collapse`.
     """
 
     copies: Literal["one", "added", "nothing"]
     ordered: bool
     groups: bool
     options: str
+    gives: Literal["end", "value", "number"]
+    without: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +58,10 @@ class FunctionTable:
 
 
 #: What is taken of a function without a row.
-_UNKNOWN = StatisticFacts(copies="one", ordered=True, groups=False, options="")
+_UNKNOWN = StatisticFacts(
+    copies="one", ordered=True, groups=False, options="", gives="number",
+    without="aweight fweight iweight pweight",
+)  # fmt: skip
 _PERCENTILE = re.compile(r"p\d+\Z")
 
 

@@ -46,7 +46,7 @@ def safe_commands() -> list[str]:
 def test_a_safe_command_takes_the_options_of_its_row(safe: str) -> None:
     text = re.sub(r"///\s*\n", " ", (STATA / f"{safe}.ado").read_text())
     facts = facts_of(safe.removeprefix(SAFE))
-    if facts is None or facts.takes.syntax == "language":
+    if facts is None or facts.takes.of_language:
         assert safe in ("fdzrun", "fdzestimate")
         return
     syntax = re.search(r"^    syntax .*?\[,(.*)\]", text, re.MULTILINE)

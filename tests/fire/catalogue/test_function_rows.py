@@ -57,6 +57,7 @@ def test_a_function_of_expressions_stands_once() -> None:
 def test_what_has_no_row_is_taken_for_the_value_of_one_record() -> None:
     facts = statistic_facts("nosuchfunction")
     assert (facts.copies, facts.ordered, facts.groups, facts.options) == ("one", True, False, "")
+    assert (facts.gives, facts.without) == ("number", "aweight fweight iweight pweight")
 
 
 @pytest.mark.parametrize("function", ["strpos", "strrpos", "ustrpos", "ustrrpos"])

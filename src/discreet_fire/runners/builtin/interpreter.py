@@ -18,7 +18,7 @@ from math import floor
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-from discreet_fire.catalogue.commands import SAFE, commands_where
+from discreet_fire.catalogue.commands import SAFE
 from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.runners.builtin.data.dataset import grouped
 from discreet_fire.runners.builtin.disclosure.command_effects import (
@@ -82,13 +82,12 @@ def defined_program(text: str, body: Sequence[Step]) -> dict[str, DefinedProgram
 _DEEPEST = 64
 _CODES = 10_000
 _Inside = tuple[Sequence[str], Sequence[Sequence[Step]]]
-_SILENT = frozenset(("quietly", "noisily", "capture"))
-_PASSED = frozenset(("version", "xi"))
-_FILES = commands_where(lambda row: row.rewriting.calls)
-_STEERING = frozenset(("continue", "exit", "error"))
-_OTHERS = frozenset(("if", "else", "by", "bysort", "foreach", "forvalues", "while", "program"))
-_WORDS = _SILENT | _FILES | _STEERING | _OTHERS | {"xi"}
-if {name for name, row in execution_rows().items() if row.takes.syntax == "language"} != _WORDS:
+#: Words of the language, as the catalogue says how each is run.
+_SILENT, _PASSED, _FILES, _STEERING, _CONTROL = (
+    frozenset(name for name, row in execution_rows().items() if row.takes.syntax == syntax)
+    for syntax in ("silent", "passed", "file", "steering", "control")
+)
+if _CONTROL ^ {"if", "else", "by", "bysort", "foreach", "forvalues", "while", "program"}:
     raise ValueError("the catalogue and the interpreter differ in the words of the language")
 
 
@@ -223,7 +222,7 @@ class Interpreter:
         elif name == "eststo" and (known := find("eststo")) is not None:
             run()
             known.run(self.session, CommandCall("eststo", inside, line=step.line))
-        elif name in _PASSED:
+        elif name in _PASSED or name == "version":
             run()
         else:
             raise UnsupportedError(f"prefix {name}")

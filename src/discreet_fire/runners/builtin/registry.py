@@ -44,7 +44,7 @@ def command(names: str) -> Callable[[_Run], _Run]:
     def marked(run: _Run) -> _Run:
         for one in names.split():
             facts = facts_of(one)
-            if facts is None or facts.takes.syntax == "language":
+            if facts is None or facts.takes.of_language:
                 raise ValueError(f"the catalogue has no row for the command {one}")
             if one in _KNOWN and _KNOWN[one].run.__qualname__ != run.__qualname__:
                 raise ValueError(f"two functions for the command {one}")
@@ -60,7 +60,7 @@ def _load() -> None:
     package = importlib.import_module("discreet_fire.runners.builtin.commands")
     for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
         importlib.import_module(f"{package.__name__}.{module}")
-    rows = {one.name for one in execution_rows().values() if one.takes.syntax != "language"}
+    rows = {one.name for one in execution_rows().values() if not one.takes.of_language}
     if missing := rows - _KNOWN.keys():
         raise ValueError(f"nothing runs the commands {', '.join(sorted(missing))}")
 

@@ -43,14 +43,6 @@ from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.results import CheckVerdict
 
 _PART = re.compile(r"\(\s*([A-Za-z]\w*)\s*\)")
-#: Statistics that have no meaning with a kind of weights.
-_NOT_WITH = {
-    "pweight": ("sd", "semean", "sebinomial", "sepoisson"),
-    "iweight": ("semean", "sebinomial", "sepoisson"),
-    "aweight": ("sebinomial", "sepoisson"),
-}
-_ENDS = frozenset(("first", "last", "firstnm", "lastnm"))
-_SAME_KIND = _ENDS | {"min", "max"}
 
 
 @dataclass(frozen=True)
@@ -123,7 +115,8 @@ def _targets(session: Session, call: CommandCall) -> list[_Target]:
         raise DoError("a name is used for several statistics", code=198)
     for one in found:
         text = data.variables[one.source].is_text
-        DoError.when(text and one.statistic not in ("count", *_ENDS), "type mismatch", code=109)
+        counted = one.statistic == "count" or statistic_facts(one.statistic).gives == "end"
+        DoError.when(text and not counted, "type mismatch", code=109)
         if one.statistic not in ("first", "last", "percent") and not statistic_of(one.statistic):
             raise UnsupportedError(f"collapse with ({one.statistic})")
         if one.name not in data.variables:
@@ -151,7 +144,8 @@ def _made(
     variable = session.data.variables[target.source]
     label = f"({target.statistic}) {variable.label or target.source}"
     known = ~missing_values(variable)
-    if target.statistic in _ENDS:
+    facts = statistic_facts(target.statistic)
+    if facts.gives == "end":
         return replace(variable, values=_ends(variable, target.statistic, groups), label=label)
     if target.statistic == "percent" or variable.is_text:
         counts = [_sized(part[known[part]], weights, kind) for part in groups]
@@ -161,7 +155,7 @@ def _made(
         shares = np.array([100 * count / total if total else 0.0 for count in counts])
         return DataVariable(shares, "double", "", label)
     work = statistic_of(target.statistic)
-    if target.statistic in _NOT_WITH.get(kind, ()):
+    if kind in facts.without.split():
         raise DoError(f"{kind}s not allowed with ({target.statistic})", code=135)
     found = []
     for part in groups:
@@ -169,7 +163,7 @@ def _made(
         given = None if weights is None else weights[rows]
         found.append(work(variable.values[rows], given, kind))  # type: ignore[misc]
     values = np.array(found, dtype=np.float64)
-    if target.statistic in _SAME_KIND:
+    if facts.gives == "value":
         return replace(variable, values=values, label=label)
     if target.statistic == "count":
         return DataVariable(values, "long" if kind != "pweight" else "double", "", label)
