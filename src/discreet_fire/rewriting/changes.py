@@ -100,19 +100,9 @@ class ProgramNotes:
         """Note an edit."""
         start, end = span
         self.spans.add(span)
-        self.edits.append(
-            Edit(
-                start=start,
-                end=end,
-                before=self.text[start:end],
-                after=after,
-                rule=rule,
-                command=name,
-                action=action,
-                reason=reason,
-                line=self.lines.place(start)[0],
-            )
-        )
+        line, _ = self.lines.place(start)
+        edit = Edit(start, end, self.text[start:end], after, rule, name, action, reason, line)
+        self.edits.append(edit)
 
     def rewriting(self) -> Rewriting:
         """The new text, with the outermost of nested edits; the graver of two in one place."""

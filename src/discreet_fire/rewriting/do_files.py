@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from discreet.files import texts_of
 from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
@@ -34,12 +35,6 @@ from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement
 from discreet_fire.texts import Lines, uncollected
-
-#: What is written in front of a command that may not run, by language.
-WORDING: Mapping[str, str] = {
-    "en": "*FDZ: command not permitted in remote execution",
-    "de": "*FDZ: Befehl in der Datenfernverarbeitung nicht erlaubt",
-}
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BETWEEN_SIGNS = re.compile(r"(?<=[/*])(?=[/*])")
@@ -205,7 +200,8 @@ def rewrite_parsed(
     _stop_shown(dofile, following, by_start)
     calls = _point_calls(dofile, by_start, place_call)
     lines = Lines(dofile.text)
-    edits = _edits(dofile, decisions, WORDING[language], lines)
+    wording = texts_of("discreet_fire.rewriting", "wording", language)["command"]
+    edits = _edits(dofile, decisions, wording, lines)
     findings = [*dofile.findings, *_findings(decisions, lines)]
     findings = list(milder_behind(findings, last_exit(dofile)))
     if not following.settled:

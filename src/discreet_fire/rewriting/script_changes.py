@@ -11,18 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
+from discreet.files import texts_of
 from discreet_fire.catalogue.script_policy import ScriptRule
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.engine import Names, SingleValues
 from discreet_fire.rewriting.changes import Language, ProgramNotes
 from discreet_fire.texts import Lines
-
-#: What is written in place of code that may not run.
-_WORDING = {
-    "en": "FDZ: not permitted in remote execution",
-    "de": "FDZ: in der Datenfernverarbeitung nicht erlaubt",
-}
 
 
 class PythonSpans:
@@ -76,7 +71,7 @@ class ScriptJudge(ABC, Generic[_Node]):
         language: Language,
     ) -> None:
         self._names, self.picks, self.notes = names, picks, notes
-        self.wording = _WORDING[language]
+        self.wording = texts_of("discreet_fire.rewriting", "wording", language)["code"]
         #: How many conditions around a place depend on data.
         self.deciding = 0
         #: Single values that are handed to many records, and frames named by values.

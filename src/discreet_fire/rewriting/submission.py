@@ -21,6 +21,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
+from discreet.files import texts_of
 from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.commands import SAFE
 from discreet_fire.catalogue.policy import Policy
@@ -45,33 +46,13 @@ from discreet_fire.stata.statements import DoFile
 from discreet_fire.texts import SourceText, read_source, uncollected
 
 _WIDTH = 90
-_WORDS = {
-    "en": {
-        "from": "made from {name}, which was not changed; run this file instead",
-        "policy": "policy {digest}, language {language}",
-        "wrapped": "commands that run as safe commands",
-        "refused": "commands that are not permitted",
-        "review": "places to review: {count}; the list is in the manifest",
-        "none": "none",
-        "adopath": "the safe commands (fdz*.ado) must be on the adopath of the server",
-    },
-    "de": {
-        "from": "erzeugt aus {name}, das nicht veraendert wurde; diese Datei ausfuehren",
-        "policy": "Regelwerk {digest}, Sprache {language}",
-        "wrapped": "Befehle, die als sichere Befehle laufen",
-        "refused": "Befehle, die nicht erlaubt sind",
-        "review": "Stellen zur Pruefung: {count}; siehe Protokoll",
-        "none": "keine",
-        "adopath": "die sicheren Befehle (fdz*.ado) muessen im adopath des Servers liegen",
-    },
-}
 
 
 def header(
     name: str, rewriting: Rewriting, policy: Policy, *, language: Language, newline: str
 ) -> str:
     """The lines that go before a rewritten program."""
-    words = _WORDS[language]
+    words = texts_of("discreet_fire.rewriting", "header", language)
     wrapped: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     for edit in rewriting.edits:

@@ -31,6 +31,12 @@ def refused(name: str = "this", *_: Any, **__: Any) -> NoReturn:
     raise PermissionError(f"FDZ: {known} is not permitted in remote execution")
 
 
+def _stop(held: object, name: str) -> None:
+    """Stop where something holds."""
+    if held:
+        refused(name)
+
+
 def describe(thing: Any, *_: Any, **__: Any) -> SafeResult:
     """Number, mean and deviation, for ``describe()``.
 
@@ -41,8 +47,7 @@ def describe(thing: Any, *_: Any, **__: Any) -> SafeResult:
     """
     frame = _frame(thing)
     names = [name for name, kind in frame.schema.items() if kind.is_numeric()]
-    if not names:
-        refused("describe without numeric columns")
+    _stop(not names, "describe without numeric columns")
     return statistics.summarize(frame, names)
 
 
@@ -61,8 +66,7 @@ def value_counts(thing: Any, *rest: Any, **options: Any) -> SafeResult:
         refused("value_counts with these options")
     subset = options.get("subset")
     frame = _frame(thing if subset is None else thing[subset])
-    if not 1 <= len(frame.columns) <= 2:
-        refused("value_counts of more than two columns")
+    _stop(not 1 <= len(frame.columns) <= 2, "value_counts of more than two columns")
     return statistics.tabulate(frame, *frame.columns, missing=not options.get("dropna", True))
 
 
@@ -75,8 +79,7 @@ def crosstab(index: Any, columns: Any, *rest: Any, **options: Any) -> SafeResult
         refused("crosstab with these options")
     first, second = _series(index), _series(columns)
     second = second.rename(f"{second.name}_2") if second.name == first.name else second
-    if len(first) != len(second):
-        refused("crosstab of columns of different length")
+    _stop(len(first) != len(second), "crosstab of columns of different length")
     if hasattr(index, "index") and not index.index.equals(columns.index):
         refused("crosstab of columns of different frames")
     missing = not options.get("dropna", True)
@@ -87,11 +90,9 @@ def crosstab(index: Any, columns: Any, *rest: Any, **options: Any) -> SafeResult
 
 def corr(thing: Any, *rest: Any, **options: Any) -> SafeResult:
     """Correlations, for ``corr()``."""
-    if set(options) - {"numeric_only"} or len(rest) > 1:
-        refused("corr with these options")
+    _stop(set(options) - {"numeric_only"} or len(rest) > 1, "corr with these options")
     if rest:
-        if not thing.index.equals(rest[0].index):
-            refused("corr of columns of different frames")
+        _stop(not thing.index.equals(rest[0].index), "corr of columns of different frames")
         first, second = _series(thing), _series(rest[0])
         frame = pl.DataFrame([first, second.rename(f"{second.name}_2")])
     else:
@@ -110,8 +111,7 @@ def histogram(thing: Any, *rest: Any, **options: Any) -> SafeResult:
         refused("hist with these options")
     column = options.get("column")
     frame = _frame(thing if column is None else thing[column])
-    if len(frame.columns) != 1:
-        refused("hist of several columns")
+    _stop(len(frame.columns) != 1, "hist of several columns")
     return statistics.histogram(frame, frame.columns[0])
 
 
@@ -131,8 +131,7 @@ def statistic(thing: Any, which: str, *rest: Any, **options: Any) -> SafeResult:
     else:
         frame = _frame(thing)
     names = [n for n, kind in frame.schema.items() if kind.is_numeric() and n != by]
-    if not names:
-        refused(f"{which} without numeric columns")
+    _stop(not names, f"{which} without numeric columns")
     return statistics.tabstat(frame, names, statistics=_STATISTICS[which], by=by)
 
 
@@ -150,10 +149,8 @@ def summary(fitted: Any, *_: Any, **__: Any) -> SafeResult:
     covariance = str(getattr(fitted, "cov_type", "nonrobust"))
     if covariance not in ("nonrobust", "HC1") or (covariance == "HC1" and kind != "OLS"):
         refused("summary with this kind of standard errors")
-    if type(fitted).__name__.startswith(("Regularized", "L1")):
-        refused("summary of a penalised model")
-    if getattr(model, "offset", None) is not None:
-        refused("summary of a model with an offset")
+    _stop(type(fitted).__name__.startswith(("Regularized", "L1")), "summary of a penalised model")
+    _stop(getattr(model, "offset", None) is not None, "summary of a model with an offset")
     frame, terms, constant = _design(model)
     options: dict[str, Any] = {"constant": constant}
     if kind == "OLS":
@@ -185,15 +182,12 @@ def _design(model: Any) -> tuple[pl.DataFrame, list[str], bool]:
 
 def _grouped(groups: Any) -> tuple[pl.DataFrame, str]:
     """The columns of a grouping of pandas, and the name of the groups."""
-    if not getattr(groups, "as_index", True):
-        refused("groupby without as_index")
+    _stop(not getattr(groups, "as_index", True), "groupby without as_index")
     found = groups.size().index
     labels = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in found]
     codes = groups.ngroup()
-    if not labels or len(labels) != int(codes.max()) + 1:
-        refused("groups without cases")
-    if len(set(labels)) != len(labels):
-        refused("groups whose names look the same")
+    _stop(not labels or len(labels) != int(codes.max()) + 1, "groups without cases")
+    _stop(len(set(labels)) != len(labels), "groups whose names look the same")
     frame = _frame(getattr(groups, "_selected_obj", groups.obj))
     keys = getattr(groups, "keys", None)
     named = {str(key) for key in (keys if isinstance(keys, list) else [keys])}
@@ -212,8 +206,7 @@ def _frame(thing: Any) -> pl.DataFrame:
     if isinstance(thing, pl.Series) or not hasattr(thing, "columns"):
         return _series(thing).to_frame()
     parts = [_series(thing.iloc[:, place]) for place in range(len(thing.columns))]
-    if len({each.name for each in parts}) != len(parts):
-        refused("a frame with two columns of one name")
+    _stop(len({each.name for each in parts}) != len(parts), "a frame with two columns of one name")
     return pl.DataFrame(parts)
 
 
@@ -221,8 +214,7 @@ def _series(thing: Any) -> pl.Series:
     """A column of polars from one of pandas."""
     if isinstance(thing, pl.Series):
         return thing
-    if not hasattr(thing, "dtype") or not hasattr(thing, "to_list"):
-        refused("an object of this type")
+    _stop(not hasattr(thing, "dtype") or not hasattr(thing, "to_list"), "an object of this type")
     given = getattr(thing, "name", None)
     name = "x" if given is None or given == "" else str(given)
     gone = thing.isna().to_list()

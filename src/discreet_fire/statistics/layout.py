@@ -13,6 +13,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.files import texts_of
+
 
 def rounded(value: float, digits: int) -> float:
     """A number with so many significant digits.
@@ -84,23 +86,13 @@ def _plain(text: str) -> str:
     return "".join(" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in text)
 
 
-_WITHHELD = {
-    "en": ". withheld for confidentiality",
-    "de": ". aus Gründen der Geheimhaltung unterdrückt",
-}
-_REFUSED = {
-    "en": "*FDZ: command not permitted in remote execution",
-    "de": "*FDZ: Befehl in der Datenfernverarbeitung nicht zulässig",
-}
-
-
 def legend(language: str) -> str:
     """The line below an output in which something is withheld.
 
     >>> legend("de")
     '. aus Gründen der Geheimhaltung unterdrückt'
     """
-    return _WITHHELD[language]
+    return texts_of("discreet_fire.statistics", "lines", language)["withheld"]
 
 
 def refused_line(language: str) -> str:
@@ -109,7 +101,7 @@ def refused_line(language: str) -> str:
     >>> refused_line("en")
     '*FDZ: command not permitted in remote execution'
     """
-    return _REFUSED[language]
+    return texts_of("discreet_fire.statistics", "lines", language)["refused"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

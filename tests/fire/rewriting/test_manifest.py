@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.rewriting.do_files import rewrite
-from discreet_fire.rewriting.manifest import manifest, read_manifest, restored
-from discreet_fire.rewriting.results import MARK, undo
+from discreet_fire.rewriting.results import MARK, manifest, read_manifest, restored, undo
 from discreet_fire.rewriting.submission import header, rewrite_files
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.texts import decode_source

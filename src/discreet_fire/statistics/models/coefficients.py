@@ -193,14 +193,14 @@ class CoefficientTable:
                 body += [_line(term.text, row, column in omitted) for column, row in listed]
                 continue
             head = "#".join(p.name if p.levels else f"c.{p.name}" for p in term.factors)
-            body += [_blank(), _label(head)]
+            body += [_label(""), _label(head)]
             body += [
                 _line(column.row, row, column in omitted, column.state)
                 for column, row in listed
                 if column.state != "base"
             ]
             if place < len(design.terms) - 1 or design.constant:
-                body.append(_blank())
+                body.append(_label(""))
         if design.constant:
             body.append(_line("_cons", rows[-1], False))
         return self._framed(_without_doubles(body))
@@ -219,10 +219,6 @@ class CoefficientTable:
             lines.append(f"{'':>12} |{'Robust':>21}")
         lines += [head, "-" * 13 + "+" + "-" * (_WIDTH - 14), *body, "-" * _WIDTH]
         return lines
-
-
-def _blank() -> str:
-    return f"{'':>12} |"
 
 
 def _label(label: str) -> str:
@@ -246,7 +242,7 @@ def _without_doubles(lines: Sequence[str]) -> list[str]:
     """Blank lines do not follow each other, and none comes first."""
     found: list[str] = []
     for line in lines:
-        if line != _blank() or (found and found[-1] != _blank()):
+        if line != _label("") or (found and found[-1] != _label("")):
             found.append(line)
     return found
 

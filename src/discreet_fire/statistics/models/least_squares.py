@@ -316,7 +316,7 @@ def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSoluti
     if own:
         total_weight = gram.number(0, 0)
         exact = [
-            Fraction(int(whole[0, 1 + i]), weight) * _two(int(powers[i] - gram.powers[0]))
+            Fraction(int(whole[0, 1 + i]), weight) * Fraction(2) ** int(powers[i] - gram.powers[0])
             for i in (*kept, size)
         ]
         shifts = [*design.shifts[kept], shift]
@@ -339,10 +339,6 @@ def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSoluti
         total=float(squares[size, size]),
         residual=residual,
     )
-
-
-def _two(power: int) -> Fraction:
-    return Fraction(2) ** power
 
 
 def _decomposed(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -412,7 +408,9 @@ def _refined(
 
 def _fixed_point(slopes: FloatArray, powers: IntArray) -> tuple[Any, int]:
     """Slopes times powers of two, as whole numbers with a common number of bits."""
-    parts = [Fraction(b) * _two(int(p)) for b, p in zip(slopes.tolist(), powers, strict=True)]
+    parts = [
+        Fraction(b) * Fraction(2) ** int(p) for b, p in zip(slopes.tolist(), powers, strict=True)
+    ]
     bits = max((part.denominator.bit_length() - 1 for part in parts), default=0)
     whole = np.array([int(part * 2**bits) for part in parts], dtype=object)
     return whole, bits

@@ -164,17 +164,10 @@ def regress(
     ('pass', 18.0)
     """
     options = {
-        "limits": limits,
-        "where": where,
-        "entity": entity,
-        "weights": weights,
-        "weight_kind": weight_kind,
-        "robust": robust,
-        "cluster": cluster,
-        "constant": constant,
-        "level": level,
-        "earlier": earlier,
-    }
+        "limits": limits, "where": where, "entity": entity, "weights": weights,
+        "weight_kind": weight_kind, "robust": robust, "cluster": cluster, "constant": constant,
+        "level": level, "earlier": earlier,
+    }  # fmt: skip
     request = request_of("regress", outcome, terms, options)
     checking, model = checked_linear(request, request.sample(frame))
     if model is None:

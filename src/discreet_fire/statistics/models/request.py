@@ -60,29 +60,28 @@ class ModelRequest:
     parsed: tuple[Term, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.terms, Sequence):
-            raise _wrong("terms are one text, or a list of texts", "terms")
+        _require(
+            isinstance(self.terms, Sequence), "terms are one text, or a list of texts", "terms"
+        )
         object.__setattr__(self, "parsed", parse_terms(self.terms))
         for name in ("where", "entity", "weights", "cluster"):
-            if not isinstance(getattr(self, name), str | None):
-                raise _wrong("this is a text", name)
+            _require(isinstance(getattr(self, name), str | None), "this is a text", name)
         for name in ("robust", "constant"):
-            if not isinstance(getattr(self, name), bool):
-                raise _wrong("this is True or False", name)
-        if not all(isinstance(result, SafeResult) for result in self.earlier):
-            raise _wrong("earlier is a list of results", "earlier")
-        if not isinstance(self.outcome, str) or not self.outcome:
-            raise _wrong("the outcome is the name of a column", "outcome")
+            _require(isinstance(getattr(self, name), bool), "this is True or False", name)
+        results = all(isinstance(result, SafeResult) for result in self.earlier)
+        _require(results, "earlier is a list of results", "earlier")
+        named = isinstance(self.outcome, str) and self.outcome
+        _require(named, "the outcome is the name of a column", "outcome")
         names = {part.name for term in self.parsed for part in term.factors}
-        if self.outcome in names:
-            raise _wrong("the outcome is also on the right-hand side", self.outcome)
-        if not self.parsed and not self.constant:
-            raise _wrong("a model without constant needs variables", "terms")
-        if self.weight_kind not in get_args(Weight):
-            kinds = ", ".join(get_args(Weight))
-            raise _wrong(f"the kind of weights is one of {kinds}", "weight_kind")
-        if not is_number(self.level) or not 10 <= self.level <= 99.99:
-            raise _wrong("the level is a number from 10 to 99.99", "level")
+        what = "the outcome is also on the right-hand side"
+        _require(self.outcome not in names, what, self.outcome)
+        whole = self.parsed or self.constant
+        _require(whole, "a model without constant needs variables", "terms")
+        kinds = get_args(Weight)
+        what = f"the kind of weights is one of {', '.join(kinds)}"
+        _require(self.weight_kind in kinds, what, "weight_kind")
+        usual = is_number(self.level) and 10 <= self.level <= 99.99
+        _require(usual, "the level is a number from 10 to 99.99", "level")
 
     def sample(self, frame: Any) -> Sample:
         """The estimation sample."""
@@ -185,16 +184,14 @@ class ModelRequest:
 
     def withheld(self, checking: ModelChecks) -> SafeResult:
         """The result if a rule is broken: coefficients of one model hang together."""
-        names = [term.text for term in self.parsed]
-        names += ["_cons"] if self.constant else []
-        evidence = self.evidence(checking)
+        names = [*(term.text for term in self.parsed), *["_cons"] * self.constant]
         lines = [self.table.title, "", *self.table.withheld(names), legend(self.limits.language)]
         return SafeResult(
             command=self.text,
             shown="\n".join(lines),
             frame=withheld_frame(names),
             checks=checking.checks,
-            evidence=evidence,
+            evidence=self.evidence(checking),
         )
 
 
@@ -211,5 +208,6 @@ def request_of(
     return ModelRequest(command=command, outcome=outcome, terms=terms, **given)
 
 
-def _wrong(what: str, where: str) -> OutputCheckError:
-    return OutputCheckError(what, code="model", where=where)
+def _require(held: object, what: str, where: str) -> None:
+    if not held:
+        raise OutputCheckError(what, code="model", where=where)
