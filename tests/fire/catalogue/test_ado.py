@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet_fire.catalogue.commands import SAFE
+from discreet_fire.catalogue.commands import SAFE, command_table
 from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.catalogue.policy import Policy
-from discreet_fire.catalogue.verdicts import WordPattern
+from discreet_fire.catalogue.verdicts import Action, WordPattern
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind
 from tests.helpers.places import ROOT
@@ -49,10 +49,37 @@ def test_a_safe_command_takes_the_options_of_its_row(safe: str) -> None:
     if facts is None or facts.takes.of_language:
         assert safe in ("fdzrun", "fdzestimate")
         return
-    syntax = re.search(r"^    syntax .*?\[,(.*)\]", text, re.MULTILINE)
+    syntax = re.search(r"^    syntax (?P<before>.*?)\[,(?P<options>.*)\]", text, re.MULTILINE)
     assert syntax is not None
-    taken = re.sub(r"\([^)]*\)", "", syntax[1]).lower().split()
-    assert "*" in taken or {option.name for option in facts.options} <= set(taken)
+    taken = {
+        name.lower(): (_shortest(name), bool(brackets))
+        for name, brackets in re.findall(r"([A-Za-z]\w*)(\([^)]*\))?", syntax["options"])
+    }
+    rows = {option.name: option for option in facts.options}
+    assert "*" in syntax["options"] or rows.keys() <= taken.keys()
+    # What the runner takes, the safe command takes too, as short and with or without brackets.
+    for name in rows.keys() & taken.keys():
+        assert taken[name][0] <= rows[name].least, name
+        assert taken[name][1] == rows[name].argument, name
+    assert set(facts.takes.weights.split()) <= set(re.findall(r"\w+weight", syntax["before"]))
+    assert not facts.takes.by or re.search(rf"^program {safe}, .*byable", text, re.MULTILINE)
+
+
+def _shortest(option: str) -> int:
+    """How many letters the shortest form of an option has: capitals, or all of them."""
+    return max([at for at, sign in enumerate(option, 1) if sign.isupper()], default=len(option))
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.stem)
+def test_what_has_a_file_is_known_by_its_row(path: Path) -> None:
+    """A safe command stands for one that the policy wraps or refuses; parts may not be called."""
+    policy = Policy.default()
+    assert path.stem in command_table().rows
+    action = policy.verdict(path.stem).action
+    parts = ("fdzparameters", "fdzcheck")
+    assert action is (Action.REFUSED if path.stem in parts else Action.ALLOWED)
+    refused = policy.verdict(path.stem.removeprefix(SAFE)).action is Action.REFUSED
+    assert (path.stem in policy.safe_names) == (path.stem not in parts and not refused)
 
 
 @pytest.mark.parametrize("path", [*ADO, STATA / "certify.do"], ids=lambda path: path.name)
