@@ -31,11 +31,6 @@ _CELLS = re.compile(r"\b(?:c(?:e|el|ell|ells)?|main|aux)\s*\(")
 _EXTREMES = re.compile(r"\b(?:min|max|p1|p5|p95|p99|range)\b")
 
 
-def is_quiet(statement: DoStatement) -> bool:
-    """Whether the command runs quietly."""
-    return any(prefix.canonical == "quietly" for prefix in statement.prefixes)
-
-
 def shows_extremes(statement: DoStatement, at: int) -> bool:
     """Whether a table of stored results has smallest or largest values in its cells."""
     text = statement.source[at : statement.end]
@@ -77,12 +72,6 @@ def plots_of(outside: str) -> list[str]:
             starts = bool(bracket) and word in _WITH_PLOT
             depth += bool(bracket)
     return found
-
-
-def is_placeholder(statement: DoStatement, command: Word) -> bool:
-    """Whether the command word behind ``for`` is one that it puts in."""
-    around = any(prefix.canonical == "for" for prefix in statement.prefixes)
-    return around and command.canonical is None
 
 
 def names_no_command(statement: DoStatement) -> bool:
@@ -294,7 +283,8 @@ class Decider:
             )
         if name in TABLES and shows_extremes(statement, command.end):
             decision.refuse("option", name, "its cells are smallest and largest values")
-        if is_placeholder(statement, command):
+        around = any(prefix.canonical == "for" for prefix in statement.prefixes)
+        if around and command.canonical is None:  # a word that `for` puts in
             decision.refuse("command", "for", "the command is put in when the program runs")
         if verdict.action is Action.REFUSED:
             decision.refuse("command", verdict.name, verdict.reason)
@@ -325,13 +315,10 @@ class Decider:
             return self.policy.verdict(name)
         outside, _ = pieces(statement, statement.body, statement.end)
         if name == "twoway" or (name == "graph" and re.match(r"\s*tw", outside)):
-            return self._plots(outside if name == "twoway" else re.sub(r"^\s*tw\w*", "", outside))
+            plots = plots_of(outside if name == "twoway" else re.sub(r"^\s*tw\w*", "", outside))
+            found = [self.policy.verdict("twoway", [word]) for word in plots]
+            return strictest(found) or self.policy.verdict("twoway")
         return self.policy.verdict(name, _WORDS.findall(outside)[:1])
-
-    def _plots(self, outside: str) -> CommandVerdict:
-        """The strictest of the plots that are laid over each other."""
-        found = [self.policy.verdict("twoway", [word]) for word in plots_of(outside)]
-        return strictest(found) or self.policy.verdict("twoway")
 
     def _at_run_time(self, decision: Decision, command: Word) -> None:
         """A command word with a macro: `fdzrun` looks it up when the program runs."""
@@ -364,7 +351,7 @@ class Decider:
         elif before is not None and before.canonical == "estpost":
             what = "estpost takes no safe command; it runs quietly, and keeps what is not checked"
             decision.note("prefix", Severity.REVIEW, what, before)
-            if is_quiet(statement):
+            if any(prefix.canonical == "quietly" for prefix in statement.prefixes):
                 return
             start = end = before.start
             after = "quietly "

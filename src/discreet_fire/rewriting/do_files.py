@@ -98,20 +98,12 @@ def commented(
         return f"{comment} else if 0 {{" if opens else comment
     if opens:
         comment = f"{comment}{newline}if 0 {{"
-    before = text[_line_start(text, start) : start].strip(_BLANKS)
-    return (newline if before else "") + comment + _line_after(text, end, newline)
-
-
-def _line_after(text: str, end: int, newline: str) -> str:
-    """A line end, if anything follows the statement on its line."""
-    rest = _LINE_END.search(text, end)
-    return newline if text[end : rest.start() if rest else len(text)].strip(_BLANKS) else ""
-
-
-def _line_start(text: str, at: int) -> int:
     # Where lines end with one sign, the other is nowhere: it is not looked for far back.
-    after = text.rfind("\n", 0, at) + 1
-    return max(after, text.rfind("\r", after, at) + 1)
+    line = text.rfind("\n", 0, start) + 1
+    before = text[max(line, text.rfind("\r", line, start) + 1) : start].strip(_BLANKS)
+    rest = _LINE_END.search(text, end)
+    after = text[end : rest.start() if rest else len(text)].strip(_BLANKS)
+    return (newline if before else "") + comment + (newline if after else "")
 
 
 def _between_semicolons(

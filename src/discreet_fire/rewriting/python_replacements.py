@@ -235,7 +235,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
             self.judge_target(target.value)
         elif isinstance(target, ast.Attribute | ast.Subscript):
             full = self.names.resolved(target.value)
-            if not full & self._modules() and not any("." in name for name in full):
+            modules = {"builtins"}.union(*self.names.aliases.values())
+            if not full & modules and not any("." in name for name in full):
                 return
             whole = self.names.resolved(target) or full
             settings = all(self.names.policy.rule(name).role == "acts" for name in whole)
@@ -245,9 +246,6 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
             if not settings or not plain:
                 what = "changes a module, its functions or the environment"
                 self.refuse(self.statement or target, "monkeypatch", "assignment", what)
-
-    def _modules(self) -> set[str]:
-        return {name for found in self.names.aliases.values() for name in found} | {"builtins"}
 
     # ------------------------------------------------------------ what is noted
 

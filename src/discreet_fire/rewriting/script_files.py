@@ -181,24 +181,6 @@ def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     return list(scripts), others
 
 
-def rewrite_scripts(
-    paths: Iterable[str | os.PathLike[str]],
-    *,
-    policies: Mapping[ScriptLanguage, ScriptPolicy] | None = None,
-    language: Language = "en",
-    overwrite: bool = False,
-) -> list[RewrittenFile]:
-    """Rewrite scripts and write the results beside them.
-
-    Args:
-        paths: Files that end in .py, .R, .Rmd or .qmd.
-        policies: The rules of each language; those that come with discreet if None.
-        language: Of the words that are written into scripts.
-        overwrite: Replace files named like results that this program did not make.
-    """
-    return prepared_scripts(paths, policies=policies, language=language, overwrite=overwrite)()
-
-
 def prepared_scripts(
     paths: Iterable[str | os.PathLike[str]],
     *,
@@ -206,7 +188,10 @@ def prepared_scripts(
     language: Language = "en",
     overwrite: bool = False,
 ) -> Callable[[], list[RewrittenFile]]:
-    """Do all of `rewrite_scripts` but write; what is given back writes."""
+    """Rewrite scripts that end in .py, .R, .Rmd or .qmd; what is given back writes beside them.
+
+    Results of other programs that are named like these are replaced if `overwrite` says so.
+    """
     rules = dict(policies or {})
     read: dict[Path, _Read] = {}
     problems: list[Problem] = []

@@ -100,17 +100,13 @@ _MOST_FOLDERS = 2000
 
 def shadows_in(folder: Path) -> tuple[Finding, ...]:
     """Programs beside a do-file, and in folders below those named like safe commands."""
-    return tuple(_finding(each) for each in sorted(_programs(folder)))
-
-
-def _programs(folder: Path) -> list[Path]:
-    found = []
+    found: list[Path] = []
     for place, below, names in islice(os.walk(folder), _MOST_FOLDERS):
         below.sort()  # of more folders, always the same are looked into
         here = Path(place)
         programs = [here / name for name in names if name.endswith(".ado")]
         found += [each for each in programs if here == folder or _is_grave(each)]
-    return found
+    return tuple(map(_finding, sorted(found)))
 
 
 def _is_grave(path: Path) -> bool:

@@ -143,7 +143,8 @@ class RunResult:
         if getattr(error, "redacted", False):
             error = error if isinstance(error, RedactedError) else RedactedError()
             lines, outputs = (), ()
-        stop = [] if error is None else ["", f"*** {'; '.join(_error_texts(error))}"]
+        parts = [] if error is None else [error.where, error.what, error.hint]
+        stop = ["", f"*** {'; '.join(filter(None, parts))}"] if parts else []
         log = "\n".join([*_head(program, data), *lines, *stop, _RULE]) + "\n"
         name = program.path.name
         return cls(name=name, log=log, outputs=tuple(outputs), checked=checked, error=error)
@@ -183,15 +184,10 @@ class RunResult:
 
 
 class RunInput(TypedDict):
-    """What a program runs on.
-
-    Args:
-        data: Microdata; the first file is in memory when the program starts. CONFIDENTIAL.
-        limits: The rules of output checking.
-        entity: The variable that says whom a record is about.
-        seed: Where random numbers start.
-        seconds: How long it may take.
-        witness: Told whom each statistic that is or can be shown is about. CONFIDENTIAL.
+    """What a program runs on: microdata (CONFIDENTIAL), of which the first file is in memory when
+    it starts; the rules of output checking; the variable that says whom a record is about; where
+    random numbers start; how long it may take; who is told whom each statistic is about
+    (CONFIDENTIAL).
     """
 
     data: Sequence[Path]
@@ -289,11 +285,6 @@ def _head(program: SourceText, data: Sequence[Path]) -> list[str]:
         *(f". * data {file.name}" for file in data),
         _RULE,
     ]
-
-
-def _error_texts(error: DiscreetError) -> list[str]:
-    place = [error.where] if error.where else []
-    return [*place, error.what, *([error.hint] if error.hint else [])]
 
 
 _UNCHECKED = Check(

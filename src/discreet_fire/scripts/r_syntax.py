@@ -122,16 +122,11 @@ _DEEPEST = 120
 
 @dataclass(slots=True)
 class RNode:
-    """A part of the tree.
+    """A part of the tree: name, number, string, call, index, binary, unary, function, block, paren,
+    if, for, while, repeat or missing.
 
-    Args:
-        kind: name, number, string, call, index, binary, unary, function, block, paren, if, for,
-            while, repeat or missing.
-        value: Name, text or operator.
-        start: Where it starts.
-        end: Where it ends.
-        parts: What it consists of; for a call the function first, then the arguments.
-        names: For arguments: their names, or None.
+    The value is a name, text or operator. Of a call the function is the first part, then come the
+    arguments, with their names or None.
     """
 
     kind: str

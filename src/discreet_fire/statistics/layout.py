@@ -78,11 +78,9 @@ def number_text(value: Any) -> str:
     if isinstance(value, float):
         return str(int(value)) if value == int(value) and abs(value) < 1e15 else general(value)
     text = str(value)
-    return text if text.isprintable() else _plain(text)
-
-
-def _plain(text: str) -> str:
-    """Without characters that end lines, steer a screen or turn the direction of writing."""
+    if text.isprintable():
+        return text
+    # Without characters that end lines, steer a screen or turn the direction of writing.
     return "".join(" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in text)
 
 

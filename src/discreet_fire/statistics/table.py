@@ -33,7 +33,7 @@ from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, gro
 from discreet_fire.statistics.results import OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES
 from discreet_fire.statistics.table_suppression import Counts, SumTable, count_cells, hide_cells
-from discreet_fire.statistics.tabulate import MARGINS
+from discreet_fire.statistics.tabulate import MARGINS, hidden_counts, places_of
 
 Numbers = dict[str, float | None]
 
@@ -133,15 +133,11 @@ class _TableInput:
         """The numbers of each cell, the broken rules, whether known margins are withheld."""
         counts, hidden, margins = pattern_of_counts(self.axes, self.records, self.limits)
         flat = hidden.ravel()
-        scope = ", ".join(axis.name for axis in self.axes)
-        found: list[Found] = []
+        found = hidden_counts(counts, hidden, self.axes, self.limits)
         cells: list[Numbers] = [{} for _ in range(flat.size)]
-        for at, place in enumerate(_places(self.axes)):
-            if flat[at]:
-                small = 0 < counts.cases.ravel()[at] < self.limits.minimum
-                found.append(Found("minimum" if small else "secondary", scope, place))
-            if not variables:
-                cells[at]["n"] = None if flat[at] else float(counts.n.ravel()[at])
+        if not variables:
+            numbers = zip(counts.n.ravel().tolist(), flat, strict=True)
+            cells = [{"n": None if gone else float(n)} for n, gone in numbers]
         for name in variables:
             found += self._add(name, asked, counts, hidden, cells)
         return cells, found, margins
@@ -170,7 +166,7 @@ class _TableInput:
         value, count = hidden_values.ravel(), own.ravel()
         spread = self._spreads(sums, hidden_values, asked)
         found: list[Found] = []
-        for at, place in enumerate(_places(self.axes)):
+        for at, place in enumerate(places_of(self.axes)):
             rules = sums.rules[at]
             numbers, more = statistics(
                 asked,
@@ -244,12 +240,6 @@ class _TableInput:
         n = np.array([facts.n for facts in sums.facts]).reshape(sums.shape)
         cases = np.array([facts.cases for facts in sums.facts]).reshape(sums.shape)
         return Counts(n=n, cases=cases, codes=np.zeros(0, dtype=np.int64), sizes=sums.sizes)
-
-
-def _places(axes: Sequence[RecordGroups]) -> list[str]:
-    """The name of each cell."""
-    labels = [[f"{axis.name} = {label}" for label in (*axis.labels, "total")] for axis in axes]
-    return [", ".join(place) for place in itertools.product(*labels)]
 
 
 def _text(name: str, value: float | None) -> str:

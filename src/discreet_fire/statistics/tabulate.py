@@ -8,6 +8,7 @@ shown, a test only where all of them are.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -149,7 +150,7 @@ def _two_way(
     test: list[Check] = []
     if chi2:
         test = _tested(counts, hidden, lines, stored, limits)
-    found = _found(counts, hidden, axes, limits)
+    found = hidden_counts(counts, hidden, axes, limits)
     checks = [
         *(check for axis in axes for check in axis.checks),
         *checks_of(found, ["minimum"]),
@@ -265,17 +266,22 @@ def _tested(
     return [Check(rule="test", verdict=CheckVerdict.passed, reason="all counts are shown")]
 
 
-def _found(
+def places_of(axes: Sequence[RecordGroups]) -> list[str]:
+    """The name of each cell and margin of a table."""
+    labels = [[f"{axis.name} = {label}" for label in (*axis.labels, "total")] for axis in axes]
+    return [", ".join(place) for place in itertools.product(*labels)]
+
+
+def hidden_counts(
     counts: Counts, hidden: BoolArray, axes: Sequence[RecordGroups], limits: SafeLimits
 ) -> list[Found]:
-    labels: list[Sequence[str]] = [[*axis.labels, "total"] for axis in axes]
-    names = [axis.name for axis in axes]
-    found = []
-    for row, column in np.argwhere(hidden).tolist():
-        small = 0 < counts.cases[row, column] < limits.minimum
-        place = f"{names[0]} = {labels[0][row]}, {names[1]} = {labels[1][column]}"
-        found.append(Found("minimum" if small else "secondary", ", ".join(names), place))
-    return found
+    """The rules by which counts of a table are withheld."""
+    scope, places = ", ".join(axis.name for axis in axes), places_of(axes)
+    small = (counts.cases > 0) & (counts.cases < limits.minimum)
+    return [
+        Found("minimum" if small.flat[at] else "secondary", scope, places[at])
+        for at in np.flatnonzero(hidden).tolist()
+    ]
 
 
 def _alike(counts: Counts, hidden: BoolArray, axes: Sequence[RecordGroups]) -> list[Check]:

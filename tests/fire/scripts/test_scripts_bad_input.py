@@ -18,11 +18,11 @@ from discreet_fire.rewriting.script_files import (
     cookie_of,
     rewrite_python,
     rewrite_r,
-    rewrite_scripts,
 )
 from discreet_fire.scripts.documents import chunks_of
 from discreet_fire.scripts.r_syntax import RNode, parse_r
 from tests.helpers.places import ROOT
+from tests.helpers.scripts import rewrite_scripts
 
 CHUNK = "```{r}\n1\n```\n"
 

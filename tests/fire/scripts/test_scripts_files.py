@@ -18,9 +18,10 @@ from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.script_policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.results import undo
-from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r, rewrite_scripts
+from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
 from discreet_fire.scripts.documents import chunks_of
 from discreet_fire.scripts.r_syntax import parse_r
+from tests.helpers.scripts import rewrite_scripts
 
 PROGRAM = """\
 '''Means of wages.'''

@@ -63,7 +63,8 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
         use.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
         session.trace.few |= use.few
         mask &= held
-        if session.trace.few or _close(session, held):
+        least = session.limits.minimum
+        if session.trace.few or any(cases(session, one) < least for one in (held, ~held)):
             session.trace.plain &= plain(session, call.condition)
         if not session.trace.plain and (held.all() or not held.any()):
             use.few |= asks_by_function(call.condition)
@@ -78,12 +79,6 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
         inside[first - 1 : last] = True
         mask &= inside
     return mask
-
-
-def _close(session: Session, held: BoolArray) -> bool:
-    """Whether a condition holds for few or nobody, or for all or all but a few."""
-    least = session.limits.minimum
-    return cases(session, held) < least or cases(session, ~held) < least
 
 
 def _range(text: str, rows: int) -> tuple[int, int]:

@@ -149,15 +149,9 @@ MOST_COLUMNS = 800
 class Column:
     """One coefficient-to-be. CONFIDENTIAL.
 
-    Args:
-        label: Its name, as in Stata: `2.sex#c.age`.
-        row: What stands in its row of the table, below the name of the term.
-        term: Place of its term.
-        numbers: Variables multiplied.
-        cells: Cell of each row, for an indicator; None without.
-        cell: The cell whose rows have the value.
-        state: "base" levels and "empty" cells have no coefficient.
-        shift: Taken off all values, which the constant absorbs.
+    Its label is as in Stata (`2.sex#c.age`); its row of the table is below the name of the term.
+    Numbers are multiplied; an indicator is of one of the cells. The shift is taken off all values,
+    which the constant absorbs. "base" levels and "empty" cells have no coefficient.
     """
 
     label: str

@@ -205,17 +205,11 @@ _REFINEMENTS = 3
 class LeastSquaresSolution:
     """What least squares gives. CONFIDENTIAL.
 
-    Args:
-        kept: Places of the columns that are not omitted, among the estimated ones.
-        slopes: Their coefficients.
-        constant: The constant; None without.
-        means: Weighted means of the columns, shifts included; 0 without a constant.
-        mean: Weighted mean of the outcome; 0 without a constant.
-        inverse: Inverse of the cross products of the kept columns, around their means.
-        root: Factor F with F F' = inverse.
-        weight: Sum of weights.
-        total: Sum of squares of the outcome, around its mean if there is a constant.
-        residual: Sum of squares of the residuals.
+    Places of the columns that are kept are among the estimated ones. Means are weighted, shifts
+    included, and 0 without a constant, which is None then. The inverse is that of the cross
+    products of the kept columns around their means, root a factor F with F F' = inverse; weight is
+    the sum of weights, total and residual are sums of squares, total around the mean if there is
+    one.
     """
 
     kept: IntArray

@@ -49,16 +49,9 @@ class SampleTrace:
 class Sample:
     """Rows that enter the estimation. CONFIDENTIAL.
 
-    Args:
-        outcome: The dependent variable.
-        numbers: Variables taken as numbers.
-        groups: Variables taken as levels, as codes from 0.
-        levels: The levels behind the codes, sorted.
-        entities: Number of the entity of each row, from 0; None if every row is a case.
-        weights: Weights, or None.
-        clusters: Number of the cluster of each row, or None.
-        left_out: Cases of which at least one row was left out.
-        trace: What is kept of the sample.
+    Numbers are variables taken as such, groups those taken as codes of levels, which are sorted.
+    Entities and clusters are numbered from 0; without entities every row is a case. Of `left_out`
+    cases at least one row was left out.
     """
 
     outcome: FloatArray

@@ -90,18 +90,12 @@ def check_room(rows: float, columns: int = 1) -> None:
 
 @dataclass
 class DataSet:
-    """Variables of one length, in order (confidential).
+    """Variables of one length, in order (confidential); of each value label the text for each
+    number.
 
-    Args:
-        variables: The variables by name.
-        rows: Number of observations.
-        value_labels: Value labels by name: the text for each number.
-        sorted_by: Variables that the observations are sorted by.
-        panel: The panel and the time variable, where set.
-        label: Label of the data.
-        unchanged: The variables as they were last read or saved.
-        hidden: What no command sees and goes with the observations: whom they are about,
-            which were in the sample of a model.
+    The panel is set with its time variable, or empty; `unchanged` are the variables as they were
+    last read or saved. What is `hidden` no command sees, and goes with the observations: whom they
+    are about, which were in the sample of a model.
     """
 
     variables: dict[str, DataVariable] = field(default_factory=dict)

@@ -34,21 +34,11 @@ class Weight:
 
 @dataclass
 class CommandCall:
-    """A command with its parts.
+    """A command with its parts: all text behind its word, the `head` before `if`, `in`, weight,
+    `using` and options, what stands behind each of these and behind `=`, and the groups of a `by`
+    prefix.
 
-    Args:
-        name: Full name of the command.
-        text: Everything after the command word, as it stands.
-        head: What stands before `if`, `in`, weight, `using` and options, without `= exp`.
-        expression: What stands after `=`, if anything does.
-        condition: What stands after `if`.
-        rows: What stands after `in`.
-        weight: The weight.
-        using: The file after `using`.
-        options: Options as written, each with what stands in its brackets.
-        line: Line of the do-file.
-        by: Variables of a `by` prefix.
-        groups: The groups that they make.
+    Options are as written, each with what stands in its brackets.
     """
 
     name: str
@@ -178,14 +168,10 @@ def read_call(name: str, text: str, line: int = 0, *, expression: bool = False) 
 
 def _set(call: CommandCall, keyword: str, value: str) -> None:
     DoError.when(not value, f"invalid syntax: nothing follows {keyword}", code=198)
-    if keyword == "if":
-        given, call.condition = call.condition, value
-    elif keyword == "in":
-        given, call.rows = call.rows, value
-    else:
-        given, call.using = call.using, value
-    if given is not None:
-        raise DoError(f"invalid syntax: {keyword} is given twice", code=198)
+    part = {"if": "condition", "in": "rows", "using": "using"}[keyword]
+    twice = getattr(call, part) is not None
+    DoError.when(twice, f"invalid syntax: {keyword} is given twice", code=198)
+    setattr(call, part, value)
 
 
 def _equals(head: str) -> int | None:

@@ -21,14 +21,10 @@ def _short(text: str) -> str:
 
 
 class DoError(OutputCheckError):
-    """An error of the program that Stata would report too.
+    """An error of the program that Stata would report too, with its return code.
 
-    Messages hold no expanded program text: macros may carry values of the data.
-
-    Args:
-        what: What is wrong; names at most what stands in the do-file itself.
-        code: Stata's return code; `_rc` after `capture`.
-        line: Number of the line in the do-file.
+    Messages name at most what stands in the do-file itself, no expanded program text: macros may
+    carry values of the data.
 
     >>> print(DoError("variable x not found", code=111, line=3))
     [do-file] line 3: variable x not found; r(111)
@@ -59,11 +55,7 @@ class DoError(OutputCheckError):
 
 
 class UnsupportedError(OutputCheckError):
-    """The do-file uses something that the runner does not know.
-
-    Args:
-        what: The command, option or function.
-        line: Number of the line.
+    """The do-file uses a command, option or function that the runner does not know.
 
     >>> print(UnsupportedError("command xtabond", line=7))
     [unsupported] line 7: not supported by the runner: command xtabond

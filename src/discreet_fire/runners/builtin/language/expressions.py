@@ -169,13 +169,18 @@ class _ExpressionReader:
             return self.tokens[self.at].text
         return ""
 
+    def accept(self, *signs: str) -> str:
+        """The sign that comes next, if it is one of these: it is taken; else nothing."""
+        found = self.next() if self.next() in signs else ""
+        self.at += bool(found)
+        return found
+
     def wrong(self) -> DoError:
         return DoError("invalid syntax in an expression", code=198)
 
     def take(self, sign: str) -> None:
-        if self.next() != sign:
+        if not self.accept(sign):
             raise self.wrong()
-        self.at += 1
 
     def whole(self) -> ExpressionNode:
         found = self.level(0)
@@ -187,16 +192,12 @@ class _ExpressionReader:
         if level == len(_LEVELS):
             return self.signed()
         left = self.level(level + 1)
-        while self.next() in _LEVELS[level]:
-            sign = self.next()
-            self.at += 1
+        while sign := self.accept(*_LEVELS[level]):
             left = Binary(sign, left, self.level(level + 1))
         return left
 
     def signed(self) -> ExpressionNode:
-        if self.next() in ("-", "+"):
-            sign = self.next()
-            self.at += 1
+        if sign := self.accept("-", "+"):
             self.deeper()
             inner = self.signed()
             self.depth -= 1
@@ -205,23 +206,18 @@ class _ExpressionReader:
 
     def power(self) -> ExpressionNode:
         left = self.negated()
-        while self.next() == "^":
-            self.at += 1
+        while self.accept("^"):
             minus = False
-            while self.next() in ("-", "+"):
-                minus ^= self.next() == "-"
-                self.at += 1
+            while sign := self.accept("-", "+"):
+                minus ^= sign == "-"
             right = self.negated()
             left = Binary("^", left, Unary("-", right) if minus else right)
         return left
 
     def negated(self) -> ExpressionNode:
-        if self.next() == "!":
-            self.at += 1
+        if self.accept("!"):
             self.deeper()
-            minus = self.next() == "-"
-            if minus:
-                self.at += 1
+            minus = self.accept("-")
             inner: ExpressionNode = self.negated()
             self.depth -= 1
             return Unary("!", Unary("-", inner) if minus else inner)
@@ -286,8 +282,7 @@ class _ExpressionReader:
         found: list[ExpressionNode] = []
         if self.next() != closing:
             found.append(self.level(0))
-            while self.next() == ",":
-                self.at += 1
+            while self.accept(","):
                 found.append(self.level(0))
         text = self.text[start : self.tokens[self.at].start] if self.at < len(self.tokens) else ""
         self.take(closing)

@@ -184,15 +184,11 @@ class ResultMemory(SessionPart):
 class UnitHistory(SessionPart):
     """Whom records are about, and what was asked and shown about them (confidential).
 
-    Args:
-        records: How many records were read.
-        owners: Whom each of them is about, by its number.
-        known: Whom the records in memory are about, with the variables that say so.
-        key: What blurs how near a bound may come; of all microdata that were read.
-        trims: Conditions that took away what a few have.
-        values: For each output, marks of a variable's values; 0 for records that it is not about.
-        sets: The same for which records there were.
-        close: How many sets differed from earlier ones by a few.
+    Of each record that was read, `owners` has the unit's number; `known` has whom those in memory
+    are about, with the variables that say so. The key, of all microdata that were read, blurs how
+    near a bound may come; `trims` are conditions that took away what a few have. For each output,
+    `values` are marks of a variable's values, 0 for records that it is not about, and `sets` of
+    which records there were; `close` is how many differed from earlier ones by a few.
     """
 
     records: int = lasting(factory=int)

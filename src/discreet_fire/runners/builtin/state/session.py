@@ -38,16 +38,8 @@ WITHHELD = "(withheld)"
 
 
 class Session:
-    """Everything a running do-file can see and change (confidential).
-
-    Args:
-        folder: Where the do-file may read and write.
-        limits: The rules of output checking.
-        entity: The variable that says which person or firm a record belongs to.
-        seed: Where random numbers start.
-        tell: Takes each line of the log.
-        sources: Data files that may be read wherever they lie, by their file names.
-        witness: Told of each statistic that is or can be shown.
+    """Everything a running do-file can see and change (confidential): the rules, whom a record
+    belongs to, and its parts, each with one duty.
     """
 
     def __init__(
