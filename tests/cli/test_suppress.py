@@ -62,6 +62,16 @@ def test_cells_become_a_table_to_publish(cells: Path, tmp_path: Path) -> None:
     assert run("audit", cells, "--metadata", metadata).exit_code == 0
 
 
+def test_a_file_in_which_nothing_is_sensitive_is_worth_a_warning(
+    cells: Path, tmp_path: Path
+) -> None:
+    out, metadata = tmp_path / "safe.csv", tmp_path / "cells.rda"
+    cells.write_text(CELLS.replace(";U", ";S"))
+    done = run("suppress", cells, "--metadata", metadata, "--method", "fast", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "discreet: warning: no cell of cells.tab is sensitive" in done.stderr
+
+
 def test_published_cells_are_audited_without_the_true_ones(cells: Path, tmp_path: Path) -> None:
     out = tmp_path / "safe.csv"
     run("suppress", cells, "--metadata", tmp_path / "cells.rda", "--method", "fast", "--out", out)

@@ -9,6 +9,7 @@ once; nothing is written unless every sensitive cell is proven to be protected.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,9 @@ from discreet.argus import (
     read_tab,
 )
 from discreet.argus.jj import read_jj, repaired_problem, write_differences, write_jj
+from discreet.arrays import BoolArray
 from discreet.classifications import Classification
-from discreet.errors import Problem, SuppressionError
+from discreet.errors import DiscreetWarning, Problem, SuppressionError
 from discreet.files import check_writable
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
@@ -251,10 +253,13 @@ def suppress_file(
     _check_kinds(place, target, of_problems=differences is not None or anew)
     if _is_jj(place):
         problem, changed = _problem(place, repair, differences, anew)
+        _warn_of_nothing(place, problem.state == CellState.primary)
         pattern = find_pattern(problem, method, **search)
         write_jj(problem.with_hidden(pattern.hidden), target)
     else:
         cells = _cells(place, metadata)
+        assert cells.primary is not None  # refused above
+        _warn_of_nothing(place, cells.primary.sensitive)
         options: dict[str, Any] = {"decimals": cells.decimals, "value": cells.value}
         options |= {"repair": repair, **search}
         done = Suppression.of((cells.table, cells.primary), method=method, **options)
@@ -269,6 +274,12 @@ def suppress_file(
         told["repaired"] = changed
         lines.insert(0, f"{changed:,} totals were added up anew.")
     return FileResult("\n".join(lines), {"table": place.name, **told, "out": str(target)})
+
+
+def _warn_of_nothing(place: Path, sensitive: BoolArray) -> None:
+    if not sensitive.any():
+        what = f"no cell of {place.name} is sensitive, so that none is hidden for one"
+        warnings.warn(what, DiscreetWarning, stacklevel=3)
 
 
 def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,28 @@ class Filter:
             node for node in _operands(self._tree) if not isinstance(node, ast.Compare)
         ]
         return uses + [(node, [True]) for node in bare if self._is_column(node)]
+
+    def excluded(self) -> list[tuple[str, Any]]:
+        """Each column with a literal it must differ from: all other values pass.
+
+        >>> parse_filter("sex != 'm' and not age in ['1', '2']").excluded()
+        [('sex', 'm'), ('age', '1'), ('age', '2')]
+        """
+        return list(self._excluded(self._tree, negated=False))
+
+    def _excluded(self, node: ast.expr, *, negated: bool) -> Iterator[tuple[str, Any]]:
+        if isinstance(node, ast.BoolOp):
+            for value in node.values:
+                yield from self._excluded(value, negated=negated)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield from self._excluded(node.operand, negated=not negated)
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
+                if isinstance(operator, ast.NotEq | ast.NotIn) != negated:
+                    named = [self._name(side) for side in (left, right) if self._is_column(side)]
+                    told = [*_literals(left), *_literals(right)]
+                    yield from ((name, value) for name in named for value in told)
 
     def _is_column(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):

@@ -266,6 +266,20 @@ def test_official_zeros_look_like_other_zeros(one_cell: OneCell) -> None:
     assert statuses(safe) == {("c0",): zero, ("c1",): "official"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["sex != 'male'", "not sex == 'male'", "sex not in ['m', 'male']", "not sex in ['male']"],
+)
+def test_a_slip_in_what_is_excluded_does_not_make_all_cells_official(
+    table: Table, ptable: PerturbationTable, text: str
+) -> None:
+    with pytest.raises(PerturbationError, match="sex has no code 'male'"):
+        perturb(table, ptable, official=text)
+    right = text.replace("male", "m")
+    assert "official" in statuses(perturb(table, ptable, official=right)).values()
+    assert "official" not in statuses(perturb(table, ptable, official="sex == 'male'")).values()
+
+
 def test_official_cells_by_mask(table: Table, ptable: PerturbationTable) -> None:
     mask = np.zeros(len(table), dtype=bool)
     mask[0] = True

@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.classifications import Classification
+from discreet.errors import ProgrammeError
 from discreet.release import protect
 
 Edit = Callable[..., Path]
@@ -332,3 +333,28 @@ def test_weighted_tables_and_levels(edited: Edit, tmp_path: Path) -> None:
     frame = pl.read_csv(tmp_path / "out" / "T1.csv", infer_schema=False)
     assert {"Total", "1", "2", "11", "22"} <= set(frame["region"])
     assert frame["value"].str.contains(r"\.").any()
+
+
+def test_estimates_are_published_in_tens(edited: Edit, tmp_path: Path) -> None:
+    """As the census does; a table can lift what [defaults] say, and digits do not go with it."""
+    path = edited(
+        ("formats = ", 'weight = "weight"\nround_to = 10\nformats = '),
+        ('by = ["nationality"]', 'by = ["nationality"]\nround_to = 1'),
+    )
+    protect(path, tmp_path / "out")
+    tens, ones = (
+        pl.read_csv(tmp_path / "out" / f"{name}.csv")["value"].cast(pl.Float64)
+        for name in ("T1", "T3")
+    )
+    assert (tens % 10).max() == 0
+    assert tens.sum() > 0
+    assert (ones % 10).sum() > 0
+    assert (ones % 1).max() == 0
+    page = (tmp_path / "out" / "T1.de.html").read_text("utf-8")
+    assert "auf Vielfache von 10 gerundet" in page
+    edited(('table = "ptable.json"', 'table = "ptable.json"\ndecimals = 1'))
+    with pytest.raises(ProgrammeError, match="have no digits after the decimal point"):
+        protect(path, tmp_path / "again")
+    edited(("round_to = 10\n", ""), ("\nround_to = 1\n", "\n"))
+    summary = protect(path, tmp_path / "digits")
+    assert any("tell how many records there are" in text for text in summary.warnings)

@@ -69,6 +69,7 @@ def official_cells(
         raise PerturbationError("the filter names no variable", code="official", where=str(text))
     spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
     _check_names(condition, list(spanning), totals)
+    _check_codes(condition, dimensions)
     columns = {}
     for name in sorted(condition.columns):
         variable = name.removesuffix(LEVEL)
@@ -107,6 +108,18 @@ def _check_names(condition: Filter, spanning: Sequence[str], totals: Mapping[str
         many="{} variables are not known",
         where=str(condition),
     )
+
+
+def _check_codes(condition: Filter, dimensions: Sequence[Dimension]) -> None:
+    """Raise if the filter excludes codes that there are not: all cells would be official."""
+    codes = {dimension.name: dimension.index for dimension in dimensions}
+    problems = [
+        Problem(f"{name} has no code {value!r}, so that nothing is excluded", str(condition))
+        for name, value in condition.excluded()
+        if name in codes and isinstance(value, str) and value not in codes[name]
+    ]
+    many = "{} codes that are excluded do not exist"
+    raise_all(PerturbationError, problems, code="official", many=many, where=str(condition))
 
 
 def _advice(name: str, spanning: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
-from discreet.release import audit_release, check_release, protect
+from discreet.release import audit_release, check_release, open_inputs, protect
 from discreet.release.programme.rules import RuleSet, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
 from tests.helpers.firm_programmes import FIRST, HEAD, firms, write
@@ -301,6 +301,24 @@ def test_rules_are_what_they_say_however_they_are_written(
     assert made.contributions == max(n, 3)
     assert made.rules(counts=True, asked={}) == [dc.rules.NothingSensitive()]
     assert repr(made) == "<RuleSet: secret>"
+
+
+def test_what_is_rounded_or_unjudged_is_said(tmp_path: Path) -> None:
+    """Tables with hidden cells are not rounded; counts beside values need a rule of their own."""
+    firms().write_parquet(tmp_path / "firms.parquet")
+    found = mistakes(tmp_path, HEAD + "round_to = 10\n" + TABLE)
+    assert any("the figures of 'T1' are not rounded" in each for each in found)
+    found = mistakes(tmp_path, HEAD + TABLE + "round_to = 10\n")
+    assert any('goes with protect = "noise" only' in each for each in found)
+    both = TABLE.replace('"turnover"', '["turnover", "count"]')
+    lifted = HEAD + "round_to = 10\n" + both + "round_to = 1\n"
+    assert not any("counts" in text for text in said(tmp_path, lifted))
+    unjudged = said(tmp_path, lifted.replace("minimum_frequency = 3\n", ""))
+    assert any("no rule of [rules.business] looks at counts" in text for text in unjudged)
+
+
+def said(folder: Path, text: str) -> tuple[str, ...]:
+    return tuple(open_inputs(write(folder, "right.toml", text)).warnings)
 
 
 # -- the command line ----------------------------------------------------------------------------
