@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
+from discreet.errors import DisclosureWarning, DiscreetError, MicrodataError, RecordKeyError
 from discreet.keygrid import KeyGrid
 from discreet.microdata.derived_keys import derived_keys
 
@@ -236,8 +237,14 @@ def test_derived_keys_go_onto_a_frame_of_units(engine: Engine, collected: Collec
 
 
 def test_plain_inheritance_has_a_name() -> None:
-    plain = dc.inherit_record_keys(PEOPLE, by="home", inheritance="plain")
-    assert plain.equals(dc.inherit_record_keys(PEOPLE, by="home"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = dc.inherit_record_keys(PEOPLE, by="home", inheritance="plain")
+        dc.inherit_record_keys(PEOPLE, by="home", unit="household")
+    with pytest.warns(DisclosureWarning, match="the same noise") as caught:
+        unnamed = dc.inherit_record_keys(PEOPLE, by="home")
+    assert caught[0].filename == __file__
+    assert plain.equals(unnamed)
     assert plain.columns == ["home", "record_key"]
 
 

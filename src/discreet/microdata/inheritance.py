@@ -9,6 +9,7 @@ that keys do not depend on the way. Confidential on both sides.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.confidential import without_values
-from discreet.errors import MicrodataError, Problem, RecordKeyError
+from discreet.errors import DisclosureWarning, MicrodataError, Problem, RecordKeyError
 from discreet.keygrid import (
     DECIMALS,
     LIMB,
@@ -49,6 +50,12 @@ from discreet.microdata.secret import Secret
 _HIGH, _LOW, _PARTS = "discreet_high", "discreet_low", "discreet_parts"
 _UNIT = "discreet_unit_"
 _DERIVED = "discreet_derived"
+
+_SHARED_NOISE = (
+    "units have the sums of their parts' keys as keys, so both have the same noise and the "
+    "difference of their published numbers is the true one; name the kind of unit, "
+    'unit="household", or inheritance="plain" where it is to be so'
+)
 
 
 def sum_column(record_key: str) -> str:
@@ -107,7 +114,7 @@ def inherit_record_keys(
     units, kept = name_list(by, "by"), list(keep)
     key_grid = KeyGrid.of(grid)
     _check_request(units, kept, record_key, orphans, onto, secret)
-    check_inheritance(unit, inheritance)
+    _check_inheritance(unit, inheritance)
     added = _added_column(records, [*units, *kept], record_key)
     records = _whole_keys(records, added, key_grid)
     _check_parts(records, units, added, key_grid, orphans)
@@ -131,8 +138,8 @@ def _added_column(records: NarwhalsFrame, others: Sequence[str], key: str) -> st
     return added
 
 
-def check_inheritance(unit: Any, inheritance: Any) -> None:
-    """Refuse kinds of units without a name, and two ways at once."""
+def _check_inheritance(unit: Any, inheritance: Any) -> None:
+    """Refuse kinds of units without a name, and two ways at once; warn where none is named."""
     if unit is not None and not (isinstance(unit, str) and unit.strip()):
         raise MicrodataError(
             "the kind of unit is a name", code="unit", where="unit", hint='unit="household"'
@@ -151,6 +158,8 @@ def check_inheritance(unit: Any, inheritance: Any) -> None:
             where="unit",
             hint="keys are derived for a kind of unit, or they are the plain sums",
         )
+    if unit is None and inheritance is None:
+        warnings.warn(_SHARED_NOISE, DisclosureWarning, stacklevel=4)  # where it was called
 
 
 def _for_unit(rows: NarwhalsFrame, key: str, unit: str | None, grid: KeyGrid) -> NarwhalsFrame:

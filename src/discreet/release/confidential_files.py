@@ -82,7 +82,7 @@ def inherit_keys_in_file(
         onto=None if onto is None else read_microdata(onto),
         secret=secret,
         unit=unit,
-        inheritance=inheritance,
+        inheritance="plain" if unit is None and inheritance is None else inheritance,
     )
     return write_confidential(units, target)
 

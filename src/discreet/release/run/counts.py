@@ -102,7 +102,7 @@ class KeyedRecords:
             secret=self.inputs.secrets.get(source.name),
             orphans=source.keys.orphans or "error",
             unit=source.keys.unit,
-            inheritance=source.keys.inheritance,
+            inheritance="plain" if source.keys.unit is None else None,
         )
         return _joined(units, by, keys.collect(engine="streaming"))
 
