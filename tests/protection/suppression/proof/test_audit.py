@@ -17,6 +17,7 @@ from discreet.protection.suppression import audit_published
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.audit import Estimates, audit_problem
 from discreet.protection.suppression.proof.singletons import audit_respondents
+from discreet.tables.figures import figure_dimension
 
 CELLS = pl.DataFrame(
     {
@@ -139,6 +140,24 @@ def test_intervals_of_blanks_need_no_true_table() -> None:
     assert rows[("m", "young")] == (0.0, 30.0)
     assert rows[("w", "middle")] == (8.0, 38.0)
     assert found.described()["exact"] == 0
+
+
+def test_only_what_adds_up_has_intervals(table: dc.Table) -> None:
+    """Means of parts do not add up, and neither do several figures of a cell."""
+    safe = hiding(table, ("m", "young"), ("m", "middle"), ("w", "young"), ("w", "middle"))
+    assert len(audit_published(safe).low) == 4
+    mean = replace(safe, figures=(dc.Figure(name="age", kind="mean"),))
+    people = dc.Figure(name="people")
+    several = replace(
+        safe,
+        dimensions=(*safe.dimensions, figure_dimension([people, dc.Figure(name="cases")])),
+        index=(*safe.index, np.zeros(len(safe.status), dtype=np.int32)),
+        figures=(people, dc.Figure(name="cases")),
+    )
+    for wrong in (mean, several):
+        with pytest.raises(SuppressionError, match="only counts and sums add up") as caught:
+            audit_published(wrong)
+        assert caught.value.code == "figures"
 
 
 def test_rounded_values_leave_more_room() -> None:
