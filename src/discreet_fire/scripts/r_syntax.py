@@ -251,7 +251,7 @@ class _RParser:
                     self.next()
                 empty = self.peek().value in (",", close) and self.peek().kind == "operator"
                 at = self.peek().start
-                value = RNode("missing", "", at, at) if empty else self.expression(5)
+                value = RNode("missing", "", at, at) if empty else self.argument()
                 node.parts.append(value)
                 node.names.append(name)
             if self.peek().value != ",":
@@ -266,6 +266,16 @@ class _RParser:
             node.parts.pop()
             node.names.pop()
         return node
+
+    def argument(self) -> RNode:
+        """An expression between brackets: `=` gives a name there, `?` is an operator still."""
+        value = self.expression(5)
+        while (self.peek().kind, self.peek().value) == ("operator", "?"):
+            self.next()
+            self.skip()
+            right = self.expression(5)
+            value = RNode("binary", "?", value.start, right.end, [value, right])
+        return value
 
     def prefix(self) -> RNode:
         token = self.next()

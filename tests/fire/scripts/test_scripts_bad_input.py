@@ -343,6 +343,13 @@ def test_any_words_of_r_give_a_program_or_findings(text: str) -> None:
     assert done.findings or not done.refused
 
 
+def test_a_question_mark_between_brackets_is_an_operator() -> None:
+    text = rewrite_r("d <- read.csv('a')\nd ? d\n").text
+    assert "invisible(d ? d)" in text
+    parse_r(text)
+    assert rewrite_r(text).text == text
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=80), st.sampled_from(["a.py", "a.R", "a.Rmd", "a.qmd"]))
 def test_any_bytes_are_read_or_refused(
