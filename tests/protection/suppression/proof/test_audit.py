@@ -17,7 +17,7 @@ from discreet.protection.suppression import audit_published
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.audit import Estimates, audit_problem
 from discreet.protection.suppression.proof.singletons import audit_respondents
-from discreet.tables.figures import figure_dimension
+from discreet.tables.figures import Figure, figure_dimension
 
 CELLS = pl.DataFrame(
     {
@@ -146,13 +146,13 @@ def test_only_what_adds_up_has_intervals(table: dc.Table) -> None:
     """Means of parts do not add up, and neither do several figures of a cell."""
     safe = hiding(table, ("m", "young"), ("m", "middle"), ("w", "young"), ("w", "middle"))
     assert len(audit_published(safe).low) == 4
-    mean = replace(safe, figures=(dc.Figure(name="age", kind="mean"),))
-    people = dc.Figure(name="people")
+    mean = replace(safe, figures=(Figure(name="age", kind="mean"),))
+    people = Figure(name="people")
     several = replace(
         safe,
-        dimensions=(*safe.dimensions, figure_dimension([people, dc.Figure(name="cases")])),
+        dimensions=(*safe.dimensions, figure_dimension([people, Figure(name="cases")])),
         index=(*safe.index, np.zeros(len(safe.status), dtype=np.int32)),
-        figures=(people, dc.Figure(name="cases")),
+        figures=(people, Figure(name="cases")),
     )
     for wrong in (mean, several):
         with pytest.raises(SuppressionError, match="only counts and sums add up") as caught:
