@@ -105,7 +105,7 @@ def test_existing_keys_are_imported(spark: SparkSession, keys: pl.Series, digits
     [
         (pl.Series([1, None, None]), 256, "2 of 3 records have no key"),
         (pl.Series([1, 256, -1]), 256, "2 of 3 records have a key off the grid"),
-        (pl.Series([0.1 + 0.2, 0.5, 0.5]), GRID, "1 of 3 records have a key with more digits"),
+        (pl.Series([1 / 3, 0.5, 0.5]), GRID, "1 of 3 records have a key with more digits"),
         (pl.Series(["0.5", "x", "0.1"]), GRID, "1 of 3 records have a key that is not"),
     ],
 )
