@@ -29,6 +29,7 @@ __all__ = [
     "check_writable",
     "make_folder",
     "read_private",
+    "told_if_full",
     "write_private",
     "write_text",
 ]
@@ -46,24 +47,22 @@ def atomic_path(path: str | os.PathLike[str], *, private: bool = False) -> Itera
     """
     target = Path(path)
     check_writable(target.parent)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
-    )
+    with told_if_full(target):
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
+        )
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        if not private:
-            umask = os.umask(0)
-            os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(target)
-    except Exception as error:
-        if _means_full(error):
-            raise _disk_full(target) from None
-        raise
+        with told_if_full(target):
+            yield temporary
+            if not private:
+                umask = os.umask(0)
+                os.umask(umask)
+                temporary.chmod(0o666 & ~umask)
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -96,19 +95,32 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
 def make_folder(folder: Path, mode: int = 0o777) -> None:
     """Make a folder, and those above it, unless it is there."""
     try:
-        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+        with told_if_full(folder):
+            folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
         what = f"the folder cannot be made ({error.strerror})"
         hint = "choose another place, or check the permissions"
         raise PublicationError(what, code="output-folder", where=str(folder), hint=hint) from None
 
 
+@contextmanager
+def told_if_full(place: Path) -> Iterator[None]:
+    """Say that the disk is full where the system, or an engine, fails for that."""
+    try:
+        yield
+    except Exception as error:
+        if _means_full(error):
+            raise _disk_full(place) from None
+        raise
+
+
 def _means_full(error: Exception) -> bool:
     """Whether the disk is full; engines tell it in words, without a number."""
     if isinstance(error, PublicationError):
         return False
-    number = getattr(error, "errno", None)
-    return number in (errno.ENOSPC, errno.EDQUOT) or f"os error {errno.ENOSPC})" in str(error)
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the last: beyond what a file may hold
+    told = any(f"os error {number})" in str(error) for number in full)
+    return told or getattr(error, "errno", None) in full
 
 
 def _disk_full(place: Path) -> PublicationError:
@@ -147,15 +159,22 @@ def write_private(path: str | os.PathLike[str], text: str) -> None:
     check_writable(place.parent)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # two runs at once: one of them fails
     try:
-        with os.fdopen(os.open(place, flags, 0o600), "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        handle = os.open(place, flags, 0o600)
+        try:
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            place.unlink(missing_ok=True)  # half a secret is none
+            raise
     except FileExistsError:
         raise _unusable(
             place, "there is already a file here", "choose another name; secrets are kept"
         ) from None
     except OSError as error:
+        if _means_full(error):
+            raise _disk_full(place) from None
         raise _unusable(place, f"no file can be written ({error.strerror})") from None
 
 

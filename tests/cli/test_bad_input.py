@@ -175,6 +175,27 @@ def test_wrong_input_is_refused_and_nothing_is_written(
     assert "Traceback" not in result.output
 
 
+DEEP = {
+    "open arrays": "a = " + "[" * 5000,
+    "arrays": "a = " + "[" * 5000 + "]" * 5000,
+    "tables": "a = " + "{b = " * 5000 + "1" + "}" * 5000,
+    "dots": "a" + ".a" * 5000 + " = 1",
+    "headers": "[" + "a." * 5000 + "a]",
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+@pytest.mark.parametrize("form", ["alone", "appended"])
+def test_thousands_of_brackets_are_wrong_input(folder: Path, text: str, form: str) -> None:
+    path = folder / "programme.toml"
+    path.write_text(text + "\n" if form == "alone" else f"{text}\n{PROGRAMME}")
+    for words in (["protect", path, "--out", folder / "out"], ["protect", path, "--check"]):
+        result = run(*words)
+        assert result.exit_code == 2, result.output
+        assert "Traceback" not in result.output
+    assert not (folder / "out").exists()
+
+
 @pytest.mark.parametrize("name", ["keys off the grid", "five mistakes", "missing column"])
 def test_an_earlier_release_stays_as_it_was(folder: Path, name: str) -> None:
     out = folder / "out"

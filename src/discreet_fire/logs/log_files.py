@@ -215,7 +215,7 @@ def _made_here(path: Path, sha256: str) -> bool:
     report = path.with_name(f"{path.name}.json")
     try:
         described = json.loads(report.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return (
         isinstance(described, dict)

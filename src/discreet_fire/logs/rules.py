@@ -153,6 +153,8 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _error("this is not a TOML file", name, str(error)) from None
+    except RecursionError:
+        raise _error("the file is nested too deeply", name) from None
 
 
 def _extended(rules: CleaningRules, document: dict[str, Any], name: str) -> CleaningRules:

@@ -197,7 +197,7 @@ def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
         lines = (target / SUMS).read_text(encoding="utf-8").splitlines()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
         found = {path.name: digest_of(path) for path in target.iterdir() if path.name != SUMS}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return "files are missing or cannot be read"
     if not isinstance(manifest, dict) or manifest.get("record") != record:
         return "the manifest is not that of the record"

@@ -122,7 +122,7 @@ class SafeLimits:
         except OSError as error:
             what = f"the limits cannot be read ({error.strerror})"
             raise OutputCheckError(what, code="limits", where=str(place)) from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
             # The parser's own message could quote a line, and with it a parameter.
             what, hint = "this is not a TOML file", "lines like: minimum = 3"
             raise OutputCheckError(what, code="limits", where=str(place), hint=hint) from None

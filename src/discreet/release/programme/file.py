@@ -329,11 +329,18 @@ def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
     text = _text(place)
     try:
         raw = tomllib.loads(text)
+        index = LineIndex.of(text)
+        document, problems, skipped = _validate(raw, index)
+        settings = _own_settings(document, index, problems, skipped)
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(place, error) from None
-    index = LineIndex.of(text)
-    document, problems, skipped = _validate(raw, index)
-    settings = _own_settings(document, index, problems, skipped)
+    except RecursionError:
+        raise ProgrammeError(
+            "the file is nested too deeply",
+            code="programme-syntax",
+            where=str(place),
+            hint="a programme needs three levels of brackets",
+        ) from None
     programme = Programme(
         path=place,
         document=document,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, PublicationError
+from discreet.files import told_if_full
 from discreet.protection.protocol import (
     Counts,
     ProtectedGroup,
@@ -187,7 +188,7 @@ def protect(
     check_internal(inside, Path(out))
     name, seals = inputs.programme.name, inputs.seals
     shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
-    with shelf.opened():
+    with told_if_full(Path(out)), shelf.opened():
         try:
             entry = inputs.programme.document.parameters
             check_succession(inputs.shared.package, last_package(shelf), entry)
@@ -198,7 +199,7 @@ def protect(
             release.writer.tables(release.step)
             release.writer.about(inside)
             release.step("report")
-        except DiscreetError:
+        except (DiscreetError, OSError):
             shelf.undo()
             raise
         removed = shelf.forget(set(shelf.names()) - {*inputs.programme.tables, RELEASE})

@@ -50,12 +50,14 @@ if TYPE_CHECKING:
 def made_folder(folder: Path) -> Iterator[None]:
     """Make a folder; take it away again if the work fails and leaves it empty."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    make_folder(folder)
     try:
+        make_folder(folder)
         check_writable(folder)
         yield
     finally:
         for place in missing:
+            if not place.exists():
+                continue  # the disk may have been full half way down
             if any(place.iterdir()):
                 break
             place.rmdir()
@@ -493,6 +495,9 @@ class ReleaseState:
         for name, memory in list(self._memories.items()):
             if not any((self.out / file).exists() for file in memory["planned"]):
                 self._drop(name)
+        for path in self.folder.glob("*.parquet"):
+            if path.stem not in self._memories:
+                path.unlink()  # cells for whose memory there was no room
         shutil.rmtree(self.stage, ignore_errors=True)
 
     def _drop(self, name: str) -> None:
@@ -566,7 +571,7 @@ def remembered_tables(out: Path) -> list[RememberedTable]:
         cells = path.with_suffix(".parquet")
         try:
             memory = json.loads(path.read_text("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise refused("the memory of this release is damaged", path) from None
         if not _is_memory(memory):
             raise refused("this release was made by another version", path)

@@ -314,6 +314,6 @@ def is_current(folder: Path, digests: Mapping[str, str]) -> bool:
         told: dict[str, str] = {}
         for system in content["systems"]:
             told |= system["tables"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
     return told == dict(digests)

@@ -357,5 +357,5 @@ def _notes(folder: Path) -> dict[str, dict[str, list[str]]]:
             str(digest): {str(key): [str(name) for name in names] for key, names in note.items()}
             for digest, note in notes.items()
         }
-    except (OSError, ValueError, AttributeError, TypeError):
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         raise DoError(f"the notes on saved data, {NOTES}, cannot be read", code=610) from None
