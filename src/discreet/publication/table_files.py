@@ -57,8 +57,7 @@ def write(
         table: The table.
         path: Where to write. The suffix chooses the format: csv, parquet, json, xlsx,
             html or htm, px, jsonstat or jsonstat.json, sdmx.csv.
-        format: The format, if the suffix does not say it: "csv", "parquet", "json",
-            "xlsx", "html", "px", "json-stat" or "sdmx-csv".
+        format: The format by name, such as "json-stat", if the suffix does not say it.
         language: "en" or "de".
         complete: True for the whole grid with its zeros, False for what is not zero,
             None for the grid where it has at most 100,000 cells (px: always the grid).
@@ -67,17 +66,14 @@ def write(
         rows: Names of the variables that go down (xlsx, html, px).
         columns: Names of the variables that go across (xlsx, html, px).
         geo: Names of the variables that are regions (json-stat).
-        structure: The SDMX dataflow that the table belongs to, as "AGENCY:ID(1.0)"; one
-            named after the table if empty (sdmx-csv).
+        structure: The SDMX dataflow, as "AGENCY:ID(1.0)"; if empty, named after the table.
         sdmx: Version of SDMX-CSV.
-        formulas: Leave codes, labels and notes as they are that a spreadsheet would run as
-            formulas; otherwise an apostrophe stands before them (csv).
+        formulas: Write texts as they are that spreadsheets run, without an apostrophe (csv).
 
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = write(census_example(), Path(folder) / "T1.csv", labels=False)
-    ...     print(written.read_text()[:58])
+    ...     print(write(census_example(), Path(folder) / "a.csv", labels=False).read_text()[:58])
     sex,age,value,status,symbol
     Total,Total,371,published,371
     """
