@@ -14,6 +14,7 @@ import pytest
 from discreet import PerturbationTable, design_perturbation
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
+from discreet.protection.noise import intervals
 from discreet.protection.noise.intervals import (
     Intervals,
     closed_on,
@@ -89,6 +90,41 @@ def test_a_probability_may_vanish_where_the_mean_asks_for_it() -> None:
     assert grid_bounds(third, [-1, 0, 1], 1) == [0, 1, 1]
     halves = [Decimal("0.5"), Decimal("0.75"), Decimal("0.875"), Decimal(1)]
     assert grid_bounds(halves, [-1, 0, 1, 3], 2) == [1, 1, 2, 2]
+
+
+def test_a_probability_moved_by_more_than_a_step_counts() -> None:
+    """A billionth more is none: decimals are not exact where grids are no powers of ten."""
+    before = (2, Decimal(3))
+    assert intervals._spent(before, Decimal(1)) == (2, Decimal(4))
+    assert intervals._spent(before, Decimal("-0.5")) == (2, Decimal("3.25"))
+    step = Decimal("1.000000001")
+    for change, counted in ((step, 0), (-step, 0), (Decimal("1.1"), 1), (Decimal("-1.1"), 1)):
+        assert intervals._spent(before, change) == (2 + counted, 3 + change * change)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_of_all_ways_to_round_with_the_mean_nearest_the_best_is_found(seed: int) -> None:
+    """Every way is tried: each bound at most a step away, none before the one below it."""
+    draw, scale = random.Random(seed), 20
+    exact = sorted(Decimal(draw.randrange(1, 200)) / 10 for _ in range(3))
+    gaps = [draw.choice((1, 1, 2, 3)) for _ in exact]
+    ways: list[tuple[Decimal, tuple[int, Decimal], list[int]]] = []
+    for places in product(*(range(int(bound) - 1, int(bound) + 3) for bound in exact)):
+        pairs = list(zip((0, *places), (Decimal(0), *exact), strict=True))
+        moves = [place - bound for place, bound in pairs]
+        apart = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(pairs)]
+        if any(abs(move) > 1 for move in moves) or any(
+            steps < 0 or (width == 0 and steps > 0) for steps, width in apart
+        ):
+            continue
+        cost = (0, Decimal(0))
+        for change in (*(b - a for a, b in pairwise(moves)), -moves[-1]):
+            cost = intervals._spent(cost, change)
+        far = abs(sum((m * gap for m, gap in zip(moves[1:], gaps, strict=True)), Decimal(0)))
+        ways.append((max(round(far, 9), Decimal("0.5")), cost, list(places)))
+    found = intervals._nearest_mean(exact, gaps, Decimal(1000), scale)
+    assert found is not None
+    assert [way[:2] for way in ways if way[2] == found] == [min(ways)[:2]]
 
 
 def test_bounds_that_need_no_move_are_the_nearest() -> None:
