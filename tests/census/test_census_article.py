@@ -32,6 +32,7 @@ source = "records.parquet"
 
 [keys]
 column = "record_key"
+allow_unsuitable = true  # made up, so that sums are easy to follow
 
 [perturbation]
 table = "ptable.csv"

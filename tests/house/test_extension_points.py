@@ -313,7 +313,8 @@ class LoopEngine(Engine):
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """One cube per pass."""
         frame = self.task.records.to_polars()
-        keys = grid_keys(frame[self.task.record_key], self.task.grid)
+        column = self.task.record_key
+        keys = grid_keys(frame[column], self.task.grid, column=column)
         for one in passes:
             print("loop", len(one.axes))
             rows = list(zip(*(frame[axis.column].to_list() for axis in one.axes), strict=True))
