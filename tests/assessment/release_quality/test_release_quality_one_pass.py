@@ -23,6 +23,7 @@ from discreet import (
 from discreet.assessment.release_quality import compiled_tallies as swift
 from discreet.assessment.release_quality import log as quality
 from discreet.assessment.release_quality.pairs import PartGrid
+from discreet.errors import DisclosureWarning
 
 assert numba  # loaded, as it is in a programme over many records
 
@@ -105,5 +106,6 @@ def test_weighted_tables_are_left_to_the_other_way(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(swift, "_WORTH", 1)
     cells = pl.DataFrame({"sex": ["Total", "m"], "n": [5, 5], "key": [0.1, 0.2], "w": [9.5, 9.5]})
     table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key", weight="w")
-    safe = perturb(table, PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}), decimals=1)
+    with pytest.warns(DisclosureWarning):
+        safe = perturb(table, PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}), decimals=1)
     assert assessed(table, safe) is None

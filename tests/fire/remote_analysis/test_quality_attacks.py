@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from hashlib import sha256
 
@@ -165,7 +166,11 @@ def test_too_few_cases_in_the_original_are_no_refusal(tmp_path) -> None:
     for seed in range(40):
         ledger = BudgetLedger.create(tmp_path / f"b{seed}", Budget(answer=0.5))
         desk = RemoteAnalysis(
-            original, protected, secret=seed.to_bytes(16, "big"), ledger=ledger, data="d"
+            original,
+            protected,
+            secret=hashlib.sha256(seed.to_bytes(16, "big")).digest(),
+            ledger=ledger,
+            data="d",
         )
         told.add(desk.ask("W", "summarize", names="x", where="x < 50 or x == 1000").quality)
     assert told == set(QualityClass)

@@ -207,7 +207,7 @@ class SessionNames:
         self.use.rest |= few(self.session, ~chosen)
         if np.ndim(gaps) and (chosen.all() or not chosen.any()) and near(self.session, gaps):
             self.use.few = True
-        trace.few |= self.use.few
+        trace.note_few(self.use.few)
 
     def referred(self, rows: Any, inside: Any) -> None:
         """Note from which observations values are taken: one for many is a single value."""

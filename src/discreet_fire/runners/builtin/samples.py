@@ -61,19 +61,19 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
         held = truth(call.condition, scope)
         use = scope.names.use
         use.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
-        session.trace.few |= use.few
+        session.trace.note_few(use.few)
         mask &= held
         least = session.limits.minimum
         if session.trace.few or any(cases(session, one) < least for one in (held, ~held)):
-            session.trace.plain &= plain(session, call.condition)
+            session.trace.note_plain(plain(session, call.condition))
         if not session.trace.plain and (held.all() or not held.any()):
             use.few |= asks_by_function(call.condition)
-            session.trace.few |= use.few
+            session.trace.note_few(use.few)
     if call.rows is not None:
         if call.groups is not None:
             raise DoError("in may not be combined with by", code=190)
         first, last = _range(call.rows, rows)
-        session.trace.plain = False
+        session.trace.note_plain(False)
         session.trace.ordered()
         inside = np.zeros(rows, dtype=np.bool_)
         inside[first - 1 : last] = True

@@ -220,7 +220,19 @@ PLAIN = {
     "tabstat": "tabstat x", "tabulate": "tabulate g", "tsset": "tsset id", "ttest": "ttest x == 1",
     "xtdescribe": "xtset id g\nxtdescribe", "xtset": "xtset id",
 }  # fmt: skip
-WITHOUT_EFFECT = [(one, option) for one in KNOWN for option in one.facts.options if option.effect]
+EFFECTLESS = [(one, option) for one in KNOWN for option in one.facts.options if option.effect]
+SETTINGS = [option.name for one, option in EFFECTLESS if one.name == "set"]
+WITHOUT_EFFECT = [(one, option) for one, option in EFFECTLESS if one.name != "set"]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_settings_without_effect_change_nothing(setting):
+    run = Run(f"set {setting} off\nset {setting} 10\ndisplay 1", FRAMES["small"])
+    assert run.log == ["1"]
+
+
+def test_there_are_settings_without_effect():
+    assert {"more", "matsize", "trace"} <= set(SETTINGS)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
 )
 from discreet.protection.suppression.problem.table_relations import table_relations
-from discreet.rules import MinimumFrequency, PPercent, primary
+from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 
 REGION = dc.Classification.from_parents(
     "region", {"N": None, "N1": "N", "N2": "N", "S": None, "S1": "S", "S2": "S"}
@@ -205,7 +205,7 @@ def test_neighbours_of_sensitive_cells_are_cheap() -> None:
 
 def test_marks_give_costs_and_bounds_and_must_not_contradict_each_other() -> None:
     cells = table(contributions=2)
-    found = primary(cells, [], value="turnover")
+    found = primary(cells, [NothingSensitive()], value="turnover")
     place = mask(cells, region="S1", size="a")
     given = np.full(len(cells), np.nan)
     given[place] = 3

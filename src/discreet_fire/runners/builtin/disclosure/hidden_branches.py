@@ -88,7 +88,7 @@ class _PossibleEffects:
         for prefix in one.prefixes:
             name = prefix.canonical or prefix.text
             if name == "capture":
-                self.trace.code = True
+                self.trace.doubt_code()
             elif name in ("by", "bysort"):
                 self.data()
         if one.command is None:
@@ -113,7 +113,7 @@ class _PossibleEffects:
             if effect == "refused":
                 raise DoError(f"{name} may not hang on single values of the data", code=198)
             if effect == "code":
-                self.trace.code = True
+                self.trace.doubt_code()
             elif effect == "return":
                 self.session.macros.frame.doubted = True
             elif effect == "macro":
@@ -154,7 +154,7 @@ class _PossibleEffects:
     def anything(self) -> None:
         """Anything may change."""
         self.trace.whole |= {"macros", "scalars", "e()"}
-        self.trace.code = True
+        self.trace.doubt_code()
         self.data()
 
     def program(self, name: str) -> None:

@@ -114,6 +114,18 @@ class Trace:
         """Note that a value is used, if it may not be shown."""
         self.touched |= held
 
+    def note_few(self, held: bool) -> None:
+        """A comparison holds for a few only; nothing takes that back within a statement."""
+        self.few = self.few or held
+
+    def note_plain(self, held: bool) -> None:
+        """Unless `held`, nothing may be told of a condition that chose nobody."""
+        self.plain = self.plain and held
+
+    def doubt_code(self) -> None:
+        """`_rc` may come from single values."""
+        self.code = True
+
     def rests(self, names: Iterable[str]) -> bool:
         """Whether one of the variables, or which observations there are, rests on values."""
         return ROWS in self.variables or not self.variables.isdisjoint(names)
