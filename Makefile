@@ -40,14 +40,13 @@ demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; re
 	$(BIN)/python -m discreet demo $(ARGS)
 
 test: $(VENV)/.stamp-test ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
-	@$(call tell-spark)
-	$(PYTEST) -m "not exhaustive$(NO_SPARK)" $(ARGS)
+	$(PYTEST) -m "not exhaustive and not spark" $(ARGS)
 
 test-more: $(VENV)/.stamp-test ## run only the tests that `make test` leaves out
 	@$(call tell-spark)
-	$(PYTEST) -m "exhaustive$(NO_SPARK)" $(ARGS)
+	$(PYTEST) -m "(exhaustive or spark)$(NO_SPARK)" $(ARGS)
 
-test-all: test test-more bench-smoke ## run every test: also kills at every call, long searches, benchmarks
+test-all: test test-more bench-smoke ## run every test: also Spark, kills at every call, long searches, benchmarks
 
 check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
 

@@ -182,19 +182,21 @@ lines = st.builds(
 )
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(st.lists(lines, min_size=1, max_size=4), st.sampled_from(["", "}", "}\n}", "end"]))
-def test_any_lines_are_a_result_or_a_clear_error(tmp_path_factory, program, end):
-    folder = tmp_path_factory.mktemp("fuzz") / "run"
-    text = "\n".join(["local x 2", *program, end])
-    log = log_of(text, PLAIN, folder, entity="pid")  # asserts that it is no internal error
-    assert "92017" not in log
-    assert "Quentin" not in log
-    assert "Traceback" not in log
+@pytest.mark.parametrize("examples", [20, pytest.param(150, marks=pytest.mark.exhaustive)])
+def test_any_lines_are_a_result_or_a_clear_error(tmp_path_factory, examples):
+    unchecked = [HealthCheck.too_slow]
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=unchecked)
+    @given(st.lists(lines, min_size=1, max_size=4), st.sampled_from(["", "}", "}\n}", "end"]))
+    def check(program, end):
+        folder = tmp_path_factory.mktemp("fuzz") / "run"
+        text = "\n".join(["local x 2", *program, end])
+        log = log_of(text, PLAIN, folder, entity="pid")  # asserts that it is no internal error
+        assert "92017" not in log
+        assert "Quentin" not in log
+        assert "Traceback" not in log
+
+    check()
 
 
 HUGE = {
