@@ -206,7 +206,7 @@ def test_engines_agree_on_anything(case: tuple[pl.DataFrame, dict[str, Any]]) ->
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=3000, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_engines_agree_on_much(case: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     _fuzzed(case)
@@ -216,18 +216,16 @@ def test_engines_agree_on_much(case: tuple[pl.DataFrame, dict[str, Any]]) -> Non
 def test_compiled_loops_and_small_batches_agree_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.tabulation.memory.COMPILED_FROM", 1)
     monkeypatch.setattr("discreet.tabulation.batches._BATCH", 2)
-    settings(max_examples=500, suppress_health_check=list(HealthCheck))(given(cases())(_fuzzed))()
+    settings(max_examples=200, suppress_health_check=list(HealthCheck))(given(cases())(_fuzzed))()
 
 
 @pytest.mark.spark
 @pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
-@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("bad", [name for name in BAD if BAD[name][0].dtype != pl.String])
 def test_spark_counts_the_same_bad_records(spark: Any, bad: str) -> None:
     series, options = BAD[bad]
     frame = pl.DataFrame({"x": series, "g": ["a", "b"], "w": [2.0**10] * 2})
-    if series.dtype == pl.String:
-        pytest.skip("Spark does not add keys written as texts, and says so")
 
     def distributed(records: pl.DataFrame) -> Any:
         rows = [tuple(row) for row in records.iter_rows()]
