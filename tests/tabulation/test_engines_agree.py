@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -216,12 +215,12 @@ def test_engines_agree_on_much(case: tuple[pl.DataFrame, dict[str, Any]]) -> Non
 def test_compiled_loops_and_small_batches_agree_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.tabulation.memory.COMPILED_FROM", 1)
     monkeypatch.setattr("discreet.tabulation.batches._BATCH", 2)
-    settings(max_examples=200, suppress_health_check=list(HealthCheck))(given(cases())(_fuzzed))()
+    many = settings(max_examples=200, suppress_health_check=list(HealthCheck))
+    many(given(cases())(lambda case: _fuzzed(case)))()
 
 
 @pytest.mark.spark
 @pytest.mark.exhaustive
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
 @pytest.mark.parametrize("bad", [name for name in BAD if BAD[name][0].dtype != pl.String])
 def test_spark_counts_the_same_bad_records(spark: Any, bad: str) -> None:
     series, options = BAD[bad]
