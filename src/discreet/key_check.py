@@ -178,8 +178,9 @@ def check_series(some: pl.Series, grid: KeyGrid, *, column: str, allowed: bool) 
         RecordKeyError: They are no record keys, and nobody allowed them.
     """
     given = some.fill_nan(None) if some.dtype.is_float() else some
+    given = given.drop_nulls() if given.null_count() else given
     try:
-        keys = grid_keys(given.drop_nulls(), grid, column=column)
+        keys = grid_keys(given, grid, column=column)
     except RecordKeyError:
         return None
     check = check_keys(keys, grid, allowed=allowed)
@@ -239,8 +240,11 @@ def _uneven(keys: IntArray, size: int, stretches: int = 1) -> bool:
     held = [np.bincount(places, minlength=bins * stretches).reshape(stretches, bins)]
     while held[-1].shape[1] > 2:
         held.append(held[-1][:, ::2] + held[-1][:, 1::2])
-    bounds = _tail(np.concatenate(held, axis=1), length, _shares(size, bins))
-    return bool(bounds.min() < math.log(LEVEL / (2 * bounds.size)))
+    counts, shares = np.concatenate(held, axis=1), _shares(size, bins)
+    least = math.log(LEVEL / (2 * counts.size))
+    # The bound is never below that by the squared deviation, which takes no logarithms.
+    far = (counts - length * shares) ** 2 > -least * length * shares * (1 - shares)
+    return bool(far.any()) and bool(_tail(counts, length, shares).min() < least)
 
 
 def _tail(held: IntArray, count: int, share: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from discreet.arrays import IntArray, PositionArray
 from discreet.classifications import Classification, natural_order
 from discreet.classifications.classification import flat
 from discreet.errors import ClassificationError, Problem, raise_all
+from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid
 from discreet.tables import Dimension, Table
 from discreet.tables.table import Contributions, sort_cells
@@ -79,8 +80,8 @@ _SHOWN = 10
 _OUTSIDE = "outside"
 
 
-def assemble(cube: Cube, query: Query, grid: KeyGrid) -> Table:
-    """The table of one query."""
+def assemble(cube: Cube, query: Query, grid: KeyGrid, keys: KeyCheck | None) -> Table:
+    """The table of one query, with what was found out about its record keys."""
     dimensions, leaves = [], []
     problems: list[Problem] = []
     for variable in query.variables:
@@ -114,6 +115,7 @@ def assemble(cube: Cube, query: Query, grid: KeyGrid) -> Table:
         },
         where=query.where_text,
         name=query.name,
+        keys=keys,
     )
 
 
@@ -150,13 +152,13 @@ def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification
     at = cube.place[variable.axes[0]]
     codes, values = cube.codes[at], cube.values[at]
     occurring = np.unique(codes)
-    texts = values.gather(occurring)
-    tree = flat(variable.name, natural_order(texts.drop_nulls().to_list()), found="all")
-    if texts.null_count():
+    texts = values.gather(occurring).to_list()
+    given = [text for text in texts if text is not None]
+    tree = flat(variable.name, natural_order(given), found="all")
+    if len(given) < len(texts):
         tree = _with_missing(tree)
-    table = np.array([tree.index[text or tree.missing] for text in texts], dtype=np.int32)
-    empty = [at for at, text in enumerate(texts) if text == ""]
-    table[empty] = tree.index[""] if empty else 0
+    named = (tree.missing if text is None else text for text in texts)
+    table = np.array([tree.index[code] for code in named], dtype=np.int32)
     lookup = np.zeros(max(len(values), 1), dtype=np.int32)
     lookup[occurring] = table
     return tree, lookup[codes]

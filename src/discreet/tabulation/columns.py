@@ -141,9 +141,10 @@ def _integers(series: pl.Series, truth: bool) -> CodedColumn:
         return _texts(series.cast(pl.String))
     if 0 <= low <= width:  # a few codes more than needed cost less than a subtraction
         low, width = 0, int(high) + 1
-    # Not up to high + 1, which may lie beyond 64 bits.
-    values = pl.int_range(int(low), int(high), eager=True).cast(pl.String)
-    values = pl.concat([values, pl.Series([str(int(high))])])
+    last = min(int(high), 2**63 - 2)  # beyond it, the end of the range is no number of 64 bits
+    values = pl.int_range(int(low), last + 1, eager=True).cast(pl.String)
+    if last < high:
+        values = pl.concat([values, pl.Series([str(int(high))])])
     if series.null_count():
         return _filled((series.cast(pl.Int64) - int(low)).cast(_narrow(width)), values)
     return _filled(pl.Series(_shifted(series.to_numpy(), int(low), width)), values)

@@ -584,7 +584,7 @@ class MemoryEngine(Engine):
         self.frame = (
             eager_columns(records, columns) if columns else pl.DataFrame(height=len(records))
         )
-        if columns:
+        if columns and not records.implementation.is_polars():  # types may be others now
             check_types(nw.from_native(self.frame).schema, queries, task.record_key)
         self.coded: CodedRecords | None = None
         # What a filter leaves out may be wrong: then each pass codes what is left.
@@ -618,7 +618,11 @@ class MemoryEngine(Engine):
     def some_keys(self, record_key: str) -> pl.Series:
         """Record keys from everywhere among the records."""
         keys, places = self.frame[record_key], sampled_places(self.height)
-        return keys if len(places) == self.height else keys.gather(places)
+        if len(places) == self.height:
+            return keys
+        if keys.dtype == pl.Int64 and not keys.null_count():
+            return pl.Series(keys.to_numpy()[places])
+        return keys.gather(places)
 
     @property
     def sizes(self) -> Mapping[CubeAxis, int]:

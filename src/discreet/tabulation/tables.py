@@ -9,7 +9,6 @@ can read, and all give the same table, bit for bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -164,7 +163,7 @@ def iterate_tables(
         cubes = engine.run([one for _, one in own])
         for (group, _), cube in zip(own, cubes, strict=True):
             for at in group.members:
-                yield at, replace(assemble(cube, queries[at], task.grid), keys=keys)
+                yield at, assemble(cube, queries[at], task.grid, keys)
 
 
 def _layout(group: QueryGroup, record_key: str | None) -> MeasureLayout:
