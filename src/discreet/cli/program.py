@@ -201,15 +201,18 @@ class CommandGroup(TyperGroup):
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
         """Read the words of the program."""
         self._as_json = "--json" in args
-        return self._reported(super().make_context, info_name, args, *more, **extra)
+        with self._usage_errors_shown():
+            return super().make_context(info_name, args, *more, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         """Read the words of the command and run it."""
-        return self._reported(super().invoke, ctx)
+        with self._usage_errors_shown():
+            return super().invoke(ctx)
 
-    def _reported(self, step: Callable[..., Any], *args: Any, **extra: Any) -> Any:
+    @contextmanager
+    def _usage_errors_shown(self) -> Iterator[None]:
         try:
-            return step(*args, **extra)
+            yield
         except USAGE_ERROR as error:
             if self._as_json:
                 show_usage_error(error, self.name or "discreet")

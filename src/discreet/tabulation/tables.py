@@ -77,13 +77,14 @@ def tabulate(
     query = Query(
         by=by, where=where, weight=weight, values=values, contributions=contributions, name=name
     )
-    return tabulate_many(
+    ((_, table),) = iterate_tables(
         frame,
         [query],
         record_key=record_key,
         key_grid=key_grid,
         allow_unsuitable_keys=allow_unsuitable_keys,
-    )[0]
+    )
+    return table
 
 
 @without_values

@@ -180,7 +180,12 @@ def table_quality(
     tallies = one_pass(plain, protected, grid, hidden=hidden, unknown=unknown)
     counts, off = CountStatistics.none() if tallies is None else tallies.counts, {}
     if tallies is None:
-        for name, pairs in _pairs(table, protected, ingredients, figures, grid).items():
+        known = (
+            key_figure_pairs(ingredients, figures, protected, grid)
+            if figures
+            else _pairs(table, protected, ingredients, grid)
+        )
+        for name, pairs in known.items():
             if pairs.whole:
                 counts += count_statistics(pairs)
             else:
@@ -206,12 +211,9 @@ def _pairs(
     table: Table | None,
     protected: ProtectedTable,
     ingredients: Mapping[str, Ingredient],
-    figures: Sequence[KeyFigure],
     grid: PartGrid,
 ) -> dict[str, Pairs]:
-    """Per figure, originals beside what is published."""
-    if figures:
-        return key_figure_pairs(ingredients, figures, protected, grid)
+    """Per figure, originals beside what is published; of ingredients, or of plain counts."""
     if ingredients:
         return {
             name: Pairs.of_ingredient(ingredient, protected, grid)
