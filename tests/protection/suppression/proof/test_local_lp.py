@@ -10,6 +10,7 @@ from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
     _flow_in,
+    _work_on,
     bounds_by_patches,
     flow_for_task,
     relation_distances,
@@ -153,3 +154,25 @@ def test_bounds_of_hidden_cells_are_what_they_can_do() -> None:
     assert np.array_equal(again[0], low)
     assert np.array_equal(again[1], high)
     assert again[2] == 0, "what is proven is not worked on"
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_only_what_is_asked_for_is_wished(monkeypatch: pytest.MonkeyPatch, side: int) -> None:
+    """Directions that hidden cells cannot prove, or have proven, take no part in the wish."""
+    draft = DraftPattern(square())
+    draft.hidden[:] = True
+    wishes: list[FloatArray] = []
+
+    def refused(patch: Patch, room: MoveLimits, wish: FloatArray) -> None:
+        wishes.append(wish)
+
+    monkeypatch.setattr("discreet.protection.suppression.proof.local_lp.farthest_flow", refused)
+    patch, step, price = whole_patch(draft), np.ones(len(draft)), np.zeros(len(draft))
+    tasks = np.zeros(2 * len(draft), dtype=np.bool_)
+    _work_on(draft, patch, tasks, step, price, np.random.default_rng(1))
+    assert not wishes
+    cell = int(draft.open[0]) % len(draft)
+    tasks[cell + side * len(draft)] = True
+    _work_on(draft, patch, tasks, step, price, np.random.default_rng(1))
+    assert wishes and all(np.sign(wish[patch.cells == cell]) == 1 - 2 * side for wish in wishes)
+    assert all(np.count_nonzero(wish) == 1 for wish in wishes)
