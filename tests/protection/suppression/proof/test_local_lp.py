@@ -174,5 +174,6 @@ def test_only_what_is_asked_for_is_wished(monkeypatch: pytest.MonkeyPatch, side:
     cell = int(draft.open[0]) % len(draft)
     tasks[cell + side * len(draft)] = True
     _work_on(draft, patch, tasks, step, price, np.random.default_rng(1))
-    assert wishes and all(np.sign(wish[patch.cells == cell]) == 1 - 2 * side for wish in wishes)
+    assert wishes
+    assert all(np.sign(wish[patch.cells == cell]) == 1 - 2 * side for wish in wishes)
     assert all(np.count_nonzero(wish) == 1 for wish in wishes)
