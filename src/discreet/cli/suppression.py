@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,11 +14,11 @@ from discreet.cli.program import (
     Trees,
     command,
     names,
+    pairs,
     progress_bar,
     show,
     trees_from,
 )
-from discreet.files import check_writable
 
 if TYPE_CHECKING:
     from discreet.assessment.pictures.picture import Picture
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 Metadata = Annotated[
     Path | None, typer.Option(help="The .rda file that describes a file of cells.")
 ]
-
+Hider = Annotated[
+    Literal["auto", "fast", "optimal", "modular", "hypercube"],
+    typer.Option(help="How cells are found that must be hidden besides sensitive ones."),
+]
+Limit = Annotated[
+    float | None, typer.Option(help="Seconds; then the best audited pattern is taken.")
+]
 Drawn = Annotated[
     Path | None,
     typer.Option(help="Also draw the published table: png, svg or html. Shows what it tells."),
@@ -46,102 +52,240 @@ Listed = Annotated[
 Anew = Annotated[
     bool, typer.Option("--anew", help="Forget the secondary suppressions that a .jj file has.")
 ]
+Languages = Annotated[Literal["en", "de"], typer.Option(help="Language of what is published.")]
+
+#: Heading of the options that go with records, in the help.
+_PANEL = "Straight from records"
+
+
+def _of_records(text: str, *words: str) -> Any:
+    """An option that goes with records."""
+    return typer.Option(*words, help=text, rich_help_panel=_PANEL)
+
+
+RecordsBy = Annotated[
+    list[str] | None, _of_records("Spanning variables; the file holds records then.")
+]
+Values = Annotated[
+    list[str] | None, _of_records("Value columns, under one pattern; without, records are counted.")
+]
+Rules = Annotated[
+    list[str] | None,
+    _of_records("A rule: n=3, p=10, nk=2,85, pq=10,50 …; again for several.", "--rule"),
+]
+RulesFile = Annotated[
+    Path | None,
+    _of_records(
+        "A TOML file of rules, with the keys they have in programmes: keeps them secret.", "--rules"
+    ),
+]
+Holding = Annotated[
+    str | None, _of_records("Column that says which records belong together; rules look at both.")
+]
+Weight = Annotated[str | None, _of_records("Column of weights.")]
+Where = Annotated[str | None, _of_records("Filter, such as: size >= 10")]
+Shadow = Annotated[str | None, _of_records("Another value column for the rules to look at.")]
+RecordTrees = Annotated[
+    list[str] | None, _of_records("NAME=FILE: the code tree of a variable.", "--classification")
+]
+Prefixes = Annotated[
+    list[str] | None, _of_records("NAME=1,3: a tree by so many leading signs of its codes.")
+]
+MissingSafe = Annotated[
+    bool, _of_records("No rule marks a cell of a missing category.", "--missing-safe")
+]
+Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are published.")]
+CostOf = Annotated[
+    str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
+]
+Reasons = Annotated[
+    Literal["rule", "kind", "none"] | None,
+    _of_records("What is published of why a cell is hidden."),
+]
+Internal = Annotated[
+    Path | None, _of_records("A report with costs and proofs: .json or .txt. CONFIDENTIAL.")
+]
+Check = Annotated[bool, _of_records("Only count, and say how many cells are sensitive.", "--check")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    command(app, "suppress", example="discreet suppress table.jj --out safe.jj")(suppress)
+    records = "discreet suppress firms.csv --by region,branch --value turnover --rule p=10"
+    command(app, "suppress", example=f"{records} --rule n=3 --out table.xlsx")(suppress)
     command(app, "audit", example="discreet audit safe.jj")(audit)
 
 
 def suppress(
+    context: typer.Context,
     table: Annotated[
-        Path, typer.Argument(help="A problem (.jj), or cells with status (.tab). CONFIDENTIAL.")
+        Path,
+        typer.Argument(
+            help="A problem (.jj), cells with status (.tab), or records with --by. CONFIDENTIAL."
+        ),
     ],
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(help="The pattern (.jj, CONFIDENTIAL), or a table to publish: csv, xlsx, …"),
-    ],
-    method: Annotated[
-        Literal["auto", "fast", "optimal", "modular", "hypercube"],
-        typer.Option(help="How cells are found that must be hidden besides sensitive ones."),
-    ] = "auto",
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds; then the best audited pattern is taken.")
     ] = None,
+    method: Hider = "auto",
+    time_limit: Limit = None,
     metadata: Metadata = None,
     repair: Repair = False,
     differences: Listed = None,
     anew: Anew = False,
     picture: Drawn = None,
     view: View = None,
-    language: Annotated[
-        Literal["en", "de"], typer.Option(help="Language of what is published.")
-    ] = "en",
+    language: Languages = "en",
+    by: RecordsBy = None,
+    value: Values = None,
+    rule: Rules = None,
+    rules_file: RulesFile = None,
+    holding: Holding = None,
+    weight: Weight = None,
+    where: Where = None,
+    shadow: Shadow = None,
+    classification: RecordTrees = None,
+    prefixes: Prefixes = None,
+    missing_safe: MissingSafe = False,
+    decimals: Digits = 0,
+    cost: CostOf = "value",
+    reasons: Reasons = None,
+    internal: Internal = None,
+    check: Check = False,
     as_json: Json = False,
 ) -> None:
     """Hide cells until every sensitive one is proven to be protected."""
-    from discreet.argus.runs import suppress_file
-    from discreet.publication import write
-
+    given = context.params
     if table.suffix == ".toml":
         words = f"a programme is carried out with: discreet protect {table} --out DIR"
         raise typer.BadParameter(words)
-    _check_places(table, metadata, out, picture, differences)
     if view is not None and picture is None:
         raise typer.BadParameter("--view says what is drawn: name --picture FILE too")
-
-    def publish(safe: ProtectedTable, path: Path) -> None:
-        write(safe, path, language=language)
-        if picture is not None:
-            _draw(safe, picture, view or "cells", language)
-
-    with progress_bar("Suppressing") as report:
-        done = suppress_file(
-            table,
-            out,
-            metadata=metadata,
-            method=method,
-            time_limit=time_limit,
-            repair=repair,
-            differences=differences,
-            anew=anew,
-            progress=lambda line: report(0, 1, line),
-            write=publish,
-        )
+    _check_options(given)
+    _check_places(given)
+    done = _records_suppressed(given) if by else _file_suppressed(given)
     text, described = done
-    if picture is not None:
+    if picture is not None and not check:
         text, described = f"{text}\nDrawn: {picture}", {**described, "picture": str(picture)}
     show(text, described, as_json=as_json)
 
 
-def _check_places(
-    table: Path, metadata: Path | None, out: Path, picture: Path | None, differences: Path | None
-) -> None:
+#: Options of files of cells only, and of records only, with what they are unless given.
+_CELLS_ONLY = ("metadata", "repair", "differences", "anew")
+_RECORDS_ONLY = (
+    *("value", "rule", "rules_file", "holding", "weight", "where", "shadow", "classification"),
+    *("prefixes", "missing_safe", "decimals", "reasons", "internal", "check"),
+)
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """Refuse options that say nothing about this kind of file; none is ignored."""
+    wrong = _CELLS_ONLY if given["by"] else _RECORDS_ONLY
+    kind = "records (--by)" if given["by"] else "a problem or cells with status; records need --by"
+    for name in wrong:
+        if given[name]:
+            raise typer.BadParameter(f"--{_WORDS.get(name, name)} says nothing about {kind}")
+    if not given["by"] and given["cost"] != "value":
+        raise typer.BadParameter(f"--cost says nothing about {kind}")
+    if given["out"] is None and not given["check"]:
+        raise typer.BadParameter("name the file to write: --out FILE")
+    if given["by"] and not (given["rule"] or given["rules_file"]):
+        raise typer.BadParameter(
+            "say which cells are sensitive: --rule p=10 --rule n=3, or --rules"
+        )
+
+
+#: Parameters whose options have another name.
+_WORDS = {"rules_file": "rules", "missing_safe": "missing-safe", "time_limit": "time-limit"}
+
+
+def _publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], None]:
+    """Writes a protected table, and draws it if that was asked for."""
+    from discreet.publication import write
+
+    def publish(safe: ProtectedTable, path: Path) -> None:
+        write(safe, path, language=given["language"])
+        if given["picture"] is not None:
+            _draw(safe, given["picture"], given["view"] or "cells", given["language"])
+
+    return publish
+
+
+def _file_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A problem, or a file of cells, with hidden cells."""
+    from discreet.argus.runs import suppress_file
+
+    options = {name: given[name] for name in (*_CELLS_ONLY, "method", "time_limit")}
+    with progress_bar("Suppressing") as report:
+        return suppress_file(
+            given["table"],
+            given["out"],
+            **options,
+            progress=lambda line: report(0, 1, line),
+            write=_publisher(given),
+        )
+
+
+def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A table of records with hidden cells."""
+    from discreet.release.record_tables import (
+        RecordTable,
+        checked_table,
+        rules_from,
+        spanning_of,
+        suppress_table,
+    )
+
+    rules = rules_from(given["rule"] or (), given["rules_file"], missing_safe=given["missing_safe"])
+    place = given["table"]
+    lengths = pairs(given["prefixes"], "NAME=1,3")
+    by = spanning_of(place, names(given["by"]), trees_from(given["classification"]), lengths)
+    same = ("weight", "where", "shadow", "holding", "decimals", "cost")
+    options = {name: given[name] for name in same}
+    name, values = place.name.partition(".")[0], names(given["value"])
+    table = RecordTable(records=place, by=by, rules=rules, values=values, name=name, **options)
+    if given["check"]:
+        return checked_table(table)
+    search = {name: given[name] for name in ("method", "time_limit", "internal")}
+    search |= {} if given["reasons"] is None else {"reasons": given["reasons"]}
+    with progress_bar("Suppressing") as report:
+        return suppress_table(
+            table,
+            given["out"],
+            **search,
+            progress=lambda line: report(0, 1, line),
+            write=_publisher(given),
+        )
+
+
+def _check_places(given: Mapping[str, Any]) -> None:
     """Refuse places that are used otherwise or cannot be written, before the long search."""
     from discreet.publication.formats import check_place, format_of, place_of
 
-    read = {place.resolve() for place in (table, metadata) if place is not None}
-    if out.resolve() in read:
-        raise typer.BadParameter("--out names a file that is read; choose another")
-    check_place(out)
-    pattern = out.suffix.lower() == ".jj"
-    if not pattern and not table.name.lower().removesuffix(".gz").endswith(".jj"):
+    table, out, picture = given["table"], given["out"], given["picture"]
+    read = [given[name] for name in ("table", "metadata", "rules_file")]
+    used = {place.resolve() for place in read if place is not None}
+    pattern = out is not None and out.suffix.lower() == ".jj"
+    for name in ("out", "picture", "differences", "internal"):
+        if (place := given[name]) is None:
+            continue
+        if place.resolve() in used:
+            what = "a file that is read" if name == "out" else "a file that is used otherwise"
+            raise typer.BadParameter(f"--{name} names {what}; choose another")
+        used.add(place.resolve())
+        check_place(place)
+    if (
+        out is not None
+        and not pattern
+        and not table.name.lower().removesuffix(".gz").endswith(".jj")
+    ):
         format_of(place_of(out), None)
     if picture is not None:
         from discreet.assessment.pictures import check_picture_place
 
         if pattern:
             raise typer.BadParameter("a picture is drawn of a table to publish: --out NAME.csv, …")
-        if picture.resolve() in {*read, out.resolve()}:
-            raise typer.BadParameter("--picture names a file that is used otherwise")
         check_picture_place(picture)
-        check_writable(picture.parent)
-    if differences is not None:
-        drawn = set() if picture is None else {picture.resolve()}
-        if differences.resolve() in {*read, out.resolve(), *drawn}:
-            raise typer.BadParameter("--differences names a file that is used otherwise")
-        check_writable(differences.parent)
 
 
 def _draw(safe: ProtectedTable, picture: Path, view: str, language: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import nearest
 from discreet.release.programme.schema import RuleSetEntry
-from discreet.rules import MissingSafe, NothingSensitive, Rule, known_rules
+from discreet.rules import MissingSafe, NothingSensitive, Primary, Rule, known_rules, primary
 from discreet.tables import Table
 
 
@@ -76,6 +76,17 @@ class RuleSet:
         """The filters that tell whose request is meant, in the order of the rules."""
         return list(dict.fromkeys(text for each in self._stated for text in each.filters))
 
+    def with_holdings(self) -> RuleSet:
+        """The same; rules that do not say whom they look at, look at holdings as well."""
+        stated: dict[str, Any] = {}
+        for each in self._stated:
+            own = [dict(each.settings)]
+            said = "per" in each.settings or "per" not in each.keys or each.filters
+            if not said:
+                own.append({**each.settings, "per": "holding"})
+            stated[each.kind.key] = [*stated.get(each.kind.key, []), *own]
+        return RuleSet(self.entry.model_copy(update=stated))
+
     @property
     def holdings(self) -> bool:
         """Whether a rule looks at holdings."""
@@ -102,6 +113,35 @@ class RuleSet:
         if not found:  # of which a release warns
             found = [NothingSensitive()]
         return [*found, *([MissingSafe()] if self.entry.missing_safe else [])]
+
+    def judged(
+        self,
+        counted: Mapping[str, Table],
+        *,
+        value: str | None,
+        holdings: Table | None = None,
+        **options: Any,
+    ) -> Primary:
+        """What the rules find in one value of a table; None for counts.
+
+        Args:
+            counted: The true cells of all records of the table, by the filter "", and those
+                of each filter of `requests`.
+            value: The value column.
+            holdings: The holdings, if rules look at them.
+            options: ``shadow``, ``marks``, ``unit``, ``unmatched`` as for `discreet.primary`.
+        """
+        asked = {text: counted[text] for text in self.requests}
+        return primary(
+            counted[""],
+            self.rules(counts=value is None, asked=asked),
+            value=value,
+            holdings=holdings,
+            weighted=self.entry.weighted,
+            levels=self.entry.levels,
+            manual_range=float(self.entry.manual_range),
+            **options,
+        )
 
     def __repr__(self) -> str:
         return "<RuleSet: secret>"

@@ -145,7 +145,7 @@ def found_classifications(
     Tables that are made of several counts need the same codes in each of them.
     """
     columns = [name for name in dict.fromkeys(names) if name not in programme.variables]
-    codes = _codes(records, columns) if columns else {}
+    codes = found_codes(records, columns) if columns else {}
     return {name: Classification.flat(name, codes[name]).replace(found="all") for name in columns}
 
 
@@ -175,7 +175,7 @@ def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str
     """The classifications that the data decide; one pass gives the codes of all columns."""
     entries = {name: programme.variables[name] for name in dict.fromkeys(names)}
     flat = {name: entry.column or name for name, entry in entries.items() if entry.levels is None}
-    codes = _codes(records, list(dict.fromkeys(flat.values())))
+    codes = found_codes(records, list(dict.fromkeys(flat.values())))
     trees = {}
     for name, entry in entries.items():
         total = TOTAL if entry.total is None else entry.total
@@ -194,7 +194,7 @@ def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str
     return trees
 
 
-def _codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
+def found_codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
     """The distinct codes of columns, in their natural order."""
     import narwhals as nw
     import polars as pl

@@ -87,21 +87,14 @@ class PrimaryJudge:
             holdings: The holdings, if rules look at them.
             marks: What people decided.
         """
-        from discreet.rules import primary
-
         rules = rules_of(self.programme, entry)
-        asked = {where: counts[all_of(entry.where, where)] for where in rules.requests}
         column = None if value == COUNT else value
-        found = primary(
-            counts[all_of(entry.where)],
-            rules.rules(counts=column is None, asked=asked),
+        found = rules.judged(
+            {each: counts[where] for where, each in needed(rules, entry.where).items()},
             value=column,
             marks=marks,
             holdings=holdings,
             shadow=entry.shadow if column is not None else None,
-            weighted=rules.entry.weighted,
-            levels=rules.entry.levels,
-            manual_range=float(rules.entry.manual_range),
             unit=10.0 ** -self.decimals(value, entry.weight),
             unmatched=self.programme.suppression.unmatched,
         )

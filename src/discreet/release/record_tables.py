@@ -1,0 +1,443 @@
+"""`RecordTable`: one table straight from records, judged by rules. CONFIDENTIAL, rules SECRET.
+
+In: records, what spans the table, its values, and rules as a programme states them: texts
+such as "p=10", or a TOML file with the keys of [rules.NAME]. Out: the table with what rules
+find in each of its values, to be handed to `SharedSuppression`. Rules are never quoted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import ValidationError
+
+from discreet.classifications import Classification
+from discreet.confidential import without_values
+from discreet.errors import (
+    DiscreetError,
+    MicrodataError,
+    Problem,
+    SuppressionError,
+    raise_all,
+)
+from discreet.files import write_text
+from discreet.release.programme.file import nearest
+from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
+from discreet.release.programme.schema import RuleSetEntry
+from discreet.release.programme.universes import all_of
+from discreet.rules import Primary, known_rules
+from discreet.tables import ProtectedTable, Table
+from discreet.tables.table import Spanning
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression import SharedSuppression, Suppression
+
+#: Short names of rules on the command line.
+SHORT_NAMES = {"n": "minimum_frequency", "p": "p_percent", "nk": "dominance", "zero": "zeros"}
+
+
+def rules_from(
+    texts: Sequence[str] = (),
+    file: str | os.PathLike[str] | None = None,
+    *,
+    missing_safe: bool = False,
+) -> RuleSet:
+    """Rules as texts, those of a file, or both.
+
+    Args:
+        texts: A rule each: its name or short name, its numbers, and further keys:
+            "p=10", "nk=2,85", "n=3,per=holding".
+        file: A TOML file with the keys of [rules.NAME] in programmes.
+        missing_safe: No rule marks a cell of a missing category.
+
+    >>> rules_from(["p=10", "nk=2,85"]).contributions
+    2
+    """
+    stated: dict[str, Any] = {} if file is None else _stated_in(Path(file))
+    problems = []
+    for number, text in enumerate(texts, 1):
+        key, settings = _parsed(text)
+        if key not in known_rules():
+            short = ", ".join(f"{name} ({SHORT_NAMES[name]})" for name in SHORT_NAMES)
+            hint = f"rules: {short}, {', '.join(known_rules())}"
+            problems.append(Problem("there is no such rule", f"rule {number}", hint))
+            continue
+        before = stated.get(key, [])
+        several = isinstance(before, list) and all(isinstance(one, dict | list) for one in before)
+        stated[key] = [*(before if several else [before]), settings]
+    raise_all(SuppressionError, problems, code="rules", many="{} rules are wrong")
+    if missing_safe:
+        stated["missing_safe"] = True
+    return _checked(stated, "rules" if file is None else str(file))
+
+
+def _parsed(text: str) -> tuple[str, dict[str, Any]]:
+    """A rule of the command line: its key, and its settings."""
+    name, _, rest = text.partition("=")
+    key = SHORT_NAMES.get(name.strip(), name.strip().replace("-", "_"))
+    bare = list(known_rules()[key].bare) if key in known_rules() else []
+    settings: dict[str, Any] = {}
+    for part in rest.split(",") if rest.strip() else []:
+        own, equals, value = (piece.strip() for piece in part.partition("="))
+        if equals:
+            settings[own] = _number(value)
+        else:
+            settings[bare.pop(0) if bare else "more"] = _number(own)
+    return key, settings
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _stated_in(place: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(place.read_text("utf-8"))
+    except OSError as error:
+        what = f"the file of rules cannot be read ({error.strerror})"
+        raise SuppressionError(what, code="rules", where=str(place)) from None
+    except (ValueError, RecursionError):
+        what = "the file of rules is not TOML"
+        hint = "write the keys of [rules.NAME], such as p_percent = 10"
+        raise SuppressionError(what, code="rules", where=str(place), hint=hint) from None
+
+
+def _checked(stated: Mapping[str, Any], where: str) -> RuleSet:
+    """The rules, if they are in order."""
+    try:
+        entry = RuleSetEntry.model_validate(dict(stated))
+    except ValidationError as error:
+        problems = [
+            Problem(
+                "this is no key of rules, or not what it needs",
+                str(each["loc"][0]) if each["loc"] else where,
+                nearest(str(each["loc"][0]), RuleSetEntry.names()) if each["loc"] else "",
+            )
+            for each in error.errors(include_input=False, include_context=False)
+        ]
+    else:
+        problems = [replace(problem, where=key) for key, problem in rule_problems(entry)]
+        problems += _filter_problems(entry)
+    raise_all(SuppressionError, problems, code="rules", many="{} problems with rules", where=where)
+    return RuleSet(entry)
+
+
+def _filter_problems(entry: RuleSetEntry) -> list[Problem]:
+    from discreet.tabulation.filters import parse_filter
+
+    problems = []
+    for key, text in rule_filters(entry):
+        try:
+            parse_filter(text)
+        except DiscreetError as error:
+            problems += [Problem(each.what, key, each.hint) for each in error.problems]
+    return problems
+
+
+def spanning_of(
+    records: Any,
+    names: Sequence[str],
+    trees: Mapping[str, Classification],
+    prefixes: Mapping[str, str],
+) -> list[Spanning]:
+    """The spanning variables, with the trees that files or leading signs of codes give them.
+
+    Args:
+        records: Any frame, or a file of records.
+        names: The variables.
+        trees: Code trees of some of them.
+        prefixes: Lengths of the prefixes of some of them, such as "1,3".
+    """
+    from discreet.release.programme.variables import found_codes
+
+    problems = [
+        Problem("it does not span the table", name, f"by: {', '.join(names)}")
+        for name in (*trees, *prefixes)
+        if name not in names
+    ]
+    problems += [
+        Problem("its tree is given twice", name, "a file, or prefixes")
+        for name in prefixes
+        if name in trees
+    ]
+    lengths = {name: text.split(",") for name, text in prefixes.items()}
+    wrong = [name for name, parts in lengths.items() if not all(p.strip().isdigit() for p in parts)]
+    problems += [Problem("lengths of prefixes are whole numbers", name, "1,3") for name in wrong]
+    raise_all(SuppressionError, problems, code="by", many="{} variables are wrong")
+    made: dict[str, Classification] = dict(trees)
+    codes = found_codes(read_columns(records, list(lengths)), list(lengths))
+    for name, parts in lengths.items():
+        found = [int(part) for part in parts]
+        made[name] = Classification.from_prefixes(name, codes[name], found).replace(found="all")
+    return [made.get(name, name) for name in names]
+
+
+def read_columns(records: Any, wanted: Sequence[str]) -> Any:
+    """The records, once they are known to have these columns."""
+    from discreet.microdata import read_microdata
+
+    frame = read_microdata(records)
+    known = list(frame.collect_schema())
+    problems = [
+        Problem(f"there is no column {name!r}", "", nearest(name, known))
+        for name in wanted
+        if name not in known
+    ]
+    raise_all(MicrodataError, problems, code="missing-column", many="{} columns are missing")
+    return frame
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RecordTable:
+    """Records, and how one table of them is made and judged. CONFIDENTIAL, rules SECRET.
+
+    Args:
+        records: Any frame, or a file of records.
+        by: The spanning variables.
+        rules: The rules.
+        values: The value columns to publish; none for the number of records.
+        weight: Column of weights.
+        where: Which records count.
+        shadow: Another value column for the rules to look at.
+        holding: Column that says which records belong together. Every rule that can looks
+            at records and at holdings, unless it says `per`.
+        decimals: Digits after the decimal point that are published.
+        cost: What hiding a cell costs: "value", "count", "unity", "distance" or a column.
+        name: Name of the table.
+
+    >>> import polars as pl
+    >>> firms = pl.DataFrame({"branch": [*"aaaab"], "sales": [4, 5, 6, 7, 8]})
+    >>> rules = rules_from(["n=3"])
+    >>> table, (found,) = RecordTable(
+    ...     records=firms, by=["branch"], values=["sales"], rules=rules).judged()
+    >>> found.numbers()
+    {'minimum-frequency': 1}
+    """
+
+    records: Any
+    by: Sequence[Spanning]
+    rules: RuleSet
+    values: Sequence[str] = ()
+    weight: str | None = None
+    where: str | None = None
+    shadow: str | None = None
+    holding: str | None = None
+    decimals: int = 0
+    cost: str = "value"
+    name: str = "table"
+    _columns: Sequence[str] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        own = ("value", "count", "unity", "distance")
+        extra = [each for each in (self.shadow,) if each is not None]
+        extra += [] if self.cost in own else [self.cost]
+        object.__setattr__(self, "_columns", tuple(dict.fromkeys([*self.values, *extra])))
+        problems = []
+        if not self.by:
+            problems.append(Problem("no spanning variable is named", "by", "region, branch"))
+        if self.rules.holdings and self.holding is None:
+            hint = "name the column that says which records belong together"
+            problems.append(Problem("a rule looks at holdings, and none are named", "", hint))
+        if self.holding is not None and self.weight is not None:
+            hint = "leave out one of them"
+            what = "holdings of a weighted table cannot be told apart"
+            problems.append(Problem(what, self.holding, hint))
+        if self.shadow is not None and not self.values:
+            problems.append(Problem("counts have no shadow variable", self.shadow))
+        if not self.rules.judges(counts=not self.values):
+            hint = "name a value column, or a rule such as n=3"
+            problems.append(Problem("none of these rules looks at counts", "", hint))
+        raise_all(SuppressionError, problems, code="option", many="{} options do not fit")
+
+    @without_values
+    def judged(self) -> tuple[Table, list[Primary]]:
+        """The table, and what the rules find in each of its values. CONFIDENTIAL."""
+        from discreet.tabulation.query import SpanningVariable
+
+        axes = [axis for item in self.by for axis in SpanningVariable.of(item).axes]
+        named = [column for axis in axes for column in axis.columns]
+        named += [*self._columns, *(each for each in (self.weight, self.holding) if each)]
+        read_columns(self.records, list(dict.fromkeys(named)))
+        rules = self.rules if self.holding is None else self.rules.with_holdings()
+        counted = {
+            each: self._tabulated(all_of(self.where, each)) for each in ("", *rules.requests)
+        }
+        holdings = self._holdings()
+        found = [
+            rules.judged(
+                counted,
+                value=value,
+                holdings=holdings,
+                shadow=None if value is None else self.shadow,
+                unit=10.0**-self.decimals if value is not None else 1.0,
+            )
+            for value in (self.values or (None,))
+        ]
+        return counted[""], found
+
+    def suppressed(self, found: tuple[Table, list[Primary]], **options: Any) -> SharedSuppression:
+        """The table with hidden cells, and how they came about. CONFIDENTIAL.
+
+        Args:
+            found: What `judged` gave.
+            options: ``method`` and the options of `discreet.suppress`.
+        """
+        from discreet.protection.suppression import SharedSuppression
+
+        decimals = dict.fromkeys(self.values, self.decimals)
+        return SharedSuppression.of([found], decimals_of=decimals, cost=self.cost, **options)
+
+    def _tabulated(self, where: str) -> Table:
+        from discreet.tabulation import tabulate
+
+        return tabulate(
+            self.records,
+            list(self.by),
+            values=self._columns,
+            contributions=self.rules.contributions if self._columns else 0,
+            weight=self.weight,
+            where=where or None,
+            name=self.name,
+        )
+
+    def _holdings(self) -> Table | None:
+        if self.holding is None:
+            return None
+        from discreet.rules import count_holdings
+
+        return count_holdings(
+            self.records,
+            list(self.by),
+            holding=self.holding,
+            values=self._columns,
+            contributions=self.rules.contributions,
+            where=self.where,
+            name=self.name,
+        )
+
+    def __repr__(self) -> str:
+        return f"<RecordTable {self.name} (confidential)>"
+
+
+class RecordResult(NamedTuple):
+    """What became of records: words, and plain values for JSON, without values and costs."""
+
+    text: str
+    described: dict[str, Any]
+
+
+def checked_table(table: RecordTable) -> RecordResult:
+    """How many cells the rules find sensitive; nothing is hidden or written."""
+    cells, found = table.judged()
+    named = _by_value(table, [_sensitive(each) for each in found])
+    told = {"table": table.name, "valid": True, "cells": len(cells), "values": named}
+    lines = [f"{table.name} is in order: {len(cells):,} cells."]
+    for value, each in named.items():
+        reasons = ", ".join(f"{code} {number:,}" for code, number in each["reasons"].items())
+        lines.append(f"{value}: {each['sensitive']:,} sensitive ({reasons or 'none'}).")
+    return RecordResult("\n".join(lines), told)
+
+
+def suppress_table(
+    table: RecordTable,
+    out: str | os.PathLike[str],
+    *,
+    write: Callable[[ProtectedTable, Path], Any],
+    internal: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> RecordResult:
+    """Hide cells of a table of records, and write it.
+
+    Args:
+        table: The table.
+        out: A table to publish, by its suffix; or for one value a `.jj` file with the
+            pattern, CONFIDENTIAL, readable by its owner only.
+        write: Writes a published table.
+        internal: Where to write the report with costs and proofs: `.json`, else text;
+            CONFIDENTIAL, readable by its owner only.
+        options: ``method`` and the options of `discreet.suppress`.
+    """
+    from discreet.argus.jj import write_jj
+
+    target = Path(out)
+    pattern = target.suffix.lower() == ".jj"
+    if pattern and len(table.values) > 1:
+        what = "a pattern (.jj) is of one value"
+        raise SuppressionError(what, code="output-file", where=str(target), hint="name one value")
+    judged = table.judged()
+    done = table.suppressed(judged, **options)
+    systems = list(done.by_value.values())
+    if internal is not None:
+        _write_internal(table, judged, done, Path(internal))
+    if pattern:
+        write_jj(systems[0].problem.with_hidden(systems[0].pattern.hidden), target)
+    else:
+        write(done.tables[0], target)
+    named = _by_value(table, [_hidden(*each) for each in zip(judged[1], systems, strict=True)])
+    told = {"table": table.name, "method": systems[0].pattern.method, "values": named}
+    lines = [_in_words(value, each) for value, each in named.items()]
+    lines += [f"Note: {note}." for note in dict.fromkeys(n for each in systems for n in each.notes)]
+    if internal is not None:
+        told["internal"] = str(internal)
+        lines.append(f"CONFIDENTIAL report: {internal}")
+    return RecordResult("\n".join([*lines, f"Written: {out}"]), {**told, "out": str(out)})
+
+
+def _by_value(table: RecordTable, found: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return dict(zip(table.values or ["count"], found, strict=True))
+
+
+def _sensitive(found: Primary) -> dict[str, Any]:
+    return {"sensitive": int(found.sensitive.sum()), "reasons": found.numbers()}
+
+
+def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:
+    """What became of a value. Costs are sums of hidden values, so they are not told."""
+    from discreet.protection.suppression.publish.report import described_pattern
+
+    pattern = done.pattern
+    told = {key: each for key, each in described_pattern(pattern).items() if key in _TOLD}
+    hidden = int(done.members.hidden(pattern.hidden[: len(done.reason)], 0).sum())
+    return {"cells": len(found), "hidden": hidden, **_sensitive(found), **told}
+
+
+#: What is told of a pattern outside the internal report.
+_TOLD = ("unprotected", "gap", "complete", "seconds")
+
+
+def _in_words(value: str, told: Mapping[str, Any]) -> str:
+    gap = told["gap"]
+    far = "" if gap is None else f"; no safe pattern costs over {gap:.1%} less"
+    far = "; no safe pattern costs less" if gap == 0 else far
+    late = "" if told["complete"] else "; stopped by the time limit, proven all the same"
+    return (
+        f"{value}: {told['sensitive']:,} sensitive cells and "
+        f"{told['hidden'] - told['sensitive']:,} others of "
+        f"{told['cells']:,} are hidden{far}{late}."
+    )
+
+
+def _write_internal(
+    table: RecordTable, judged: tuple[Table, list[Primary]], done: SharedSuppression, place: Path
+) -> None:
+    from discreet.protection.suppression import report_on
+
+    reports = {value or "count": report_on(each) for value, each in done.by_value.items()}
+    if place.suffix.lower() == ".json":
+        values = {value: report.described() for value, report in reports.items()}
+        text = json.dumps({"table": table.name, "values": values}, ensure_ascii=False, indent=2)
+    else:
+        words = [f"Value {value}\n{report.text()}" for value, report in reports.items()]
+        text = "\n\n".join(["CONFIDENTIAL", *words])
+    write_text(place, text + "\n", private=True)
