@@ -64,6 +64,7 @@ class Words:
     each_table: str
     note: str
     footnotes: str
+    first_of: str
     number: str
     sheet: str
     title: str

@@ -352,7 +352,13 @@ class ProtectedTable:
         """Which cells lie on parts that the table has; all others are unknown."""
         return within(self.dimensions, index, length, self.parts)
 
-    def to_polars(self, *, complete: bool | None = None, labels: str | None = None) -> pl.DataFrame:
+    def to_polars(
+        self,
+        *,
+        complete: bool | None = None,
+        labels: str | None = None,
+        wide: str | None = None,
+    ) -> pl.DataFrame:
         """The cells as a frame: one column per spanning variable, "value", "status".
 
         Suppressed and inapplicable values are null. Cells that are not listed are zero,
@@ -361,9 +367,13 @@ class ProtectedTable:
         Args:
             complete: As for `cells`.
             labels: Language of a label column beside each code column; none if None.
+            wide: Name of a variable whose codes become columns of values, instead of
+                "value" and "status"; with `labels` they are called by their labels.
         """
         import polars as pl
 
+        if wide is not None:
+            return self._spread(wide, complete, labels)
         index, value, status = self.cells(complete)
         columns: dict[str, Any] = {}
         for dimension, part in zip(self.dimensions, index, strict=True):
@@ -382,24 +392,48 @@ class ProtectedTable:
             columns.update(self.withheld.beside(self.dimensions, index, ~hidden))
         return pl.DataFrame(columns)
 
-    def get(self, *codes: str) -> int | float | None:
+    def _spread(self, wide: str, complete: bool | None, labels: str | None) -> pl.DataFrame:
+        """The cells with the codes of one variable side by side."""
+        names = [dimension.name for dimension in self.dimensions]
+        if wide not in names:
+            hint = f"variables: {', '.join(names)}"
+            raise TableError(f"there is no variable {wide!r}", code="wide", hint=hint)
+        across = self.dimensions[names.index(wide)]
+        own = [f"{name}{end}" for name in names if name != wide for end in ("", "_label")]
+        heads = across.codes if labels is None else across.labels(labels)
+        if len({*heads, *own}) < len(heads) + len(own):
+            what = f"two columns would have one name if {wide!r} is spread"
+            raise TableError(what, code="wide", hint="leave out labels=, or rename the variable")
+        cells = self.to_polars(complete=complete, labels=labels)
+        kept = [name for name in own if name in cells.columns]
+        shown = cells.pivot(wide, index=kept or None, values="value", on_columns=across.codes)
+        return shown.select(*kept, *across.codes).rename(
+            dict(zip(across.codes, heads, strict=True))
+        )
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The same as `to_polars`, as a pandas frame; pandas must be installed."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ModuleNotFoundError:
+            what = "pandas is not installed"
+            raise TableError(what, code="missing-package", hint="pip install pandas") from None
+        cells = self.to_polars(**options)
+        return pandas.DataFrame(cells.to_dict(as_series=False), columns=cells.columns)
+
+    def __getitem__(self, codes: str | tuple[str, ...]) -> int | float | None:
+        """The published value of one cell, by codes or labels: ``safe["Bremen", "female"]``."""
+        return self.get(*(codes if isinstance(codes, tuple) else (codes,)))
+
+    def get(self, *codes: str, **named: str) -> int | float | None:
         """The published value of one cell; None if it is suppressed, unknown or has none.
 
         Args:
-            codes: One code per spanning variable. A code that is not listed is an error, also
-                where codes were found in the data: it may be a slip of the pen, or hidden.
+            codes: One code, or label, per spanning variable. One that is not listed is an error,
+                also where codes were found in the data: it may be a slip of the pen, or hidden.
+            named: The same by the names of the variables; those left out stand at their totals.
         """
-        if len(codes) != len(self.dimensions):
-            raise TableError(
-                f"{len(self.dimensions)} codes are needed, {len(codes)} given", code="cell"
-            )
-        pairs = list(zip(self.dimensions, codes, strict=True))
-        unknown = [
-            Problem(f"there is no code {code!r}", dimension.name, _listed(code, dimension.codes))
-            for dimension, code in pairs
-            if code not in dimension.index
-        ]
-        raise_all(TableError, unknown, code="cell", many="{} codes do not exist")
+        pairs = self._place(codes, named)
         match = np.ones(self.stored, dtype=np.bool_)
         for (dimension, code), part in zip(pairs, self.index, strict=True):
             match &= part == dimension.index[code]
@@ -414,6 +448,37 @@ class ProtectedTable:
             return None
         number = self.value[at[0]].item()
         return int(number) if self.value.dtype.kind == "i" else float(number)
+
+    def _place(self, codes: Sequence[str], named: Mapping[str, str]) -> list[tuple[Dimension, str]]:
+        """The spanning variables, each with the code that is meant."""
+        names = [dimension.name for dimension in self.dimensions]
+        if codes and named:
+            what, hint = "a cell is named by codes or by names of variables, not both", ""
+            raise TableError(what, code="cell", hint=hint)
+        wrong = [name for name in named if name not in names]
+        if wrong:
+            hint = f"variables: {', '.join(names)}"
+            raise TableError(f"there is no variable {wrong[0]!r}", code="cell", hint=hint)
+        if named and self.several_figures and FIGURE not in named:
+            hint = f'write {FIGURE}="{self.figures[0].name}"'
+            raise TableError("the table has several figures", code="cell", hint=hint)
+        if not named and len(codes) != len(names):
+            what = f"{len(names)} codes are needed, {len(codes)} given"
+            raise TableError(what, code="cell", hint=f"variables: {', '.join(names)}")
+        given = [named.get(d.name, d.total) for d in self.dimensions] if named else list(codes)
+        found = [
+            _meant(dimension, code) for dimension, code in zip(self.dimensions, given, strict=True)
+        ]
+        problems = [each for each in found if isinstance(each, Problem)]
+        raise_all(TableError, problems, code="cell", many="{} codes do not exist")
+        meant = [each for each in found if isinstance(each, str)]
+        return list(zip(self.dimensions, meant, strict=True))
+
+    def _repr_html_(self) -> str:
+        """The table as notebooks show it."""
+        notebook = importlib.import_module("discreet.publication.notebook")
+        shown: str = notebook.notebook_html(self)
+        return shown
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the table; the suffix chooses the format (csv, xlsx, html, parquet, json).
@@ -434,6 +499,26 @@ class ProtectedTable:
             f"<ProtectedTable {self.name}: {' × '.join(names) or 'grand total'}, "
             f"{self.grid_size:,} cells>"
         )
+
+
+def _meant(dimension: Dimension, given: str) -> str | Problem:
+    """The code that is given, or the only one with that label in some language."""
+    if given in dimension.index:
+        return given
+    every = (of for tree in dimension.classifications for of in tree.labels.values())
+    found = {
+        code
+        for language in sorted({"en", "de"}.union(*every))
+        for code, label in zip(dimension.codes, dimension.labels(language), strict=True)
+        if label == given
+    }
+    if len(found) == 1:
+        return found.pop()
+    if found:
+        hint = f"codes with this label: {', '.join(sorted(found))}"
+        return Problem(f"several codes have the label {given!r}", dimension.name, hint)
+    hint = _listed(given, dimension.codes)
+    return Problem(f"there is no code {given!r}", dimension.name, hint)
 
 
 def _listed(code: str, codes: Sequence[str]) -> str:

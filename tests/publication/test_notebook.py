@@ -1,0 +1,133 @@
+"""Notebooks: a protected table is shown as the table it is, and found by codes and labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.classifications import Classification
+from discreet.errors import DiscreetError
+from discreet.publication.examples import census_example
+from discreet.publication.notebook import MOST_COLUMNS, MOST_ROWS, notebook_html
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
+
+
+def large(rows: int, columns: int) -> ProtectedTable:
+    place = Classification.flat("place", [f"p{k}" for k in range(rows - 1)])
+    year = Classification.flat("year", [f"y{k}" for k in range(columns - 1)])
+    down, across = (part.ravel().astype(np.int32) for part in np.indices((rows, columns)))
+    return ProtectedTable(
+        dimensions=tuple(Dimension(classifications=(each,)) for each in (place, year)),
+        index=(down, across),
+        value=(1000 * down + across + 1).astype(np.int64),
+        status=np.full(down.size, CellStatus.published, dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key"),
+    )
+
+
+def test_a_table_shows_its_cells_its_title_and_its_legend() -> None:
+    shown = census_example()._repr_html_()
+    for text in ("Population by sex and age", "371", "Class 3", "female", "perturbed on its own"):
+        assert text in shown
+    assert "<html" not in shown
+    assert "<script" not in shown
+    german = notebook_html(census_example(), "de")
+    assert "weiblich" in german
+    assert "Bevölkerung nach Geschlecht" in german
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    shown = notebook_html(large(500, 100))
+    assert shown.count("<tr") < MOST_ROWS + 5
+    assert f"Shown: {MOST_ROWS} of 500 rows, {MOST_COLUMNS} of 100 columns" in shown
+    assert f"{1000 * (MOST_ROWS - 1) + MOST_COLUMNS:,}" in shown
+    assert f"{1000 * MOST_ROWS + 1:,}" not in shown
+    assert "Shown:" not in notebook_html(large(MOST_ROWS, MOST_COLUMNS))
+
+
+def test_texts_are_escaped() -> None:
+    sex = Classification.flat("sex", ["<b>"], labels={"<b>": {"en": "<script>x</script>"}})
+    table = ProtectedTable(
+        dimensions=(Dimension(classifications=(sex,)),),
+        index=(np.array([0, 1], dtype=np.int32),),
+        value=np.array([3, 3]),
+        status=np.full(2, CellStatus.published, dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key"),
+        titles={"en": "<img src=x>"},
+    )
+    assert "<script" not in table._repr_html_()
+    assert "<img" not in table._repr_html_()
+
+
+def test_a_confidential_table_shows_its_shape_only() -> None:
+    table = dc.tabulate(pl.DataFrame({"sex": ["m", "w", "w"]}), ["sex"])
+    assert not hasattr(table, "_repr_html_")
+    assert repr(table) == "<Table table (confidential): sex, 3 cells>"
+
+
+def test_cells_are_found_by_codes_labels_and_names() -> None:
+    safe = census_example()
+    assert safe["m", "3"] == safe["male", "Class 3"] == safe["männlich", "Klasse 3"] == 32
+    assert safe.get(age="3") == 71
+    assert safe.get(sex="w", age="3") == 40
+    assert safe["Insgesamt", "Total"] == 371
+
+
+def test_hidden_cells_are_none_by_any_name() -> None:
+    cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
+    table = dc.Table.from_cells(cells, by=["sex"], count="n")
+    safe = dc.suppress(table, table.count < 3, method="fast")
+    assert safe["d"] is None
+    assert safe.get(sex="d") is None
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda t: t["x", "3"], "no code 'x'"),
+        (lambda t: t["m"], "2 codes are needed"),
+        (lambda t: t.get(region="N"), "no variable 'region'"),
+        (lambda t: t.get("m", age="3"), "not both"),
+        (lambda t: t.to_polars(wide="region"), "no variable 'region'"),
+    ],
+)
+def test_what_is_not_there_is_an_error_with_a_hint(ask, said) -> None:
+    with pytest.raises(DiscreetError, match=said) as caught:
+        ask(census_example())
+    assert caught.value.code in ("cell", "wide")
+
+
+def test_a_label_of_two_codes_is_refused() -> None:
+    labels = {"01": {"en": "Neustadt"}, "02": {"en": "Neustadt"}}
+    place = Classification.flat("place", ["01", "02"], labels=labels)
+    table = ProtectedTable(
+        dimensions=(Dimension(classifications=(place,)),),
+        index=(np.array([1, 2], dtype=np.int32),),
+        value=np.array([3, 4]),
+        status=np.full(2, CellStatus.published, dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key"),
+    )
+    with pytest.raises(DiscreetError, match="several codes have the label 'Neustadt'"):
+        table["Neustadt"]
+
+
+def test_a_table_is_no_sequence() -> None:
+    with pytest.raises(DiscreetError, match="2 codes are needed"):
+        list(census_example())  # type: ignore[call-overload]
+
+
+def test_one_variable_across() -> None:
+    found = census_example().to_polars(wide="sex", labels="en")
+    assert found.columns == ["age", "age_label", "Total", "male", "female"]
+    assert found.filter(pl.col("age") == "3").row(0) == ("3", "Class 3", 71, 32, 40)
+    plain = census_example().to_polars(wide="age")
+    assert plain.columns == ["sex", "Total", "1", "2", "3", "4", "5"]
+
+
+def test_pandas_frames_have_the_same_cells() -> None:
+    pandas = pytest.importorskip("pandas")
+    found = census_example().to_pandas()
+    assert isinstance(found, pandas.DataFrame)
+    assert found["value"].tolist() == census_example().to_polars()["value"].to_list()
