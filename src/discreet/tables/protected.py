@@ -577,3 +577,20 @@ def listed_codes(dimension: Dimension, used: PositionArray) -> BoolArray:
         here = keep & (dimension.levels == level)
         keep[dimension.parents[here]] = True
     return keep
+
+
+def single_figure(table: ProtectedTable, number: int) -> ProtectedTable:
+    """One of several figures of a table, by its number, as a table of its own."""
+    own = table.index[-1] == number
+    return replace(
+        table,
+        dimensions=table.dimensions[:-1],
+        index=tuple(part[own] for part in table.index[:-1]),
+        value=table.value[own],
+        status=table.status[own],
+        figures=(table.figures[number],),
+        decimals=table.figures[number].decimals,
+        parts=None,
+        cell_notes=(),
+        withheld=None,
+    )

@@ -278,7 +278,15 @@ def test_primaries_of_different_values_do_not_go_together() -> None:
     table = turnover()
     first = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
     second = dc.primary(table, [dc.rules.MinimumFrequency(3)])
-    assert refused([(table, first), (table, second)], method="fast").code == "value"
+    with pytest.raises(SuppressionError) as caught:
+        Suppression.of([(table, first), (table, second)], method="fast")
+    assert caught.value.code == "value"
+    assert refused([(table, first), (table, second)], value="turnover").code == "value"
+    both = suppress([(table, first), (table, second)], method="fast")
+    for found, value in zip(both, ("turnover", None), strict=True):
+        alone = suppress(table, first if value else second, method="fast")
+        assert (found.value == alone.value).all()
+        assert (found.status == alone.status).all()
 
 
 def test_cells_that_nothing_can_protect_are_named_and_no_value_is_told() -> None:

@@ -75,12 +75,14 @@ class LinkedCells(Confidential):
         cells: Per table, the number of each of its cells.
         totals: For each cell, in how many variables it is no finest code.
         names: Their names.
+        filters: For each cell, which filter its records pass.
     """
 
     number: int
     cells: tuple[IntArray, ...]
     totals: IntArray
     names: CellNames
+    filters: PositionArray
 
 
 def linked_cells(
@@ -116,6 +118,7 @@ def linked_cells(
         cells=tuple(part.astype(np.int64) for part in np.split(numbers, cuts)),
         totals=totals,
         names=CellNames(variables, [part[first] for part in codes], filters),
+        filters=codes[0][first],
     )
 
 

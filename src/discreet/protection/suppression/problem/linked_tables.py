@@ -63,6 +63,7 @@ class TableCells(Confidential):
             rounding, or repairs that were asked for.
         name: Gives the name of a problem cell.
         notes: What users should know about how the problem was built, in words.
+        before: Per table published before, the problem cell of each of its cells.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class TableCells(Confidential):
     differences: tuple[IntArray, ...]
     name: Callable[[int], str]
     notes: tuple[str, ...] = ()
+    before: tuple[IntArray, ...] = ()
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -295,4 +297,5 @@ def _members(system: CombinedCells, tables: Sequence[Table], notes: Sequence[str
         differences=tuple(now - own for now, own in zip(values, system.given, strict=False)),
         name=system.names,
         notes=(*system.notes, *notes),
+        before=tuple(system.cells[number:]),
     )

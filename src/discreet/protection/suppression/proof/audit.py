@@ -12,7 +12,7 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from discreet.protection.suppression.problem.demands import hidden_in
 from discreet.protection.suppression.problem.equal_cells import VariableCode
 from discreet.protection.suppression.problem.linked_tables import TableCells, build_problem
 from discreet.protection.suppression.problem.parameters import Knowledge
+from discreet.protection.suppression.problem.related_values import (
+    RelatedValues,
+    ValueCells,
+    stated_relations,
+    unpublished_values,
+)
 from discreet.protection.suppression.problem.system import (
     CellState,
     Confidential,
@@ -35,6 +41,8 @@ from discreet.protection.suppression.proof.singletons import (
     audit_respondents,
 )
 from discreet.tables import Contributions, ProtectedTable, Table
+from discreet.tables.protected import single_figure
+from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,6 +125,7 @@ class AuditOptions(TypedDict, total=False):
     decimals: int
     knowledge: Knowledge | None
     same: Mapping[VariableCode, VariableCode] | None
+    relations: Sequence[str | ValueRelation]
     repair: bool
     intervals: bool
     coalition: int
@@ -255,15 +264,17 @@ def audit(
     It does not matter who hid the cells: this package, another tool, or nobody.
 
     Args:
-        safe: The table as published, or several.
+        safe: The table as published, or several; of several values, or with several.
         tables: The true table of each.
         primary: What `discreet.primary` found, or a mask of sensitive cells; for several
-            tables a list with one entry each. Without, every hidden cell counts as
-            sensitive, and must not be known exactly.
+            tables a list with one entry each, for a table of several values a list in the
+            place of its entry. Without, every hidden cell counts as sensitive, and must
+            not be known exactly.
         options: ``value``, ``decimals``, ``knowledge``, ``same``, ``repair`` as for
-            `build_problem`; ``intervals``: work out exactly between which values each
-            hidden cell can lie; ``coalition``: also find out what this many respondents
-            can learn who know their own values (0: nothing of the kind).
+            `build_problem`; ``relations`` as for `suppress`; ``intervals``: work out
+            exactly between which values each hidden cell can lie; ``coalition``: also find
+            out what this many respondents can learn who know their own values (0: nothing
+            of the kind).
 
     >>> import polars as pl
     >>> from discreet import suppress
@@ -273,28 +284,24 @@ def audit(
     >>> found.safe, found.unprotected
     (True, ())
     """
-    published, true, asked = _listed(safe, tables, primary)
-    unknown = sorted(set(options) - AuditOptions.__optional_keys__)
-    if unknown:
-        raise SuppressionError(f"there is no option {unknown[0]!r}", code="option", where="audit")
     began = time.monotonic()
-    chosen: dict[str, Any] = dict(options)
+    chosen = _checked(options)
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", 0)
-    judged = [each.value for each in asked if hasattr(each, "value")]
-    chosen.setdefault("value", judged[0] if judged else _value_of(published[0], true[0]))
-    blanks = tuple(_blank(table, each) for table, each in zip(true, published, strict=True))
-    wanted = [mask if each is None else each for each, mask in zip(asked, blanks, strict=True)]
-    problem, members = build_problem(list(zip(true, wanted, strict=True)), **chosen)
+    rows, problem, members = _problem(*_by_figure(*_listed(safe, tables, primary)), chosen)
+    blanks = tuple(row.blank for row in rows)
     blank = members.gathered(blanks, len(problem))
     shown = members.gathered(tuple(~each for each in blanks), len(problem))
     hidden = blank & ~shown
     found = audit_problem(problem, hidden, intervals=with_intervals)
     told = estimates = None
     if coalition:
-        alone = tuple(table.contributors(chosen["value"]) for table in true)
+        alone = tuple(row.table.contributors(row.value) for row in rows)
         respondents = members.numbers(alone, len(problem))
         told = audit_respondents(problem, hidden, respondents, most=coalition)
-        estimates = _estimates(found, members, true, chosen.get("value"), coalition)
+        values = {row.value for row in rows}
+        if len(values) == 1:
+            true = [row.table for row in rows]
+            estimates = _estimates(found, members, true, values.pop(), coalition)
     both = int((blank & shown).sum())
     note = f"{both:,} hidden cells are published elsewhere, or equal one that is"
     return replace(
@@ -304,6 +311,99 @@ def audit(
         estimates=estimates,
         notes=(*members.notes, note) if both else members.notes,
     )
+
+
+class _Audited(NamedTuple):
+    """A published table of one value with its truth, its sensitive cells and its blanks."""
+
+    published: ProtectedTable | None
+    table: Table
+    asked: Any
+    blank: BoolArray
+    value: str | None
+
+
+def _by_figure(
+    published: Sequence[ProtectedTable], true: Sequence[Table], asked: Sequence[Any]
+) -> tuple[list[ProtectedTable], list[Table], list[Any]]:
+    """Tables of several values as one for each."""
+    rows: list[tuple[ProtectedTable, Table, Any]] = []
+    for safe, table, found in zip(published, true, asked, strict=True):
+        if not safe.several_figures:
+            rows.append((safe, table, found))
+            continue
+        each = [None] * len(safe.figures) if found is None else found
+        if not isinstance(each, list | tuple) or len(each) != len(safe.figures):
+            what = "a table of several values is audited with what was found for each of them"
+            raise SuppressionError(what, code="value", where=safe.name, hint="[primary(…), …]")
+        rows += [(single_figure(safe, at), table, one) for at, one in enumerate(each)]
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def _checked(options: AuditOptions) -> dict[str, Any]:
+    unknown = sorted(set(options) - AuditOptions.__optional_keys__)
+    if unknown:
+        raise SuppressionError(f"there is no option {unknown[0]!r}", code="option", where="audit")
+    return dict(options)
+
+
+def _problem(
+    published: Sequence[ProtectedTable],
+    true: Sequence[Table],
+    asked: Sequence[Any],
+    chosen: dict[str, Any],
+) -> tuple[list[_Audited], SuppressionProblem, TableCells]:
+    """One problem of everything that is audited, and the tables in its order."""
+    values = _values(published, true, asked, chosen)
+    blanks = [_blank(table, each) for table, each in zip(true, published, strict=True)]
+    wanted = [mask if each is None else each for each, mask in zip(asked, blanks, strict=True)]
+    relations = stated_relations(chosen.pop("relations", ()))
+    rows = [_Audited(*row) for row in zip(published, true, wanted, blanks, values, strict=True)]
+    if len(set(values)) > 1 or relations:
+        return _several_values(rows, relations, chosen)
+    chosen["value"] = values[0]
+    return rows, *build_problem([(row.table, row.asked) for row in rows], **chosen)
+
+
+def _values(
+    published: Sequence[ProtectedTable],
+    true: Sequence[Table],
+    asked: Sequence[Any],
+    chosen: Mapping[str, Any],
+) -> list[str | None]:
+    """The value of each table: as stated, as judged, or as it says itself."""
+    if "value" in chosen:
+        return [chosen["value"]] * len(published)
+    judged = [each.value for each in asked if hasattr(each, "value")]
+    values = []
+    for safe, table, found in zip(published, true, asked, strict=True):
+        own = _value_of(safe, table)
+        unsaid = own if own is not None or safe.figures or not judged else judged[0]
+        values.append(getattr(found, "value", unsaid))
+    return values
+
+
+def _several_values(
+    rows: Sequence[_Audited], relations: Sequence[ValueRelation], chosen: dict[str, Any]
+) -> tuple[list[_Audited], SuppressionProblem, TableCells]:
+    """One problem of all values, with what adds up; the rows in its order."""
+    more = unpublished_values([(row.table, row.value) for row in rows], relations)
+    every = list(rows)
+    for row in rows:
+        for value, found in more.pop(id(row.table), {}).items():
+            every.append(_Audited(None, row.table, found, found.secondary, value))
+    parts, ordered = [], []
+    for value in dict.fromkeys(row.value for row in every):
+        own = [row for row in every if row.value == value]
+        shown = [row.published for row in own if row.published is not None]
+        decimals = chosen.get("decimals", shown[0].figure_decimals() if shown else 0)
+        options = {**chosen, "value": value, "decimals": 0 if value is None else decimals}
+        problem, members = build_problem([(row.table, row.asked) for row in own], **options)
+        tables = tuple(row.table for row in own)
+        parts.append(ValueCells(value=value, problem=problem, members=members, tables=tables))
+        ordered += own
+    related = RelatedValues(parts, relations, chosen.get("same"))
+    return ordered, *related.joined(list(related.values))
 
 
 def audit_problem(

@@ -11,7 +11,7 @@ published.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -294,4 +294,37 @@ def certified(
         secondaries=int((hidden & (problem.state != CellState.primary)).sum()),
         certificate=certificate or certify(problem, hidden),
         **known,
+    )
+
+
+def pattern_of_part(
+    pattern: Pattern, problem: SuppressionProblem, cells: slice, scale: int = 1
+) -> Pattern:
+    """What a pattern over several problems, one after the other, says of one of them.
+
+    Args:
+        pattern: The pattern over all of them, in one unit.
+        problem: The one, in its own unit; it may also have lost its relations to the others.
+        cells: Its cells among all.
+        scale: Its unit, in that of the pattern.
+    """
+    hidden = pattern.hidden[cells]
+    own = pattern.certificate
+    mine = (own.cells >= cells.start) & (own.cells < cells.stop)
+    shown = own.shown[(own.shown >= cells.start) & (own.shown < cells.stop)]
+    return replace(
+        pattern,
+        problem=problem.digest(),
+        hidden=hidden,
+        cost=problem.cost_of(hidden),
+        secondaries=int((hidden & (problem.state != CellState.primary)).sum()),
+        certificate=Certificate(
+            cells=own.cells[mine] - cells.start,
+            protected=own.protected[mine],
+            low=own.low[mine] / scale,
+            high=own.high[mine] / scale,
+            shown=shown - cells.start,
+            solved=own.solved,
+        ),
+        bound=None,
     )

@@ -21,6 +21,7 @@ from discreet.rules import Reason
 from discreet.tables import CellStatus, Figure, Note, ProtectedTable, Provenance, Table, Withheld
 from discreet.tables.dimension import parts_with_figures
 from discreet.tables.figures import figure_dimension
+from discreet.tables.protected import single_figure
 
 if TYPE_CHECKING:
     # Problems bring a compiler along, which a release without hidden cells does not need.
@@ -234,20 +235,7 @@ def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
         raise SuppressionError(what, code="value", where=table.name, hint=hint)
     if not table.several_figures:
         return table
-    number = names.index(figure) if isinstance(figure, str) else figure
-    own = table.index[-1] == number
-    return replace(
-        table,
-        dimensions=table.dimensions[:-1],
-        index=tuple(part[own] for part in table.index[:-1]),
-        value=table.value[own],
-        status=table.status[own],
-        figures=(table.figures[number],),
-        decimals=table.figures[number].decimals,
-        parts=None,
-        cell_notes=(),
-        withheld=None,
-    )
+    return single_figure(table, names.index(figure) if isinstance(figure, str) else figure)
 
 
 def _joined(parts: Sequence[tuple[Sequence[Any], int]]) -> tuple[Any, ...]:

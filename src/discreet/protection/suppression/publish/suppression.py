@@ -5,8 +5,10 @@ several. Out: `ProtectedTable`s in which every sensitive cell is proven to be pr
 `Suppression` and `SharedSuppression` keep what led there: pattern, cost, proof
 (CONFIDENTIAL).
 
-Several values are solved in turn, each in a system of its own, with what the others hide
-hidden from the start. Hiding more never makes a cell less safe, so this comes to an end.
+Values that add up to others are one system: `problem.related_values`. Others are solved in
+turn, each in a system of its own. Those of one table share a pattern: what one of them hides is
+hidden for the others from the start. Hiding more never makes a cell less safe, so this comes to
+an end.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray
+from discreet.arrays import BoolArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
@@ -30,10 +32,17 @@ from discreet.protection.suppression.problem.linked_tables import (
     build_problem,
 )
 from discreet.protection.suppression.problem.parameters import Cost, Knowledge
+from discreet.protection.suppression.problem.related_values import (
+    RelatedValues,
+    UnpublishedValue,
+    ValueCells,
+    stated_relations,
+    unpublished_values,
+)
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.attacker import published_intervals
-from discreet.protection.suppression.proof.certificate import Pattern
+from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
 from discreet.protection.suppression.proof.singletons import with_singleton_sums
 from discreet.protection.suppression.publish.protected_tables import (
     PublicationStyle,
@@ -42,6 +51,7 @@ from discreet.protection.suppression.publish.protected_tables import (
     reasons_of,
 )
 from discreet.tables import ProtectedTable, Table
+from discreet.tables.value_relations import ValueRelation
 
 
 class SuppressionOptions(TypedDict, total=False):
@@ -54,6 +64,7 @@ class SuppressionOptions(TypedDict, total=False):
     zero_cells: Literal["fixed", "partners"]
     earlier: Sequence[Earlier]
     same: Mapping[VariableCode, VariableCode] | None
+    relations: Sequence[str | ValueRelation]
     repair: bool
     singletons: bool | None
     reasons: Literal["rule", "kind", "none"]
@@ -124,6 +135,8 @@ class Suppression:
         """
         sources = _sources(tables)
         chosen = checked_options(options)
+        if chosen.get("relations"):
+            raise _wrong("relations are between several values", "name them all in one call")
         chosen.setdefault("value", _value(sources))
         problem, members = build_problem(sources, **options_among(chosen, PROBLEM_OPTIONS))
         return solved_and_published(sources, problem, members, method, chosen)
@@ -145,25 +158,33 @@ def solved_and_published(
     hidden = pattern.hidden[: len(problem)]
     reason = reasons_of(problem, members, sources)
     low_high = _intervals(problem, hidden) if chosen.get("intervals", False) else None
-    publishing = PublicationStyle(
-        value=chosen["value"],
-        decimals=chosen.get("decimals", 0),
-        reasons=chosen.get("reasons", "rule"),
-        titles=chosen.get("titles", {}),
-        universe=chosen.get("universe", {}),
-    )
-    published = tuple(
-        published_table(table, members, at, hidden, reason, low_high, publishing)
-        for at, (table, _) in enumerate(sources)
-    )
+    published = []
+    for at, (table, asked) in enumerate(sources):
+        how = _style(asked, chosen)
+        # Related values are solved in one unit, and published each in its own.
+        unit = 10.0 ** (problem.decimals - how.decimals)
+        bounds = None if low_high is None else (low_high[0] / unit, low_high[1] / unit)
+        published.append(published_table(table, members, at, hidden, reason, bounds, how))
     return Suppression(
-        tables=published,
+        tables=tuple(published),
         problem=grown,
         members=members,
         pattern=pattern,
         sources=tuple(sources),
         reason=reason,
         notes=(*members.notes, *notes, *pattern.notes),
+    )
+
+
+def _style(asked: Any, chosen: Mapping[str, Any]) -> PublicationStyle:
+    """How a table is published; several values have each their own decimals."""
+    value = getattr(asked, "value", chosen["value"])
+    return PublicationStyle(
+        value=value,
+        decimals=chosen.get("decimals_of", {}).get(value, chosen.get("decimals", 0)),
+        reasons=chosen.get("reasons", "rule"),
+        titles=chosen.get("titles", {}),
+        universe=chosen.get("universe", {}),
     )
 
 
@@ -221,9 +242,14 @@ def _guarded(
 ) -> tuple[SuppressionProblem, list[str]]:
     """The problem with the sums that a single respondent could undo, and notes on them."""
     wanted = chosen.get("singletons")
-    if wanted is False or (wanted is None and chosen["value"] is None):
+    values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
+    guarded = [bool(wanted) or (wanted is None and value is not None) for value in values]
+    if not any(guarded):
         return problem, []
-    counted = tuple(table.contributors(chosen["value"]) for table, _ in sources)
+    counted = tuple(
+        table.contributors(value) if own else np.zeros(len(table), dtype=np.int64)
+        for (table, _), value, own in zip(sources, values, guarded, strict=True)
+    )
     respondents = members.numbers(counted, len(problem))
     grown, left = with_singleton_sums(problem, respondents)
     added = len(grown) - len(problem)
@@ -251,11 +277,10 @@ SharedSource: TypeAlias = tuple[
 
 
 def has_several_values(tables: Sequence[Any]) -> bool:
-    """Whether some table comes with what was found for several values."""
-    return any(
-        isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], list | tuple)
-        for item in tables
-    )
+    """Whether tables come with what was found for several values."""
+    pairs = [item for item in tables if isinstance(item, tuple) and len(item) == 2]
+    values = {asked.value for _, asked in pairs if hasattr(asked, "value")}
+    return len(values) > 1 or any(isinstance(asked, list | tuple) for _, asked in pairs)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -290,7 +315,9 @@ class SharedSuppression:
                 for others. Counts have none.
             earlier_of: Tables published before by value column; those of `earlier` for
                 others.
-            options: As for `suppress`; the values are those that were judged.
+            options: As for `suppress`; the values are those that were judged. A value of
+                `relations` that was not judged is published nowhere: attackers know it as
+                little as a hidden one.
 
         >>> import polars as pl
         >>> from discreet import primary, rules, tabulate
@@ -309,16 +336,19 @@ class SharedSuppression:
             raise _wrong("values that share a pattern are those that were judged", "leave out")
         decimals: dict[str | None, int] = {None: 0}
         decimals.update(decimals_of or {})
+        stated = stated_relations(chosen.pop("relations", ()))
+        values = dict.fromkeys(value for _, judged in listed for value in judged)
+        every = _with_unpublished(listed, stated)
         systems = {
-            value: _ValueSystem.of(value, listed, _own(chosen, value, decimals, earlier_of or {}))
-            for value in dict.fromkeys(value for _, judged in listed for value in judged)
+            value: _ValueSystem.of(value, every, _own(chosen, value, decimals, earlier_of or {}))
+            for value in dict.fromkeys(value for _, judged in every for value in judged)
         }
-        _solve(list(systems.values()), method)
+        _solve(_related(list(systems.values()), stated, chosen), method)
         published = [
             joined_figures([systems[value].published(at) for value in judged])
             for at, (_, judged) in enumerate(listed)
         ]
-        done = {value: each.done for value, each in systems.items() if each.done is not None}
+        done = {value: systems[value].finished for value in values}
         return cls(tables=tuple(published), by_value=done)
 
     def __repr__(self) -> str:
@@ -364,10 +394,21 @@ def _own(
     return own
 
 
+def _with_unpublished(
+    listed: Sequence[tuple[Table, dict[str | None, PrimaryFindings]]],
+    stated: Sequence[ValueRelation],
+) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
+    """The tables with the values of relations that nobody publishes, hidden everywhere."""
+    judged = [(table, value) for table, known in listed for value in known]
+    more = unpublished_values(judged, stated)
+    return [(table, {**known, **more.get(id(table), {})}) for table, known in listed]
+
+
 @dataclass(repr=False, eq=False)
 class _ValueSystem:
     """The system of one value: what must be hidden in it, what must be shown (confidential)."""
 
+    value: str | None
     chosen: Mapping[str, Any]
     numbers: Sequence[int]
     sources: Sequence[ProblemSource]
@@ -391,7 +432,27 @@ class _ValueSystem:
         show = (problem.state == CellState.fixed) & (problem.value != 0)
         asked = [getattr(each, "fixed", np.zeros(len(table), np.bool_)) for table, each in sources]
         show |= members.gathered(tuple(asked), len(problem))
-        return cls(own, numbers, sources, problem, members, problem.hidden, show)
+        return cls(value, own, numbers, sources, problem, members, problem.hidden, show)
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether no table shows any of its cells."""
+        return any(isinstance(asked, UnpublishedValue) for _, asked in self.sources)
+
+    @property
+    def cells(self) -> ValueCells:
+        """The value over all its tables, those published before among them."""
+        before = tuple(each.table for each in self.chosen.get("earlier", ()))
+        tables = (*(table for table, _ in self.sources), *before)
+        return ValueCells(
+            value=self.value, problem=self.problem, members=self.members, tables=tables
+        )
+
+    @property
+    def finished(self) -> Suppression:
+        """What was found."""
+        assert self.done is not None
+        return self.done
 
     def marked(self, name: str, masks: Mapping[int, BoolArray]) -> bool:
         """Mark what is marked in the tables; whether that is news."""
@@ -401,42 +462,142 @@ class _ValueSystem:
         setattr(self, name, after)
         return bool((after & ~before).any())
 
-    def solve(self, method: Method) -> None:
-        """Find the pattern, unless what must be hidden is the pattern found already."""
-        size = len(self.problem)
-        if self.done is not None and (self.done.pattern.hidden[:size] == self.hide).all():
-            return
-        state = self.problem.state.copy()
-        state[self.hide & np.isin(state, (CellState.free, CellState.fixed))] = CellState.secondary
-        state[self.show & (state == CellState.free)] = CellState.fixed
-        problem = replace(self.problem, state=state)
-        self.done = solved_and_published(self.sources, problem, self.members, method, self.chosen)
-        self.hide = self.done.pattern.hidden[:size]
-
     def published(self, table: int) -> ProtectedTable:
         """What may be published of a table, by its number among all."""
-        assert self.done is not None
-        return self.done.tables[self.numbers.index(table)]
+        return self.finished.tables[self.numbers.index(table)]
 
 
-def _solve(systems: Sequence[_ValueSystem], method: Method) -> None:
-    """Solve all systems until each hides what the others do."""
-    _spread(systems, "show")
-    _spread(systems, "hide")
+class _RelatedSystem:
+    """Values that are solved together, because they add up; or one alone. CONFIDENTIAL.
+
+    Args:
+        parts: The values.
+        problem: All their cells, one value after the other.
+        members: Where the cells of all their tables stand in it.
+    """
+
+    def __init__(
+        self, parts: Sequence[_ValueSystem], problem: SuppressionProblem, members: TableCells
+    ) -> None:
+        self.parts, self.problem, self.members = list(parts), problem, members
+        self._done: BoolArray | None = None
+
+    def solve(self, method: Method) -> bool:
+        """Find the patterns, unless what must be hidden is the pattern found; whether it did."""
+        hide = np.concatenate([part.hide for part in self.parts])
+        if self._done is not None and (self._done == hide).all():
+            return False
+        show = np.concatenate([part.show for part in self.parts])
+        state = self.problem.state.copy()
+        state[hide & np.isin(state, (CellState.free, CellState.fixed))] = CellState.secondary
+        state[show & (state == CellState.free)] = CellState.fixed
+        problem = replace(self.problem, state=state)
+        sources = [source for part in self.parts for source in part.sources]
+        chosen = self._chosen()
+        done = solved_and_published(sources, problem, self.members, method, chosen)
+        self._done = done.pattern.hidden[: len(problem)]
+        self._hand_on(done, state)
+        return True
+
+    def _chosen(self) -> dict[str, Any]:
+        decimals = {part.value: part.chosen["decimals"] for part in self.parts}
+        return {**self.parts[0].chosen, "decimals_of": decimals}
+
+    def _hand_on(self, done: Suppression, state: SmallIntArray) -> None:
+        """Give each value its part of what was found."""
+        if len(self.parts) == 1:
+            part = self.parts[0]
+            part.done, part.hide = done, done.pattern.hidden[: len(part.problem)]
+            return
+        cell = source = 0
+        for part in self.parts:
+            own = slice(cell, cell + len(part.problem))
+            tables = slice(source, source + len(part.sources))
+            cell, source = own.stop, tables.stop
+            problem = replace(part.problem, state=state[own])
+            scale = 10 ** (self.problem.decimals - part.problem.decimals)
+            pattern = pattern_of_part(done.pattern, problem, own, scale)
+            part.hide = pattern.hidden
+            part.done = replace(
+                done,
+                tables=done.tables[tables],
+                problem=problem,
+                members=replace(part.members, notes=self.members.notes),
+                pattern=pattern,
+                sources=tuple(part.sources),
+                reason=done.reason[own],
+            )
+
+
+def _related(
+    systems: Sequence[_ValueSystem], stated: Sequence[ValueRelation], chosen: Mapping[str, Any]
+) -> list[_RelatedSystem]:
+    """The values in groups: what adds up to each other is one problem."""
+    if len(systems) == 1:
+        return [_RelatedSystem(systems, systems[0].problem, systems[0].members)]
+    cost = Cost.read(chosen.get("cost", "value"))
+    related = RelatedValues(
+        [system.cells for system in systems],
+        stated,
+        chosen.get("same"),
+        costs_in_units=cost.of == "value" and cost.power == 1,
+    )
+    by_name = {system.cells.name: system for system in systems}
+    found = []
+    left = list(by_name)
+    while left:
+        names = related.related_to(left[0])
+        left = [name for name in left if name not in names]
+        parts = [by_name[name] for name in names]
+        if len(parts) == 1:
+            found.append(_RelatedSystem(parts, parts[0].problem, parts[0].members))
+        elif not all(part.unpublished for part in parts):
+            found.append(_RelatedSystem(parts, *related.joined(names)))
+    return found
+
+
+def _solve(systems: Sequence[_RelatedSystem], method: Method) -> None:
+    """Solve all systems until each hides what the others do.
+
+    Values that add up and share a pattern are solved one by one first: what one of them
+    hides is hidden for the others, and little is left to do for all of them together.
+    """
+    parts = [part for system in systems for part in system.parts]
+    _spread(parts, "show")
+    _spread(parts, "hide")
+    alone = [
+        _RelatedSystem([part], part.problem, part.members)
+        for system in systems
+        if len(system.parts) > 1 and _sharing(system.parts)
+        for part in system.parts
+        if not part.unpublished
+    ]
+    for each in (alone, systems) if alone else (systems,):
+        _solve_in_turn(each, parts, method)
+
+
+def _sharing(parts: Sequence[_ValueSystem]) -> bool:
+    """Whether two values stand in one table, and so share a pattern."""
+    numbers = [number for part in parts if not part.unpublished for number in part.numbers]
+    return len(set(numbers)) < len(numbers)
+
+
+def _solve_in_turn(
+    systems: Sequence[_RelatedSystem], parts: Sequence[_ValueSystem], method: Method
+) -> None:
     fresh = True
     while fresh:
         fresh = False
         for system in systems:
-            _refuse(systems)
-            before = system.done
-            system.solve(method)
-            _spread(systems, "hide")
-            fresh |= system.done is not before
-    _refuse(systems)
+            _refuse(parts)
+            fresh |= system.solve(method)
+            _spread(parts, "hide")
+    _refuse(parts)
 
 
-def _spread(systems: Sequence[_ValueSystem], name: str) -> None:
+def _spread(every: Sequence[_ValueSystem], name: str) -> None:
     """Carry marks from each value to the others, by the tables that have both."""
+    systems = [system for system in every if not system.unpublished]
     news = True
     while news:
         masks: dict[int, BoolArray] = {}
@@ -482,7 +643,7 @@ def suppress(
 
     Args:
         tables: A table, or several with what `primary` found in each: pairs. Tables that
-            share cells are protected together.
+            share cells are protected together, and so are values that add up.
         primary: What `discreet.primary` found in the table, or a mask of its sensitive cells:
             one of them is needed, for without every cell would be published as it is;
             a list of what it found for several values, if these are to share one pattern:
@@ -491,12 +652,15 @@ def suppress(
             cost, proven; "modular"; "hypercube".
         options: ``value``, ``decimals``, ``cost``, ``knowledge``, ``zero_cells``,
             ``earlier``, ``same``, ``repair`` as for `build_problem` (the value column is
-            that of `primary` unless given); ``singletons``: also protect sums that a single
-            respondent could undo (for values they are unless told otherwise, for counts
-            they are not); ``reasons``: whether files say which kind of "rule" hides a cell,
-            only the "kind" – primary or secondary – or "none"; ``intervals``: publish
-            between which values anyone can bound hidden cells; ``time_limit`` in seconds,
-            ``progress``, ``seed``; ``titles``, ``universe`` as for `discreet.perturb`.
+            that of `primary` unless given); ``relations``: what values add up to which, such
+            as ``["total = home + foreign"]``, for several values in one call – others that
+            hold in the data are found and named in notes; ``singletons``: also protect sums
+            that a single respondent could undo (for values they are unless told otherwise,
+            for counts they are not); ``reasons``: whether files say which kind of "rule"
+            hides a cell, only the "kind" – primary or secondary – or "none"; ``intervals``:
+            publish between which values anyone can bound hidden cells; ``time_limit`` in
+            seconds, ``progress``, ``seed``; ``titles``, ``universe`` as for
+            `discreet.perturb`.
 
     Returns:
         The table that may be published, or one for each.
@@ -520,6 +684,6 @@ def _suppressed(
     tables: Sequence[SharedSource], method: Method, options: SuppressionOptions
 ) -> list[ProtectedTable]:
     listed: Any = list(tables)
-    if has_several_values(listed):
+    if has_several_values(listed) or (options.get("relations") and "value" not in options):
         return list(SharedSuppression.of(listed, method=method, **options).tables)
     return list(Suppression.of(listed, method=method, **options).tables)

@@ -1,0 +1,392 @@
+"""Values that add up to others, such as home and foreign turnover, as one problem. CONFIDENTIAL.
+
+In: the problem of each value over its tables, and relations between the values, as stated or
+as found in the cells. Out: one problem of all their cells – in each cell that has all values
+of a relation these add up – and where the cells of the tables stand in it. Who knows a
+relation works out one of its values from the others; alone, each problem is blind to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.equal_cells import (
+    LinkedCells,
+    VariableCode,
+    linked_cells,
+    tidied_relations,
+)
+from discreet.protection.suppression.problem.linked_tables import TableCells
+from discreet.protection.suppression.problem.system import (
+    UNBOUNDED,
+    CellState,
+    Confidential,
+    Relations,
+    SuppressionProblem,
+)
+from discreet.protection.suppression.problem.table_relations import (
+    recomputed_totals,
+    refuse_cells,
+)
+from discreet.tables import Table
+from discreet.tables.value_relations import ValueRelation, found_relations, independent
+
+#: A value that has no such cell, and one that has it empty.
+_ABSENT, _EMPTY = -2, -1
+#: What counts are called in relations.
+COUNT = "count"
+#: Costs above these would not be exact in sums.
+_DEAREST = 2**40
+#: Unpublished values are thought to be at most so many times as large as the largest.
+_FAR = 16.0
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ValueCells(Confidential):
+    """One value over all its tables, with its own problem (confidential).
+
+    Args:
+        value: The value column; None for counts.
+        problem: All its cells.
+        members: Which cells of the tables they stand for.
+        tables: The tables, those published before last.
+    """
+
+    value: str | None
+    problem: SuppressionProblem
+    members: TableCells
+    tables: tuple[Table, ...]
+
+    @property
+    def name(self) -> str:
+        """What relations call it."""
+        return COUNT if self.value is None else self.value
+
+    @property
+    def cells(self) -> tuple[IntArray, ...]:
+        """Per table, the problem cell of each of its cells."""
+        return (*self.members.cells, *self.members.before)
+
+    @property
+    def unit(self) -> float:
+        """The unit to which its values are rounded; 0 for numbers of records, which are exact."""
+        return 0.0 if self.value is None else 10.0**-self.problem.decimals
+
+
+class RelatedValues:
+    """Several values cell by cell, and the relations between them. CONFIDENTIAL.
+
+    Args:
+        values: The values, each once.
+        stated: Relations that hold for sure: refused if they do not.
+        same: Codes that mean the same as a code of another variable.
+        costs_in_units: Whether costs follow values, and so the unit of these.
+    """
+
+    def __init__(
+        self,
+        values: Sequence[ValueCells],
+        stated: Sequence[ValueRelation] = (),
+        same: Mapping[VariableCode, VariableCode] | None = None,
+        *,
+        costs_in_units: bool = True,
+    ) -> None:
+        self._costs_in_units = costs_in_units
+        self.values = {each.name: each for each in values}
+        tables = {id(table): table for each in values for table in each.tables}
+        self._linked = linked_cells(list(tables.values()), same)
+        numbers = dict(zip(tables, self._linked.cells, strict=True))
+        self._cell = {each.name: _placed(each, numbers, self._linked) for each in values}
+        self._true = {each.name: _true_values(each, numbers, self._linked) for each in values}
+        self._parts = {each.name: _number_of_parts(each, self._cell[each.name]) for each in values}
+        self.stated = [each for each in stated if set(each.values) <= set(self.values)]
+        self._check()
+        #: Relation → the cells it holds for, for those that were found.
+        self.found: dict[ValueRelation, BoolArray] = self._look()
+
+    @property
+    def relations(self) -> tuple[ValueRelation, ...]:
+        """All relations, stated and found, that some cell has all values of."""
+        every = (*self.stated, *self.found)
+        return tuple(each for each in every if self._there(each.values).any())
+
+    def related_to(self, name: str) -> tuple[str, ...]:
+        """The values that hang together with one of them by relations, itself included."""
+        known = {name}
+        while True:
+            more = {n for each in self.relations if known & {*each.values} for n in each.values}
+            if more <= known:
+                return tuple(each for each in self.values if each in known)
+            known |= more
+
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """What users should know of the relations among some values."""
+        own = [each for each in self.relations if set(each.values) <= set(names)]
+        return [
+            f"{each.text}{'' if each in self.stated else ' holds in the data and'} "
+            "is known to attackers"
+            for each in own
+        ]
+
+    def _there(self, names: Sequence[str]) -> BoolArray:
+        """Which cells have all of these values."""
+        there: BoolArray = np.all([self._cell[name] > _ABSENT for name in names], axis=0)
+        return there
+
+    def _room(self, relation: ValueRelation) -> FloatArray:
+        """Per cell, what rounding may make of a relation: totals may be sums of rounded parts."""
+        room = np.zeros(self._linked.number)
+        for name, factor in relation.coefs:
+            room += abs(factor) * self.values[name].unit / 2 * self._parts[name]
+        return room
+
+    def _check(self) -> None:
+        """Refuse stated relations that do not hold in the data, but for rounding."""
+        for each in self.stated:
+            wrong = ~each.within(self._true, self._room(each)) & self._there(each.values)
+            what = f"the relation {each.text} does not hold in this cell"
+            hint = "correct the relation or the values; it may miss no more than rounding does"
+            refuse_cells(np.flatnonzero(wrong), self._linked.names, what, "relations", hint)
+
+    def _look(self) -> dict[ValueRelation, BoolArray]:
+        """The relations that hold in the cells, filter by filter and by the values they have."""
+        names = list(self.values)
+        units = {name: each.unit for name, each in self.values.items()}
+        having = np.stack([self._cell[name] > _ABSENT for name in names], axis=1)
+        groups = np.unique(np.column_stack([self._linked.filters, having.astype(np.int32)]), axis=0)
+        found: dict[ValueRelation, BoolArray] = {}
+        for filtered, *pattern in sorted(groups.tolist(), key=lambda group: -sum(group[1:])):
+            own = [name for name, there in zip(names, pattern, strict=True) if there]
+            if len(own) < 2:
+                continue
+            group = self._there(own) & (self._linked.filters == filtered)
+            columns = {name: self._true[name][group] for name in own}
+            parts = np.max([self._parts[name][group] for name in own], axis=0)
+            for each in found_relations(columns, units, parts):
+                there = self._there(each.values)
+                holds = each.within(self._true, self._room(each)) & there
+                # Where it holds in all cells it is known; else where it was found.
+                cells = there if holds[there].all() else group
+                found[each] = found.get(each, np.zeros_like(there)) | cells
+        news: dict[ValueRelation, BoolArray] = {}
+        for each, cells in found.items():
+            known = [*self.stated, *(old for old, there in news.items() if (cells <= there).all())]
+            if independent([each], known):
+                news[each] = cells
+        return news
+
+    # -- one problem ---------------------------------------------------------------
+
+    def joined(self, names: Sequence[str]) -> tuple[SuppressionProblem, TableCells]:
+        """One problem of some of the values: what hangs together by relations."""
+        own = [self.values[name] for name in names]
+        decimals = max(each.problem.decimals for each in own)
+        scales = [10 ** (decimals - each.problem.decimals) for each in own]
+        first = starts([len(each.problem) for each in own])
+        size = int(first[-1])
+        columns = _stacked_columns(own, scales, self._costs_in_units)
+        links = Relations.of(size, [])
+        for each, at, scale in zip(own, first, scales, strict=False):
+            block = each.problem.relations.renumbered(np.arange(len(each.problem)) + at, size)
+            links = links.joined(replace(block, rhs=block.rhs * scale))
+        offsets = dict(zip(names, first.tolist(), strict=False))
+        for relation in self.relations:
+            if set(relation.values) <= set(names):
+                links = links.joined(self._rows(relation, offsets, columns["value"]))
+        problem = SuppressionProblem(
+            **columns,
+            relations=tidied_relations(links),
+            decimals=decimals,
+            name=_ValueNames(own, first),
+            title=own[0].problem.title,
+        )
+        notes = dict.fromkeys(note for each in own for note in each.members.notes)
+        return problem, TableCells(
+            names=tuple(name for each in own for name in each.members.names),
+            cells=tuple(
+                np.where(cells >= 0, cells + at, -1)
+                for each, at in zip(own, first.tolist(), strict=False)
+                for cells in each.members.cells
+            ),
+            values=tuple(part for each in own for part in each.members.values),
+            differences=tuple(part for each in own for part in each.members.differences),
+            name=problem.name,
+            notes=(*notes, *self.notes(names)),
+        )
+
+    def _rows(
+        self, relation: ValueRelation, offsets: Mapping[str, int], value: IntArray
+    ) -> Relations:
+        """A relation cell by cell; what rounding leaves over stands on the right-hand side."""
+        there = self._there(relation.values)
+        if relation in self.found:
+            there &= self.found[relation]
+        rows = np.flatnonzero(there)
+        cells, coefs = [], []
+        for name, factor in relation.coefs:
+            cell = self._cell[name][rows]
+            cells.append(np.where(cell >= 0, cell + offsets[name], -1))
+            coefs.append(np.full(rows.size, factor, dtype=np.int64))
+        cell, coef = np.stack(cells, axis=1), np.stack(coefs, axis=1)
+        known = cell >= 0
+        links = Relations(
+            cells=len(value),
+            start=starts(known.sum(axis=1)),
+            cell=cell[known].astype(np.int32),
+            coef=coef[known],
+            rhs=np.zeros(rows.size, dtype=np.int64),
+        )
+        filled = np.diff(links.start) > 0
+        return replace(links, rhs=links.residuals(value)).rows(filled)
+
+
+def _placed(each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells) -> IntArray:
+    """For each linked cell the cell of one value's problem, or why there is none."""
+    cell = np.full(linked.number, _ABSENT, dtype=np.int64)
+    for table, own in zip(each.tables, each.cells, strict=True):
+        at = numbers[id(table)]
+        cell[at] = np.maximum(cell[at], np.maximum(own, _EMPTY))
+    return cell
+
+
+def _true_values(
+    each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells
+) -> FloatArray:
+    """For each linked cell the value before any rounding; not a number where there is none."""
+    true = np.full(linked.number, np.nan)
+    for table in reversed(each.tables):
+        column: Any = table.count
+        if each.value is not None:
+            column = table.weight if each.value == "weight" else table.sums[each.value]
+        true[numbers[id(table)]] = column
+    return true
+
+
+def _number_of_parts(each: ValueCells, cell: IntArray) -> FloatArray:
+    """For each linked cell, of how many finest cells it is the sum; 1 where it is not there."""
+    links = each.problem.relations
+    plain = replace(links, rhs=np.zeros(len(links), dtype=np.int64))
+    parts = recomputed_totals(plain, np.ones(len(each.problem), dtype=np.int64))
+    found = np.ones(len(cell))
+    found[cell >= 0] = np.maximum(parts[cell[cell >= 0]], 1)
+    return found
+
+
+def _stacked_columns(
+    own: Sequence[ValueCells], scales: Sequence[int], costs_in_units: bool
+) -> dict[str, Any]:
+    """The columns of all problems in one unit, one after the other."""
+    columns: dict[str, list[IntArray]] = {}
+    for each, scale in zip(own, scales, strict=True):
+        problem = each.problem
+        if scale > 1 and float(np.abs(problem.value).max(initial=0)) * scale >= UNBOUNDED:
+            what = "values that add up differ too much in size and decimals"
+            hint = "publish fewer decimals, or all of them with the same number"
+            raise SuppressionError(what, code="values", where=each.name, hint=hint)
+        dear = int(problem.cost.max(initial=0)) * scale > _DEAREST
+        sliding = problem.sliding.copy()
+        # What has no level must not be known to the last digit that is published.
+        bare = (problem.lower == 0) & (problem.upper == 0) & (sliding == 0)
+        sliding[bare & (problem.state == CellState.primary) & (scale > 1)] = 1
+        scaled: dict[str, Any] = {
+            "value": problem.value * scale,
+            "cost": problem.cost * (scale if costs_in_units and not dear else 1),
+            "lower": problem.lower * scale,
+            "upper": problem.upper * scale,
+            "sliding": sliding * scale,
+            "state": problem.state,
+        }
+        for name in ("low", "high"):
+            bound = np.clip(
+                getattr(problem, name).astype(np.float64) * scale, -UNBOUNDED, UNBOUNDED
+            )
+            exact = np.abs(bound) < UNBOUNDED
+            scaled[name] = np.where(
+                exact, getattr(problem, name) * np.where(exact, scale, 1), bound.astype(np.int64)
+            )
+        for name, column in scaled.items():
+            columns.setdefault(name, []).append(column)
+    return {name: np.concatenate(parts) for name, parts in columns.items()}
+
+
+def stated_relations(stated: Sequence[str | ValueRelation]) -> list[ValueRelation]:
+    """Relations as they are given: as texts, or read already."""
+    texts = [stated] if isinstance(stated, str) else stated
+    return [each if isinstance(each, ValueRelation) else ValueRelation.read(each) for each in texts]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class UnpublishedValue(Confidential):
+    """What primary rules find in a value that no table publishes: every cell is hidden."""
+
+    value: str | None
+    sensitive: BoolArray
+    secondary: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+    cost: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, value: str | None, table: Table) -> UnpublishedValue:
+        """The value in a table: attackers know its sign, if it has one, and nothing else."""
+        if value is not None and value not in table.sums:
+            what = f"a relation names {value!r}, which the table does not have"
+            hint = f"tabulate with values=[…, {value!r}]: who knows the relation knows of it"
+            raise SuppressionError(what, code="relations", where=table.name, hint=hint)
+        column = np.asarray(table.count if value is None else table.sums[value], dtype=np.float64)
+        nothing = np.zeros(len(table))
+        most = np.full(len(table), _FAR * max(1.0, float(np.abs(column).max(initial=0.0))))
+        return cls(
+            value=value,
+            sensitive=np.zeros(len(table), dtype=np.bool_),
+            secondary=np.ones(len(table), dtype=np.bool_),
+            lower=nothing,
+            upper=nothing,
+            sliding=nothing,
+            cost=nothing,
+            low=-most if (column < 0).any() else nothing,
+            high=most,
+        )
+
+
+def unpublished_values(
+    published: Sequence[tuple[Table, str | None]], stated: Sequence[ValueRelation]
+) -> dict[int, dict[str | None, Any]]:
+    """What else the relations are about: by identity of the table, values that none publishes.
+
+    Args:
+        published: Tables, each with one of the values that are published of it.
+        stated: The relations.
+    """
+    names = {COUNT if value is None else value for _, value in published}
+    found: dict[int, dict[str | None, Any]] = {}
+    for relation in stated:
+        for name in set(relation.values) - names:
+            value = None if name == COUNT else name
+            for table, other in published:
+                own = found.setdefault(id(table), {})
+                if (COUNT if other is None else other) in relation.values and value not in own:
+                    own[value] = UnpublishedValue.of(value, table)
+    return found
+
+
+class _ValueNames:
+    """Names of cells, each with its value: ``turnover: region=01``."""
+
+    def __init__(self, values: Sequence[ValueCells], first: IntArray) -> None:
+        self._values, self._first = tuple(values), first
+
+    def __call__(self, at: int) -> str:
+        """The name of one cell."""
+        number = int(np.searchsorted(self._first, at, side="right")) - 1
+        own = self._values[number]
+        return f"{own.name}: {own.problem.name(at - int(self._first[number]))}"
