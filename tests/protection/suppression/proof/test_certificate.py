@@ -24,6 +24,8 @@ INNER = [4, 5, 7, 8]
 class Shifter:
     """An attacker that moves every cell to where it is asked to go, and remembers."""
 
+    whole = False
+
     def __init__(self, block: Any, size: float) -> None:
         self.unknowns, self.size = block, size
         self.asked: list[FloatArray] = []
@@ -44,7 +46,7 @@ def attacked(size: float, reached: tuple[float, float], **levels: int) -> tuple[
     """An attack on the first cell, from where it was seen already."""
     block = block_of(**({"lower": 0, "upper": 0, "sliding": 0} | levels))
     attacker = Shifter(block, size)
-    reach = _Reach(np.full(4, reached[0]), np.full(4, reached[1]))
+    reach = _Reach.of(np.full(4, reached[0]), np.full(4, reached[1]))
     _attack_at_random(attacker, block.sensitive, reach)  # type: ignore[arg-type]
     return attacker, reach
 

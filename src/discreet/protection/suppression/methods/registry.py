@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.relaxation import lower_bound_of
+from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
@@ -65,6 +66,7 @@ def find_pattern(
     module = importlib.import_module(f"discreet.protection.suppression.methods.{method}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
     pattern = protect(problem, WorkTime(time_limit, progress), seed)
+    pattern = protected_in_whole_numbers(problem, pattern)
     _refuse_unsafe(problem, pattern)
     if pattern.bound is None:
         pattern = replace(pattern, bound=min(lower_bound_of(problem), pattern.cost))

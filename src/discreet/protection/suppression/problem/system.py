@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, PositionArray, starts
+from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, starts
 from discreet.errors import Problem, SuppressionError, TableError, raise_all
 
 
@@ -78,6 +78,12 @@ class Relations:
     def row(self) -> IntArray:
         """The row of each entry."""
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.start))
+
+    @cached_property
+    def heaviest(self) -> int:
+        """The largest sum of absolute coefficients of a row, at least 1."""
+        weight = np.bincount(self.row, np.abs(self.coef), minlength=len(self))
+        return int(weight.max(initial=1.0))
 
     @cached_property
     def by_cell(self) -> tuple[IntArray, IntArray]:
@@ -167,6 +173,8 @@ class Relations:
 
 #: The attacker knows nothing about a cell beyond this, in units.
 UNBOUNDED = 2**53
+#: So far the cells of a relation may move in all, in units: doubles hold no larger sums exactly.
+WIDEST = 2**53
 
 _SHOWN = 20
 
@@ -258,6 +266,7 @@ class SuppressionProblem:
     def check(self) -> None:
         """Raise one error with everything that is wrong with the problem."""
         problems = [*self._outside(), *self._not_additive(), *self._negative()]
+        problems = problems or self._too_wide()
         many, where = "{} problems with cells", self.title
         raise_all(SuppressionError, problems, code="problem", many=many, where=where, most=_SHOWN)
 
@@ -288,6 +297,35 @@ class SuppressionProblem:
             for label, column in columns.items()
             for at in np.flatnonzero(column < 0)
         ]
+
+    def _too_wide(self) -> list[Problem]:
+        what = "values or bounds are so far apart that no verdict is guaranteed"
+        hint = "publish fewer decimals, in thousands, or state tighter bounds"
+        wide = self.too_wide(self.state != CellState.fixed)
+        return [Problem(what, self.name(int(at)), hint) for at in wide]
+
+    def room(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
+        """How far below and above their true values attackers can think cells, in units.
+
+        A bound of `UNBOUNDED` is none; in its place stands one, far beyond all else, that sums
+        stay exact with: attackers are taken to know that much, on the safe side.
+        """
+        value, endless = self.value[cells], WIDEST // (2 * self.relations.heaviest)
+        levels = (self.lower[cells], self.upper[cells], self.sliding[cells])
+        most = np.maximum.reduce([np.full(len(cells), endless), *levels])
+        down, up = value - self.low[cells], self.high[cells] - value
+        down = np.where(self.low[cells] <= -UNBOUNDED, np.minimum(down, most), down)
+        up = np.where(self.high[cells] >= UNBOUNDED, np.minimum(up, most), up)
+        return np.maximum(down, 0).astype(np.float64), np.maximum(up, 0).astype(np.float64)
+
+    def too_wide(self, hidden: BoolArray) -> IntArray:
+        """A cell of each relation in which hidden cells can move farther than sums are exact."""
+        links = self.relations
+        down, up = self.room(np.arange(len(self)))
+        far = np.where(hidden, np.maximum(down, up), 0.0)
+        width = np.bincount(links.row, np.abs(links.coef) * far[links.cell], len(links))
+        rows = np.flatnonzero(width > WIDEST)
+        return np.unique(links.cell[links.start[rows]]).astype(np.int64)
 
     def digest(self) -> str:
         """SHA-256 over everything but names. CONFIDENTIAL: few cells could be guessed."""

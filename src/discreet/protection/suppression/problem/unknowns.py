@@ -16,7 +16,9 @@ import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import (
+    WIDEST,
     Confidential,
     Relations,
     SuppressionProblem,
@@ -24,6 +26,8 @@ from discreet.protection.suppression.problem.system import (
 
 #: Levels count as reached when so little is missing, in units.
 TOLERANCE = 1e-6
+#: Levels of millions also when this share is missing, but never a quarter of a unit.
+_SHARE, _QUARTER = 1e-9, 0.25
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -55,8 +59,8 @@ class Unknowns(Confidential):
 
     def protected(self, low: FloatArray, high: FloatArray) -> BoolArray:
         """Which cells are safe if each can be anywhere from `low` to `high`."""
-        reached = (high >= self.upper - TOLERANCE) & (low <= TOLERANCE - self.lower)
-        return reached & (high - low >= self.sliding - TOLERANCE)
+        upper, lower, sliding = (_enough(each) for each in (self.upper, self.lower, self.sliding))
+        return (high >= upper) & (-low >= lower) & (high - low >= sliding)
 
     def part(self, chosen: BoolArray) -> Unknowns:
         """Some of the cells; the others must have nothing to do with them."""
@@ -64,6 +68,11 @@ class Unknowns(Confidential):
         names = ("cells", "low", "high", "lower", "upper", "sliding", "sensitive")
         columns: dict[str, Any] = {name: getattr(self, name)[old] for name in names}
         return Unknowns(relations=relations, **columns)
+
+
+def _enough(level: FloatArray) -> FloatArray:
+    """From where on a level counts as reached: whole levels never by one unit less."""
+    return level - np.clip(_SHARE * level, TOLERANCE, _QUARTER)
 
 
 def unknowns_of(
@@ -77,7 +86,12 @@ def unknowns_of(
     relations, cells = problem.relations.among(hidden)
     marked = np.zeros(len(problem), dtype=np.bool_)
     marked[problem.primary] = True
-    value = problem.value[cells]
+    down, up = problem.room(cells)
+    far = np.abs(relations.coef) * np.maximum(down, up)[relations.cell]
+    if np.bincount(relations.row, far, len(relations)).max(initial=0.0) > WIDEST:
+        what = "values or bounds are so far apart that no verdict is guaranteed"
+        hint = "publish fewer decimals, in thousands, or state tighter bounds"
+        raise SuppressionError(what, code="range", where=problem.title, hint=hint)
     watched = (marked if sensitive is None else sensitive)[cells]
     lower, upper = problem.lower[cells], problem.upper[cells]
     sliding = problem.sliding[cells].astype(np.float64)
@@ -85,8 +99,8 @@ def unknowns_of(
     return Unknowns(
         cells=cells,
         relations=relations,
-        low=np.minimum(problem.low[cells] - value, 0).astype(np.float64),
-        high=np.maximum(problem.high[cells] - value, 0).astype(np.float64),
+        low=0.0 - down,
+        high=up,
         lower=lower.astype(np.float64),
         upper=upper.astype(np.float64),
         sliding=sliding,

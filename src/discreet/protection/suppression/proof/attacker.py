@@ -23,27 +23,38 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.circuits import bounds_by_circuits, independent_relations
+from discreet.protection.suppression.proof.deviations import sure_moves
 from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
 
 #: The solver's name for the primal simplex method.
 _PRIMAL = 4
-#: What an answer may miss the relations by, before scaling.
-_ROUGH = 1e-5
+#: The solver's tolerance, in numbers near one.
+_FINE = 1e-9
 
 
 class Attacker:
     """All hidden cells of a block as variables of one linear program.
 
-    Bounds stand in for those of the unknowns, if tighter ones are known.
+    Bounds stand in for those of the unknowns, if tighter ones are known; no cell is moved
+    farther than `most`.
     """
 
     def __init__(
-        self, unknowns: Unknowns, low: FloatArray | None = None, high: FloatArray | None = None
+        self,
+        unknowns: Unknowns,
+        low: FloatArray | None = None,
+        high: FloatArray | None = None,
+        most: float = np.inf,
     ) -> None:
         self.unknowns = unknowns
         self.solved = 0
-        self.low = unknowns.low if low is None else low
-        self.high = unknowns.high if high is None else high
+        low = unknowns.low if low is None else low
+        high = unknowns.high if high is None else high
+        self.low, self.high = np.maximum(low, -most), np.minimum(high, most)
+        #: Whether some cell could move farther than it is allowed to here.
+        self.narrowed = bool((low < -most).any() or (high > most).any())
+        #: Whether the last answer is a proof, and one in whole numbers.
+        self.proven = self.whole = False
         widest = float(max(np.abs(self.low).max(initial=1), np.abs(self.high).max(initial=1)))
         #: Numbers are kept near one, where the solver's tolerances make sense.
         self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
@@ -51,11 +62,15 @@ class Attacker:
             independent_relations(unknowns.relations).matrix,
             self.low / self.scale,
             self.high / self.scale,
+            primal_feasibility_tolerance=_FINE,
         )
         self._cost = np.zeros(len(unknowns))
 
     def ask(self, wish: FloatArray) -> FloatArray:
-        """The solution that makes the sum of wish × deviation largest."""
+        """The solution that makes the sum of wish × deviation largest; what is sure of it.
+
+        The answer of the solver is put right in whole numbers, or cut by what it misses.
+        """
         changed = np.flatnonzero(wish != self._cost).astype(np.int32)
         if changed.size:
             self._solver.changeColsCost(changed.size, changed, -wish[changed])
@@ -73,23 +88,8 @@ class Attacker:
             hint = "report this: true values always fit what is published"
             raise SuppressionError(what, code="solver", hint=hint)
         found = column_values(self._solver) * self.scale
-        self._check(found)
-        return found
-
-    def _check(self, found: FloatArray) -> None:
-        """A solution that does not fit what is published proves nothing."""
-        links = self.unknowns.relations
-        miss = np.zeros(len(links))
-        np.add.at(miss, links.row, links.coef * found[links.cell])
-        off = max(
-            float(np.abs(miss).max(initial=0)),
-            float((self.low - found).max(initial=0)),
-            float((found - self.high).max(initial=0)),
-        )
-        if off > _ROUGH * self.scale:
-            what = "an answer of the solver does not fit the relations"
-            hint = "report this: the numbers of the table are too far apart"
-            raise SuppressionError(what, code="solver", hint=hint)
+        sure, self.proven, self.whole = sure_moves(self.unknowns, found)
+        return sure
 
     def lowest(self, at: int) -> FloatArray:
         """A solution with the smallest value of one cell."""
@@ -106,7 +106,11 @@ class Attacker:
 
 
 #: Bounds so near to a whole unit are that unit.
-_NEAR = 1e-5
+_NEAR = 1e-3
+#: Bounds no farther than this from a solution are worked out anew from there, in units.
+_CLOSE = 2.0**20
+#: The solver's tolerance for what is worked out anew.
+_COARSE = 1e-7
 
 
 def published_intervals(
@@ -120,49 +124,81 @@ def published_intervals(
     """What everyone can work out about hidden cells from the others.
 
     Values of hidden cells are not looked at. A published value may be off by so many units:
-    0.5 where each was rounded on its own, 0 where totals are sums of what is printed. Gives
-    the lowest and highest value of each hidden cell in whole units, rounded outwards, infinite
-    where nothing bounds them.
+    0.5 where each was rounded on its own, 0 where totals are sums of what is printed. It is
+    off by the same in all its relations. Gives the lowest and highest value of each hidden
+    cell in whole units, rounded outwards, infinite where nothing bounds them.
 
     >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
     >>> shown, hidden = np.array([10, 4, 0, 0]), np.array([False, False, True, True])
     >>> published_intervals(sums, shown, hidden)
     (array([0., 0.]), array([6., 6.]))
     """
-    among, cells = relations.among(hidden)
-    low = np.full(cells.size, -np.inf if negative else 0.0)
-    high = np.full(cells.size, np.inf)
     known = ~hidden[relations.cell]
     rest = relations.rhs.astype(np.float64)
     np.add.at(rest, relations.row[known], -(relations.coef * value[relations.cell])[known])
-    off = rounding * np.bincount(relations.row[known], minlength=len(relations))
-    touched = np.bincount(relations.row[~known], minlength=len(relations)) > 0
-    rest, off = rest[touched], off[touched]
+    # Hidden cells as values, and, where these were rounded, shown ones as what they are off by.
+    least = np.where(hidden, 0.0, -np.minimum(rounding, np.maximum(value, 0)))
+    if negative:
+        least = np.where(hidden, -np.inf, -rounding)
+    most = np.where(hidden, np.inf, rounding)
+    unknown = np.ones(len(hidden), dtype=np.bool_) if rounding else hidden
+    among, cells = relations.among(unknown)
+    touched = np.bincount(relations.row[unknown[relations.cell]], minlength=len(relations)) > 0
+    rest, least, most, wanted = rest[touched], least[cells], most[cells], hidden[cells]
+    low, high = least.copy(), most.copy()
     label = component_labels(among)
-    for block in np.unique(label[among.cell]):
+    for block in np.unique(label[among.cell[wanted[among.cell]]]):
         mine = label == block
         rows = mine[among.cell[among.start[:-1]]]
         part, at = among.among(mine)
-        low[at], high[at] = _bounded(part, rest[rows], off[rows], negative)
-    return np.floor(low + _NEAR), np.ceil(high - _NEAR)
+        asked = np.flatnonzero(wanted[at])
+        found = _bounded(part, rest[rows], (least[at], most[at]), asked)
+        low[at[asked]], high[at[asked]] = found
+    return np.floor(low[wanted] + _NEAR), np.ceil(high[wanted] - _NEAR)
 
 
 def _bounded(
-    relations: Relations, rest: FloatArray, off: FloatArray, negative: bool
+    relations: Relations, rest: FloatArray, bounds: tuple[FloatArray, FloatArray], asked: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Two linear programs for each cell of a block."""
+    """Two linear programs for each of some cells of a block; two more where numbers are large."""
+    large = np.abs(rest).max(initial=0.0) > _CLOSE
+    size = float(max(1.0, np.median(np.abs(rest)))) if large else 1.0
+    low, high, some = _extremes(relations, rest, bounds, asked, size)
+    if some is None or max(np.abs(rest).max(initial=0.0), np.abs(some).max()) <= _CLOSE:
+        return low, high
+    # One unit beside a million of millions is lost to the solver: look from near by.
+    some = np.rint(some)
+    left = rest - np.bincount(
+        relations.row, relations.coef * some[relations.cell], minlength=len(relations)
+    )
+    near = (np.maximum(bounds[0] - some, -_CLOSE), np.minimum(bounds[1] - some, _CLOSE))
+    down, up, _ = _extremes(relations, left, near, asked, 1.0)
+    start = some[asked]
+    low = np.where(down > -_CLOSE / 2, start + down, low)
+    return low, np.where(up < _CLOSE / 2, start + up, high)
+
+
+def _extremes(
+    relations: Relations,
+    rest: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+    asked: IntArray,
+    size: float,
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Smallest and largest value of some cells, and a solution if one is at hand.
+
+    All numbers are divided by a size.
+    """
     import highspy
 
-    size = float(max(1.0, np.median(np.abs(rest)))) if rest.size else 1.0
-    low = np.full(relations.cells, -np.inf if negative else 0.0)
-    high = np.full(relations.cells, np.inf)
-    rows = (rest / size - off / size, rest / size + off / size)
-    solver = loaded_solver(relations.matrix, low, high, rows=rows)
+    solver = loaded_solver(
+        relations.matrix, bounds[0] / size, bounds[1] / size, rows=(rest / size, rest / size),
+        primal_feasibility_tolerance=_FINE if size == 1.0 else _COARSE,
+    )  # fmt: skip
     status = highspy.HighsModelStatus
-    bounds = []
-    for sense in (1.0, -1.0):
-        found = np.empty(relations.cells)
-        for cell in range(relations.cells):
+    ends, some = np.empty((2, asked.size)), None
+    for side, sense in enumerate((1.0, -1.0)):
+        for place, cell in enumerate(asked.tolist()):
             solver.changeColCost(cell, sense)
             solver.run()
             answer = solver.getModelStatus()
@@ -171,18 +207,18 @@ def _bounded(
                 solver.run()
                 answer = solver.getModelStatus()
             if answer == status.kOptimal:
-                found[cell] = solver.getInfo().objective_function_value * sense * size
+                ends[side, place] = solver.getInfo().objective_function_value * sense * size
+                some = column_values(solver) * size
             elif answer in (status.kUnbounded, status.kUnboundedOrInfeasible) and not _empty(
                 solver, cell, status
             ):
-                found[cell] = -sense * np.inf
+                ends[side, place] = -sense * np.inf
             else:
                 what = "no values of the hidden cells fit the published ones"
                 hint = "say how far values are rounded, or whether they can be negative"
                 raise SuppressionError(what, code="additivity", hint=hint)
             solver.changeColCost(cell, 0.0)
-        bounds.append(found)
-    return bounds[0], bounds[1]
+    return ends[0], ends[1], some
 
 
 def _empty(solver: Any, cell: int, status: Any) -> bool:
@@ -218,8 +254,11 @@ def attack_intervals(
             continue
         attacker = Attacker(block)
         for place in np.flatnonzero(wanted[block.cells]):
-            lowest, highest = attacker.lowest(int(place)), attacker.highest(int(place))
             cell = block.cells[place]
-            low[cell] = problem.value[cell] + lowest[place]
-            high[cell] = problem.value[cell] + highest[place]
+            for bound, ask in ((low, attacker.lowest), (high, attacker.highest)):
+                bound[cell] = problem.value[cell] + ask(int(place))[place]
+                if not attacker.proven:
+                    what = "an answer of the solver does not fit the relations"
+                    hint = "report this: the numbers of the table are too far apart"
+                    raise SuppressionError(what, code="solver", hint=hint)
     return low, high

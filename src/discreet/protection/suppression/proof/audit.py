@@ -40,6 +40,10 @@ from discreet.protection.suppression.proof.singletons import (
     RespondentAudit,
     audit_respondents,
 )
+from discreet.protection.suppression.proof.whole_numbers import (
+    held_in_whole_numbers,
+    untested_notes,
+)
 from discreet.tables import Contributions, ProtectedTable, Table
 from discreet.tables.protected import single_figure
 from discreet.tables.value_relations import ValueRelation
@@ -217,6 +221,7 @@ class Audit:
             "cost": int(self.problem.cost[self.hidden & ~self.sensitive].sum()),
             "unprotected": len(self.certificate.unprotected),
             "exact": len(self.certificate.exact),
+            "unheld_in_whole_numbers": self.certificate.untested,
             "unprotected_cells": list(self.unprotected),
             "safe": self.safe,
             "seconds": round(self.seconds, 3),
@@ -309,7 +314,7 @@ def audit(
         seconds=time.monotonic() - began,
         respondents=told,
         estimates=estimates,
-        notes=(*members.notes, note) if both else members.notes,
+        notes=(*members.notes, *found.notes, *([note] if both else [])),
     )
 
 
@@ -417,11 +422,13 @@ def audit_problem(
         units = 10.0**problem.decimals
         whole = attack_intervals(problem, hidden, hidden)
         low, high = (part[hidden] / units for part in whole)
+    certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
     return Audit(
         problem=problem,
         hidden=hidden,
         sensitive=sensitive,
-        certificate=certify(problem, hidden),
+        certificate=certificate,
+        notes=untested_notes(certificate),
         seconds=time.monotonic() - began,
         low=low,
         high=high,

@@ -28,6 +28,7 @@ from discreet.protection.suppression.problem.unknowns import (
 )
 from discreet.protection.suppression.proof.attacker import Attacker
 from discreet.protection.suppression.proof.circuits import bounds_by_circuits
+from discreet.protection.suppression.proof.deviations import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof, fitting_proofs
 from discreet.protection.suppression.proof.local_lp import bounds_by_patches
 from discreet.protection.suppression.proof.projection_bounds import bounds_by_projection
@@ -35,6 +36,8 @@ from discreet.protection.suppression.proof.projection_bounds import bounds_by_pr
 #: Random attacks in a row that prove nothing more before cells are attacked one by one.
 _PATIENCE = 4
 _SEED = 20
+#: Cells are moved by at most so many levels at first: what the solver sees is of one size.
+_FAR = 2.0**10
 #: With more hidden cells than these, joint moves do what circuits were too long for.
 _SWEPT = 5_000
 #: With more cells than these that hang together, patches come before all are moved at once.
@@ -52,6 +55,8 @@ class Certificate:
         high: How far above.
         shown: Sensitive cells that are not hidden at all.
         solved: Number of linear programs that were needed.
+        whole: Which were seen to be protected by moves in whole numbers.
+        untested: How many were not tested against attackers who know that values are whole.
     """
 
     cells: IntArray
@@ -60,6 +65,8 @@ class Certificate:
     high: FloatArray
     shown: IntArray
     solved: int
+    whole: BoolArray
+    untested: int = 0
 
     @property
     def unprotected(self) -> IntArray:
@@ -80,14 +87,38 @@ class Certificate:
 
 @dataclass
 class _Reach:
-    """How far cells were seen to move."""
+    """How far cells were seen to move, and how far in whole numbers."""
 
     low: FloatArray
     high: FloatArray
+    whole_low: FloatArray
+    whole_high: FloatArray
 
-    def see(self, solution: FloatArray) -> None:
+    @classmethod
+    def of(cls, low: FloatArray, high: FloatArray) -> _Reach:
+        return cls(low, high, np.zeros(len(low)), np.zeros(len(high)))
+
+    def see(self, solution: FloatArray, *, whole: bool = False) -> None:
         np.minimum(self.low, solution, out=self.low)
         np.maximum(self.high, solution, out=self.high)
+        if whole:
+            np.minimum(self.whole_low, solution, out=self.whole_low)
+            np.maximum(self.whole_high, solution, out=self.whole_high)
+
+    def at(self, cells: IntArray) -> _Reach:
+        columns = (self.low, self.high, self.whole_low, self.whole_high)
+        return _Reach(*(column[cells] for column in columns))
+
+    def put(self, cells: IntArray, other: _Reach) -> None:
+        for name, column in vars(other).items():
+            getattr(self, name)[cells] = column
+
+    def cap(self, low: FloatArray, high: FloatArray) -> None:
+        """Nothing moves beyond bounds that hold for sure, whatever a solver answered."""
+        for name in ("low", "whole_low"):
+            setattr(self, name, np.maximum(getattr(self, name), low))
+        for name in ("high", "whole_high"):
+            setattr(self, name, np.minimum(getattr(self, name), high))
 
 
 def certify(
@@ -96,25 +127,34 @@ def certify(
     """Prove or refute that a pattern protects every sensitive cell, the primary ones if None."""
     unknowns = unknowns_of(problem, hidden, sensitive)
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
-    circuit_bounds = bounds_by_circuits(unknowns)
-    reach, solved = _Reach(circuit_bounds.low, circuit_bounds.high), 0
-    if circuit_bounds.label is None and len(unknowns) > _SWEPT:
+    circuit = bounds_by_circuits(unknowns)
+    reach = _Reach(circuit.low, circuit.high, circuit.whole_low, circuit.whole_high)
+    solved = 0
+    if circuit.label is None and len(unknowns) > _SWEPT:
         solved = _sweep(problem, hidden, unknowns, reach)
-    wanted = unknowns.sensitive & ~circuit_bounds.exact & ~unknowns.protected(reach.low, reach.high)
-    for block in blocks_of(unknowns, circuit_bounds.label, wanted):
+    wanted = unknowns.sensitive & ~circuit.exact & ~unknowns.protected(reach.low, reach.high)
+    for block in blocks_of(unknowns, circuit.label, wanted):
         at = np.searchsorted(unknowns.cells, block.cells)
-        start = _Reach(reach.low[at], reach.high[at])
+        start = reach.at(at)
         solved += _certify_block(problem, block, start)
-        reach.low[at], reach.high[at] = start.low, start.high
+        reach.put(at, start)
+    reach.cap(circuit.least, circuit.most)
     looked_at = marked[hidden[marked]]
     at = np.searchsorted(unknowns.cells, looked_at)
+    return _certificate(unknowns, at, reach, shown=marked[~hidden[marked]], solved=solved)
+
+
+def _certificate(
+    unknowns: Unknowns, at: IntArray, reach: _Reach, shown: IntArray, solved: int
+) -> Certificate:
     return Certificate(
-        cells=looked_at,
+        cells=unknowns.cells[at],
         protected=unknowns.protected(reach.low, reach.high)[at],
         low=reach.low[at],
         high=reach.high[at],
-        shown=marked[~hidden[marked]],
+        shown=shown,
         solved=solved,
+        whole=unknowns.protected(reach.whole_low, reach.whole_high)[at],
     )
 
 
@@ -137,8 +177,8 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) 
     possible = block.sensitive & block.protected(low, high)
     lost = block.sensitive & ~possible
     if not len(block.relations):
-        reach.see(low)
-        reach.see(high)
+        reach.see(low, whole=True)
+        reach.see(high, whole=True)
         return 0
     attacked = lost & (high - low > TOLERANCE)
     solved = 0
@@ -147,16 +187,32 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) 
         reach.low, reach.high, solved = bounds_by_patches(problem, block, reach.low, reach.high)
     if not (attacked | (possible & ~block.protected(reach.low, reach.high))).any():
         return solved
-    attacker = Attacker(block, low, high)
-    _attack_at_random(attacker, possible, reach)
+    need = np.maximum.reduce([block.lower, block.upper, block.sliding, np.ones(len(block))])
+    widest = _FAR * float(need[block.sensitive].max())
+    first = Attacker(block, low, high, widest)
+    _attack_at_random(first, possible, reach)
+    attackers = {widest: first}
+    plain = not first.narrowed and first.scale == 1
     for at in np.flatnonzero(attacked | (possible & ~block.protected(reach.low, reach.high))):
-        if possible[at] and block.protected(reach.low, reach.high)[at]:
-            continue
-        if reach.low[at] > low[at] + TOLERANCE:
-            reach.see(attacker.lowest(int(at)))
-        if reach.high[at] < high[at] - TOLERANCE:
-            reach.see(attacker.highest(int(at)))
-    return solved + attacker.solved
+        # Beside cells that move far, a small level would be below what the solver can tell.
+        near = _FAR * 2.0 ** (10 * np.ceil(np.log2(need[at]) / 10))
+        for most in (widest,) if plain else (near, np.inf):
+            if possible[at] and block.protected(reach.low, reach.high)[at]:
+                break
+            if most not in attackers:
+                attackers[most] = Attacker(block, low, high, most)
+            _attack_cell(attackers[most], int(at), reach)
+            if not attackers[most].narrowed:
+                break
+    return solved + sum(each.solved for each in attackers.values())
+
+
+def _attack_cell(attacker: Attacker, at: int, reach: _Reach) -> None:
+    """Move one cell as far as it goes to either side, where it was not seen to go yet."""
+    if reach.low[at] > attacker.low[at] + TOLERANCE:
+        reach.see(attacker.lowest(at), whole=attacker.whole)
+    if reach.high[at] < attacker.high[at] - TOLERANCE:
+        reach.see(attacker.highest(at), whole=attacker.whole)
 
 
 def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: _Reach) -> None:
@@ -177,7 +233,7 @@ def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: _Reach) ->
         down = (below | narrow) & ~up
         size = 1.0 / np.maximum(1.0, np.maximum(block.upper, block.lower))
         wish = np.where(up, 1.0, np.where(down, -1.0, 0.0)) * size * draw.random(len(block))
-        reach.see(attacker.ask(wish / np.abs(wish).max()))
+        reach.see(attacker.ask(wish / np.abs(wish).max()), whole=attacker.whole)
 
 
 def certificate_from_proofs(draft: DraftPattern) -> Certificate:
@@ -193,18 +249,13 @@ def certificate_from_proofs(draft: DraftPattern) -> Certificate:
     needed = np.unique(draft.proven[draft.proven >= 0])
     proofs = [draft.proofs[int(at)] for at in needed]
     moved = [Proof(cells=number[draft.unknowns.cells[p.cells]], moved=p.moved) for p in proofs]
-    low, high = np.zeros(len(known)), np.zeros(len(known))
-    fitting_proofs(known, moved, low, high)
+    fit = DeviationCheck(known, np.zeros(len(known)), np.zeros(len(known)))
+    fitting_proofs(known, moved, fit.low, fit.high, fit)
+    reach = _Reach(fit.low, fit.high, fit.whole_low, fit.whole_high)
+    reach.cap(*outer_bounds(known))
     at = np.flatnonzero(known.sensitive)
-    cells = known.cells[at]
-    return Certificate(
-        cells=cells,
-        protected=known.protected(low, high)[at],
-        low=low[at],
-        high=high[at],
-        shown=np.setdiff1d(problem.primary, cells),
-        solved=draft.solved,
-    )
+    shown = np.setdiff1d(problem.primary, known.cells[at])
+    return _certificate(known, at, reach, shown=shown, solved=draft.solved)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

@@ -25,7 +25,7 @@ from discreet.protection.suppression.problem.unknowns import (
     component_labels,
     outer_bounds,
 )
-from discreet.protection.suppression.proof.draft_pattern import DeviationCheck
+from discreet.protection.suppression.proof.deviations import DeviationCheck
 
 #: All numbers are remainders modulo this prime; products of two fit into 64 bits.
 PRIME = 2**31 - 1
@@ -381,6 +381,10 @@ class CircuitBounds:
     Args:
         low: How far down each was seen to move, at most 0.
         high: How far up.
+        whole_low: How far down in whole numbers.
+        whole_high: How far up in whole numbers.
+        least: How far down each can move at most, by relations one by one.
+        most: How far up.
         label: For each cell, the smallest cell that it shares circuits with, directly or
             not: cells with different labels move independently, and those in no circuit,
             labelled -1, do not move at all. None where there may be more circuits.
@@ -390,6 +394,10 @@ class CircuitBounds:
 
     low: FloatArray
     high: FloatArray
+    whole_low: FloatArray
+    whole_high: FloatArray
+    least: FloatArray
+    most: FloatArray
     label: IntArray | None
     exact: BoolArray
 
@@ -405,17 +413,17 @@ def bounds_by_circuits(unknowns: Unknowns) -> CircuitBounds:
     fit = DeviationCheck(unknowns, low, high)
     forth, back = _steps(circuits.start, circuits.cells, circuits.shares, down, up)
     width = np.diff(circuits.start)
-    for step in (forth, -back):
+    for step in (forth, -back, np.floor(forth), -np.floor(back)):
         fit.see(circuits.start, circuits.cells, circuits.shares * np.repeat(step, width))
     possible = unknowns.sensitive & unknowns.protected(least, most)
     _put_together(unknowns, circuits, possible & ~unknowns.protected(low, high), (down, up), fit)
+    seen: dict[str, Any] = {"low": low, "high": high, "least": least, "most": most}
+    seen |= {"whole_low": fit.whole_low, "whole_high": fit.whole_high}
     if not circuits.whole:
-        return CircuitBounds(
-            low=low, high=high, label=None, exact=np.zeros(len(unknowns), dtype=np.bool_)
-        )
+        return CircuitBounds(**seen, label=None, exact=np.zeros(len(unknowns), dtype=np.bool_))
     label = _labels(len(unknowns), circuits)
     number = np.bincount(label[circuits.cells[circuits.start[:-1]]], minlength=len(unknowns))
-    return CircuitBounds(low=low, high=high, label=label, exact=(label < 0) | (number[label] == 1))
+    return CircuitBounds(**seen, label=label, exact=(label < 0) | (number[label] == 1))
 
 
 def _labels(cells: int, circuits: Circuits) -> IntArray:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
@@ -27,6 +25,7 @@ from discreet.protection.suppression.problem.unknowns import (
     outer_bounds,
     unknowns_of,
 )
+from discreet.protection.suppression.proof.deviations import DeviationCheck
 from discreet.protection.suppression.proof.patches import Patches
 
 #: How much more is asked for, in units and relatively, when an audit found a cell open.
@@ -207,87 +206,20 @@ class DraftPattern(Confidential):
         return np.searchsorted(self.unknowns.cells, cells).astype(np.int64)
 
 
-#: What a proof may miss a relation by: in units, and relative to its largest move.
-_UNITS, _SHARE = 1e-6, 1e-8
-#: Moves beyond the bounds known beforehand by more than so many units are no proof.
-_BEYOND = 1e-6
-
-
-class DeviationCheck:
-    """Holds deviations against what is published, and notes in `low` and `high` how far they go."""
-
-    def __init__(self, known: Unknowns, low: FloatArray, high: FloatArray) -> None:
-        first, order = known.relations.by_cell
-        row, coef = known.relations.row[order], known.relations.coef[order].astype(np.float64)
-        self.low, self.high = low, high
-        self._system = (first, row, coef, np.zeros(max(len(known.relations), 1)))
-        self._bounds = (known.low, known.high)
-
-    def see(self, start: IntArray, cells: IntArray, moved: FloatArray) -> BoolArray:
-        """Which of some deviations fit; their reach is noted.
-
-        Each begins at its `start` in `cells` and `moved`, which has one entry more.
-        """
-        fits = np.zeros(len(start) - 1, dtype=np.bool_)
-        _see(start, cells, moved, *self._system, *self._bounds, self.low, self.high, fits)
-        return fits
-
-
 def fitting_proofs(
-    known: Unknowns, proofs: Sequence[Proof], low: FloatArray, high: FloatArray
+    known: Unknowns,
+    proofs: Sequence[Proof],
+    low: FloatArray,
+    high: FloatArray,
+    check: DeviationCheck | None = None,
 ) -> list[bool]:
     """Which proofs move hidden cells only, within their bounds, and fit all relations.
 
-    How far these move cells is noted in `low` and `high`.
+    How far these move cells is noted in `low` and `high`, those of `check` if there is one.
     """
-    fit = DeviationCheck(known, low, high)
+    fit = DeviationCheck(known, low, high) if check is None else check
     ends = (np.array([0, len(proof.cells)], dtype=np.int64) for proof in proofs)
     return [
         bool(fit.see(end, proof.cells, proof.moved)[0])
         for end, proof in zip(ends, proofs, strict=True)
     ]
-
-
-@numba.njit(cache=True, nogil=True)
-def _see(
-    start: Any, cells: Any, moved: Any, first: Any, row: Any, coef: Any, miss: Any,
-    least: Any, most: Any, low: Any, high: Any, fits: Any,
-) -> None:  # fmt: skip
-    for at in range(fits.size):
-        some, far = cells[start[at] : start[at + 1]], moved[start[at] : start[at + 1]]
-        largest = 0.0
-        inside = some.size > 0
-        for k in range(some.size):
-            inside = inside and some[k] >= 0
-            largest = max(largest, abs(far[k]))
-        if not inside:
-            continue
-        allowed = _UNITS + _SHARE * largest
-        beyond = _BEYOND + 0.1 * allowed
-        for k in range(some.size):
-            # What is no number is no proof either.
-            inside = inside and least[some[k]] - far[k] <= beyond
-            inside = inside and far[k] - most[some[k]] <= beyond
-        fits[at] = inside and _kept(some, far, first, row, coef, miss, allowed)
-        if fits[at]:
-            for k in range(some.size):
-                low[some[k]] = min(low[some[k]], far[k])
-                high[some[k]] = max(high[some[k]], far[k])
-
-
-@numba.njit(cache=True, nogil=True)
-def _kept(
-    cells: Any, moved: Any, first: Any, row: Any, coef: Any, miss: Any, allowed: float
-) -> bool:
-    """Whether moves keep all relations; `miss` is zero before and after."""
-    for k in range(cells.size):
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            miss[row[entry]] += coef[entry] * moved[k]
-    kept = True
-    for k in range(cells.size):
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            kept = kept and abs(miss[row[entry]]) <= allowed
-    for k in range(cells.size):
-        for entry in range(first[cells[k]], first[cells[k] + 1]):
-            miss[row[entry]] = 0.0
-    return kept

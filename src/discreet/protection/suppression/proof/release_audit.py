@@ -26,6 +26,7 @@ from discreet.protection.suppression.problem.system import CellState, Suppressio
 from discreet.protection.suppression.problem.table_relations import relations_of
 from discreet.protection.suppression.proof.attacker import published_intervals
 from discreet.protection.suppression.proof.certificate import Certificate, certify
+from discreet.protection.suppression.proof.whole_numbers import held_in_whole_numbers
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 
 if TYPE_CHECKING:
@@ -252,7 +253,9 @@ def check_releases(
         problem=problem,
         hidden=hidden,
         shown=np.flatnonzero(masks["secondary"] & masks["fixed"]).astype(np.int64),
-        certificate=certify(problem, hidden, sensitive & hidden),
+        certificate=held_in_whole_numbers(
+            problem, hidden, certify(problem, hidden, sensitive & hidden)
+        ),
     )
 
 

@@ -1,0 +1,102 @@
+"""What the proof proves next to its limits: bounds far apart, and levels missed by one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.registry import find_pattern
+from discreet.protection.suppression.problem.system import (
+    UNBOUNDED,
+    CellState,
+    Relations,
+    SuppressionProblem,
+)
+from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.proof.deviations import sure_moves
+from tests.helpers.squares import square
+
+_WIDE = UNBOUNDED
+#: Cell 0 moves only as far as cell 1 does: next to it, or around cells that move freely.
+_BESIDE = (3, [[(0, 1), (1, 1)], [(1, 1), (2, 1), (3, -1)]])
+_AROUND = (4, [[(0, 1), (2, -1), (3, -1)], [(2, 1), (4, 1)], [(3, 1), (4, -1), (1, -1)]])
+
+
+def problem_of(
+    rows: Sequence[Sequence[tuple[int, int]]], cells: int, reach: int, level: int
+) -> SuppressionProblem:
+    """Cell 0 is sensitive and moves by 100, cell 1 by `reach`, all others by 2^53."""
+    low, high = np.full(cells, -_WIDE), np.full(cells, _WIDE)
+    low[:2], high[:2] = (-100, -reach), (100, reach)
+    state = np.full(cells, CellState.secondary, dtype=np.int8)
+    state[0] = CellState.primary
+    levels = np.where(np.arange(cells) == 0, level, 0)
+    nothing = np.zeros(cells, dtype=np.int64)
+    return SuppressionProblem(
+        value=nothing, cost=nothing + 1, state=state, low=low, high=high, lower=levels,
+        upper=levels, sliding=nothing, relations=Relations.of(cells, rows),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("far", [_BESIDE, _AROUND])
+@pytest.mark.parametrize(("level", "safe"), [(42, True), (43, True), (44, False)])
+def test_a_level_is_not_reached_by_one_unit_less(far: Any, level: int, safe: bool) -> None:
+    """Whatever a solver takes for rounding errors beside bounds of 2^53."""
+    last, rows = far
+    problem = problem_of(rows, last + 1, 43, level)
+    found = certify(problem, np.ones(last + 1, dtype=np.bool_))
+    assert found.protected.tolist() == [safe]
+    assert found.high.tolist() == [43] and found.low.tolist() == [-43]
+
+
+@pytest.mark.parametrize("side", [3, 5])
+def test_wide_bounds_prove_no_more_than_those_that_a_solver_can_tell(side: int) -> None:
+    """Nothing has to move farther than 5,000 for a level of 44 in squares of so few cells."""
+    draw = np.random.default_rng(side)
+    index = np.arange(side**2).reshape(side, side)
+    rows = [[(int(cell), 1) for cell in line] for line in (*index, *index.T)]
+    every = np.ones(side**2, dtype=np.bool_)
+    for _ in range(10):
+        problem = problem_of(rows, side**2, 43, 44)
+        tight, size = draw.random(side**2) < 0.5, draw.integers(1, 60, side**2)
+        low = np.where(tight, np.maximum(-size, problem.low), problem.low)
+        high = np.where(tight, np.minimum(size, problem.high), problem.high)
+        wide = replace(problem, low=low, high=high)
+        near = replace(problem, low=np.maximum(low, -5_000), high=np.minimum(high, 5_000))
+        found = certify(wide, every).protected
+        assert found.tolist() == certify(near, every).protected.tolist()
+
+
+def test_ranges_beyond_which_nothing_is_guaranteed_are_refused() -> None:
+    high = np.full(9, 7 * 10**15)
+    wide = square(value=np.zeros(9, dtype=np.int64), high=high)
+    with pytest.raises(SuppressionError, match="no verdict is guaranteed") as refused:
+        find_pattern(wide, "fast")
+    assert "tighter bounds" in str(refused.value)
+    with pytest.raises(SuppressionError, match="no verdict is guaranteed") as refused:
+        certify(wide, np.ones(9, np.bool_))
+    assert refused.value.code == "range"
+    certify(square(high=np.full(9, 10**15)), np.ones(9, np.bool_))
+    endless = certify(square(high=np.full(9, _WIDE)), np.ones(9, np.bool_))
+    assert endless.protected.all()
+
+
+def test_half_units_are_put_right_and_others_cut() -> None:
+    known = unknowns_of(square(), np.isin(np.arange(9), [4, 5, 7, 8]))
+    moves = np.array([5.0, -5.0, -5.0, 5.0])
+    for size, whole in ((1.0, True), (0.5, False), (1 / 3, False)):
+        sure, fits, exact = sure_moves(known, size * moves + 1e-8)
+        assert fits and exact == whole
+        assert sure == pytest.approx(size * moves, abs=1e-15)
+    off = np.array([1e-4, 0.0, 0.0, 0.0])
+    odd = np.pi / 3 * moves
+    sure, fits, _ = sure_moves(known, odd + 0.1 * off)
+    assert not fits and not sure.any()
+    assert not sure_moves(known, np.full(4, np.nan))[1]
+    assert not sure_moves(known, 3 * moves)[1], "beyond the bounds"
