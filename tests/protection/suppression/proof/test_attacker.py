@@ -61,10 +61,9 @@ def test_intervals_of_rounded_values_are_those_of_an_attacker(size: int) -> None
             (0.0, np.inf) if hidden[cell] else (max(value[cell] - 0.5, 0.0), value[cell] + 0.5)
             for cell in range(20)
         ]
-        sums = [
-            ({int(c): int(k) for c, k in zip(relations.cell[a:b], relations.coef[a:b])}, 0.0)
-            for a, b in pairwise(relations.start)
-        ]
+        rows = [slice(*ends) for ends in pairwise(relations.start.tolist())]
+        entries = [zip(relations.cell[row], relations.coef[row], strict=True) for row in rows]
+        sums = [({int(cell): int(coef) for cell, coef in row}, 0.0) for row in entries]
         apart = AttackerApart(shown={}, blanks=dict(enumerate(room)), sums=sums)
         for cell, lowest, highest in zip(cells, low, high, strict=True):
             least, most = apart.interval(int(cell))

@@ -52,7 +52,8 @@ def test_a_level_is_not_reached_by_one_unit_less(far: Any, level: int, safe: boo
     problem = problem_of(rows, last + 1, 43, level)
     found = certify(problem, np.ones(last + 1, dtype=np.bool_))
     assert found.protected.tolist() == [safe]
-    assert found.high.tolist() == [43] and found.low.tolist() == [-43]
+    assert found.high.tolist() == [43]
+    assert found.low.tolist() == [-43]
 
 
 @pytest.mark.parametrize("side", [3, 5])
@@ -92,11 +93,13 @@ def test_half_units_are_put_right_and_others_cut() -> None:
     moves = np.array([5.0, -5.0, -5.0, 5.0])
     for size, whole in ((1.0, True), (0.5, False), (1 / 3, False)):
         sure, fits, exact = sure_moves(known, size * moves + 1e-8)
-        assert fits and exact == whole
+        assert fits
+        assert exact == whole
         assert sure == pytest.approx(size * moves, abs=1e-15)
     off = np.array([1e-4, 0.0, 0.0, 0.0])
     odd = np.pi / 3 * moves
     sure, fits, _ = sure_moves(known, odd + 0.1 * off)
-    assert not fits and not sure.any()
+    assert not fits
+    assert not sure.any()
     assert not sure_moves(known, np.full(4, np.nan))[1]
     assert not sure_moves(known, 3 * moves)[1], "beyond the bounds"

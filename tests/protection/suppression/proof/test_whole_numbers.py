@@ -143,6 +143,7 @@ def test_what_is_too_large_is_told() -> None:
     fractions = certify(problem, hidden)
     unseen = replace(fractions, whole=np.zeros_like(fractions.whole))
     found = held_in_whole_numbers(problem, hidden, unseen)
-    assert found.untested == 125 and found.protected.all()
+    assert found.untested == 125
+    assert found.protected.all()
     assert "125 sensitive cells stand in blocks too large" in untested_notes(found)[0]
     assert not untested_notes(fractions)

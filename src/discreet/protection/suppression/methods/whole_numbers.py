@@ -25,8 +25,8 @@ from discreet.protection.suppression.proof.local_lp import relation_distances
 from discreet.protection.suppression.proof.patches import Patch
 from discreet.protection.suppression.proof.solver import column_values, loaded_solver
 from discreet.protection.suppression.proof.whole_numbers import (
-    make_whole,
     held_in_whole_numbers,
+    make_whole,
     untested_notes,
 )
 
@@ -98,9 +98,7 @@ def _with_whole_moves(
     return draft.mask()
 
 
-def _cheapest(
-    draft: DraftPattern, patch: Patch, cell: int, distance: float
-) -> FloatArray | None:
+def _cheapest(draft: DraftPattern, patch: Patch, cell: int, distance: float) -> FloatArray | None:
     """The whole moves of a patch that move one cell so far and hide the cheapest cells."""
     at = int(np.searchsorted(patch.cells, cell))
     if at == len(patch.cells) or patch.cells[at] != cell:

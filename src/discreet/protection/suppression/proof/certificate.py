@@ -376,6 +376,8 @@ def pattern_of_part(
             high=own.high[mine] / scale,
             shown=shown - cells.start,
             solved=own.solved,
+            whole=own.whole[mine],
+            untested=own.untested,
         ),
         bound=None,
     )

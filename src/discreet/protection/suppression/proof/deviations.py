@@ -1,4 +1,4 @@
-"""`DeviationCheck`: what deviations of hidden cells prove, in whole numbers where it can. CONFIDENTIAL.
+"""`DeviationCheck`: what deviations of hidden cells prove, exactly if possible. CONFIDENTIAL.
 
 In: hidden cells, and deviations from any source: circuits, joint moves, answers of a solver.
 Out: how far they surely show each cell to move. A deviation that is whole, or becomes so

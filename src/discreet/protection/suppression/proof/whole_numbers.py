@@ -47,8 +47,8 @@ def held_in_whole_numbers(
     watched[certificate.cells[left]] = True
     known = unknowns_of(problem, hidden, watched)
     least, most = outer_bounds(known)
-    columns = {name: getattr(certificate, name).copy() for name in ("protected", "whole")}
-    reach = {"low": certificate.low.copy(), "high": certificate.high.copy()}
+    names = ("protected", "whole", "low", "high")
+    columns: dict[str, Any] = {name: getattr(certificate, name).copy() for name in names}
     untested = certificate.untested
     for block in blocks_of(known.part(most - least > TOLERANCE)):
         number = np.searchsorted(known.cells, block.cells)
@@ -66,8 +66,8 @@ def held_in_whole_numbers(
                 if found is not None:
                     columns["whole"][own] = columns["protected"][own] = found[2]
                     if not found[2]:
-                        reach["low"][own], reach["high"][own] = found[:2]
-    return replace(certificate, **columns, **reach, untested=int(untested))
+                        columns["low"][own], columns["high"][own] = found[:2]
+    return replace(certificate, **columns, untested=int(untested))
 
 
 class WholeAttacker:
