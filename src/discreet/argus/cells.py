@@ -399,6 +399,7 @@ def _primary(
         cost=unknown,
         low=unknown,
         high=unknown,
+        waived=np.zeros(len(table), dtype=np.bool_),
     )
 
 

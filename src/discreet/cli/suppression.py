@@ -94,6 +94,9 @@ Prefixes = Annotated[
 MissingSafe = Annotated[
     bool, _of_records("No rule marks a cell of a missing category.", "--missing-safe")
 ]
+Waived = Annotated[
+    str | None, _of_records("Filter of records whose units have consented to be shown.")
+]
 Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are published.")]
 CostOf = Annotated[
     str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
@@ -147,6 +150,7 @@ def suppress(
     classification: RecordTrees = None,
     prefixes: Prefixes = None,
     missing_safe: MissingSafe = False,
+    waivers: Waived = None,
     decimals: Digits = 0,
     cost: CostOf = "value",
     reasons: Reasons = None,
@@ -174,7 +178,7 @@ def suppress(
 _CELLS_ONLY = ("metadata", "repair", "differences", "anew")
 _RECORDS_ONLY = (
     *("value", "rule", "rules_file", "holding", "weight", "where", "shadow", "classification"),
-    *("prefixes", "missing_safe", "decimals", "reasons", "internal", "check"),
+    *("prefixes", "missing_safe", "waivers", "decimals", "reasons", "internal", "check"),
 )
 
 
@@ -236,7 +240,8 @@ def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         suppress_table,
     )
 
-    rules = rules_from(given["rule"] or (), given["rules_file"], missing_safe=given["missing_safe"])
+    judging = {name: given[name] for name in ("missing_safe", "waivers")}
+    rules = rules_from(given["rule"] or (), given["rules_file"], **judging)
     place = given["table"]
     lengths = pairs(given["prefixes"], "NAME=1,3")
     by = spanning_of(place, names(given["by"]), trees_from(given["classification"]), lengths)

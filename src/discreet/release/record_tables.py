@@ -47,6 +47,7 @@ def rules_from(
     file: str | os.PathLike[str] | None = None,
     *,
     missing_safe: bool = False,
+    waivers: str | None = None,
 ) -> RuleSet:
     """Rules as texts, those of a file, or both.
 
@@ -55,6 +56,7 @@ def rules_from(
             "p=10", "nk=2,85", "n=3,per=holding".
         file: A TOML file with the keys of [rules.NAME] in programmes.
         missing_safe: No rule marks a cell of a missing category.
+        waivers: Filter of the records whose units have consented to be shown.
 
     >>> rules_from(["p=10", "nk=2,85"]).contributions
     2
@@ -74,6 +76,8 @@ def rules_from(
     raise_all(SuppressionError, problems, code="rules", many="{} rules are wrong")
     if missing_safe:
         stated["missing_safe"] = True
+    if waivers is not None:
+        stated["waivers"] = {"where": waivers}
     return _checked(stated, "rules" if file is None else str(file))
 
 
@@ -270,9 +274,7 @@ class RecordTable:
         named += [*self._columns, *(each for each in (self.weight, self.holding) if each)]
         read_columns(self.records, list(dict.fromkeys(named)))
         rules = self.rules if self.holding is None else self.rules.with_holdings()
-        counted = {
-            each: self._tabulated(all_of(self.where, each)) for each in ("", *rules.requests)
-        }
+        counted = {each: self._tabulated(all_of(self.where, each)) for each in ("", *rules.filters)}
         holdings = self._holdings()
         found = [
             rules.judged(
@@ -311,20 +313,23 @@ class RecordTable:
             name=self.name,
         )
 
-    def _holdings(self) -> Table | None:
+    def _holdings(self) -> dict[str, Table] | None:
+        """All holdings, and those of each filter of rules; None if none are named."""
         if self.holding is None:
             return None
         from discreet.rules import count_holdings
 
-        return count_holdings(
-            self.records,
-            list(self.by),
-            holding=self.holding,
-            values=self._columns,
-            contributions=self.rules.contributions,
-            where=self.where,
-            name=self.name,
-        )
+        counted: dict[str, Any] = {
+            "holding": self.holding,
+            "values": self._columns,
+            "contributions": self.rules.contributions,
+            "where": self.where,
+            "name": self.name,
+        }
+        return {
+            each: count_holdings(self.records, list(self.by), having=each or None, **counted)
+            for each in ("", *self.rules.filters)
+        }
 
     def __repr__(self) -> str:
         return f"<RecordTable {self.name} (confidential)>"
@@ -399,7 +404,8 @@ def _by_value(table: RecordTable, found: Sequence[dict[str, Any]]) -> dict[str, 
 
 
 def _sensitive(found: Primary) -> dict[str, Any]:
-    return {"sensitive": int(found.sensitive.sum()), "reasons": found.numbers()}
+    waived = {"waived": int(found.waived.sum())} if found.waived.any() else {}
+    return {"sensitive": int(found.sensitive.sum()), "reasons": found.numbers(), **waived}
 
 
 def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 `primary` applies rules to a confidential `Table`. On counts: `MinimumFrequency` and
 `MarginalRule`; on values: `Dominance`, `PPercent`, `PQ`, `Request`, `ZeroUnsafe`; for
-records or for holdings, which `count_holdings` counts. `MissingSafe` lets cells go,
-`Marks` say what people decided, and `NothingSensitive` that there is no rule. Rules are secret,
-their results confidential; only the kind of rule, a `Reason`, may be published.
+records or for holdings, which `count_holdings` counts. `CodeRules` hold for some codes only,
+`Waivers` tell who has not consented to be shown, `MissingSafe` lets cells go, `Marks` say
+what people decided, and `NothingSensitive` that there is no rule. Rules are secret, their
+results confidential; only the kind of rule, a `Reason`, may be published.
 
 Every module here is loaded with the package, so that a rule is known once its module is here.
 """
@@ -12,6 +13,7 @@ Every module here is loaded with the package, so that a rule is known once its m
 import importlib
 import pkgutil
 
+from discreet.rules.codes import CodeRules
 from discreet.rules.concentration import PQ, Dominance, PPercent, Request
 from discreet.rules.contributors import (
     MarginalRule,
@@ -24,9 +26,11 @@ from discreet.rules.holdings import count_holdings
 from discreet.rules.marks import Mark, Marks
 from discreet.rules.primaries import CellVerdict, Primary, primary
 from discreet.rules.protocol import Reason, Rule, known_rules
+from discreet.rules.waivers import Waivers, count_waivers
 
 __all__ = [
     "PQ",
+    "CodeRules",
     "Dominance",
     "MarginalRule",
     "Mark",
@@ -40,8 +44,10 @@ __all__ = [
     "Request",
     "Rule",
     "CellVerdict",
+    "Waivers",
     "ZeroUnsafe",
     "count_holdings",
+    "count_waivers",
     "known_rules",
     "primary",
 ]

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import SuppressionError
 from discreet.rules.cell_lookup import places_in
 from discreet.rules.evidence import CellEvidence, RuleJudgement
@@ -20,6 +20,8 @@ from discreet.rules.protocol import MOST, Per, Reason, Rule, Ties, number, whole
 from discreet.tables import Table
 
 _INFINITE = float("inf")
+#: Contributions that differ by no more than rounding are equally large.
+_NEARLY = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,10 +59,24 @@ class Dominance(Rule):
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
+        sensitive, level = self._dominated(cells)
+        if cells.unwaived is None:
+            return cells.in_contributions(sensitive, level)
+        # Who has consented may be shown, and knows own figures: the others are protected
+        # where they are among the largest, and where they alone would be sensitive.
+        first = cells.unwaived.largest(1, self.name)
+        nth = cells.largest(self.n, self.name)
+        nth = nth - cells.largest(self.n - 1, self.name) if self.n > 1 else nth
+        sensitive &= (first > 0) & (first >= nth * (1 - _NEARLY))
+        others, theirs = self._dominated(cells.unwaived)
+        level = np.maximum(np.where(sensitive, level, 0.0), np.where(others, theirs, 0.0))
+        return cells.in_contributions(sensitive | others, level)
+
+    def _dominated(self, cells: CellEvidence) -> tuple[BoolArray, FloatArray]:
+        """Cells that their largest contributors dominate, and the levels that they need."""
         total, top = cells.total(self.name), cells.largest(self.n, self.name)
         level = 100 * top / self.k - total
-        sensitive = (top > 0) & cells.exceeds(level, 100 * top / self.k, self.ties)
-        return cells.in_contributions(sensitive, level)
+        return (top > 0) & cells.exceeds(level, 100 * top / self.k, self.ties), level
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,8 +166,11 @@ class PQ(Rule):
 
 def _estimated(cells: CellEvidence, share: float, n: int, ties: str, rule: str) -> RuleJudgement:
     """Cells in which what is left of the total is below a share of the largest contribution."""
-    total, first = cells.total(rule), cells.largest(1, rule)
+    total, first = cells.total(rule), cells.guarded.largest(1, rule)
     known = cells.largest(n + 1, rule)
+    if cells.unwaived is not None:
+        # The n largest of the others, beside the largest of those who have not consented.
+        known = np.minimum(cells.largest(n, rule) + first, known)
     level = share * first - (total - known)
     sensitive = (first > 0) & cells.exceeds(level, total + share * first, ties)
     return cells.in_contributions(sensitive, level)

@@ -55,6 +55,8 @@ class CellEvidence:
         per: Whether contributors are records or holdings.
         unit: The smallest step of the published value.
         style: How protection levels are asked for.
+        unwaived: The evidence of those only who have not consented to be shown; None if
+            nobody has consented.
     """
 
     places: CellLookup
@@ -68,6 +70,7 @@ class CellEvidence:
     per: str = "record"
     unit: float = 1.0
     style: Style = "symmetric"
+    unwaived: CellEvidence | None = None
     _sums: dict[int, FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -77,6 +80,11 @@ class CellEvidence:
     def contributors(self) -> str:
         """Who contributes to what is published: records, or those with a value."""
         return "records" if self.value is None else "values"
+
+    @property
+    def guarded(self) -> CellEvidence:
+        """The evidence of those whom rules protect: all who have not consented to be shown."""
+        return self if self.unwaived is None else self.unwaived
 
     def count(self, of: str, rule: str) -> FloatArray:
         """The number of contributors of a kind."""
@@ -236,6 +244,40 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
         per="holding",
         _sums={},
     )
+
+
+def with_unwaived(cells: CellEvidence, table: Table) -> CellEvidence:
+    """The evidence of all, with that of those who have not consented in a table of their own."""
+    place = places_in(cells.places.table, table, "those who have not consented")
+    counts = {name: _filled(part, place, 0.0) for name, part in _counts(table, None).items()}
+    what = ""
+    if bool((counts["records"] > cells.counts["records"]).any()):
+        what = "the table of those who have not consented has more of them than the table"
+    contributions = None
+    if cells.contributions is not None:
+        found = table.contributions.get(cells.contributions.column)
+        if found is None:
+            what = "the table of those who have not consented lacks the largest contributions"
+        else:
+            parts = {each.name: getattr(found, each.name) for each in fields(found)}
+            moved: dict[str, Any] = {
+                name: _filled(part, place, np.nan if name in ("top", "low", "high") else 0)
+                for name, part in parts.items()
+                if isinstance(part, np.ndarray)
+            }
+            contributions = replace(found, **moved)
+    if what:
+        hint = "make it with rules.count_waivers of the same records, values and contributions"
+        raise SuppressionError(what, code="waivers", where=cells.places.table.name, hint=hint)
+    absolute = None if contributions is None else _absolute(contributions, cells.weighted)
+    own = replace(cells, counts=counts, contributions=contributions, absolute=absolute, _sums={})
+    return replace(cells, unwaived=own, _sums={})
+
+
+def _filled(part: npt.NDArray[Any], place: IntArray, fill: float) -> npt.NDArray[Any]:
+    """The entries at some places; where there is none (-1), what it is filled with."""
+    empty = np.full((1, *part.shape[1:]), fill, dtype=part.dtype)
+    return np.concatenate([part, empty])[place]
 
 
 def _aligned(contributions: Contributions, place: IntArray) -> Contributions:

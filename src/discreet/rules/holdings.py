@@ -9,6 +9,7 @@ one more variable, on all levels, and then taken together cell by cell.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def count_holdings(
     values: Sequence[str] = (),
     contributions: int = 3,
     where: str | nw.Expr | None = None,
+    having: str | None = None,
     name: str = "table",
 ) -> Table:
     """Count holdings (groups of records that belong together) and what they contribute.
@@ -46,6 +48,8 @@ def count_holdings(
         values: Columns to sum; a holding's contribution is the sum of its records.
         contributions: How many of the largest contributions to keep, up to 16.
         where: Which records count.
+        having: Count only holdings with a record, anywhere in the table, that passes this
+            filter; but these whole.
         name: Name of the table.
 
     Returns:
@@ -72,7 +76,43 @@ def count_holdings(
         what = "some records belong to no holding"
         hint = "give records on their own a holding of their own"
         raise MicrodataError(what, code="holding", where=holding, hint=hint)
-    return _without_holdings(counted, listed, contributions)
+    if having is None:
+        return _without_holdings(counted, listed, contributions)
+    both = having if where is None else f"({where}) and ({having})"
+    chosen = tabulate(frame, [holding], where=both, name=name)
+    return _without_holdings(_of_some(counted, chosen), listed, contributions)
+
+
+def _of_some(counted: Table, chosen: Table) -> Table:
+    """The cells of some holdings, and the heads of cells that have any of them."""
+    own, theirs = counted.dimensions[-1], chosen.dimensions[0]
+    kept = np.zeros(len(own), dtype=np.bool_)
+    kept[[own.index[theirs.codes[at]] for at in chosen.index[0].tolist()]] = True
+    kept[0] = False
+    member = kept[counted.index[-1]]
+    cell = np.cumsum(counted.index[-1] == 0) - 1
+    some = np.bincount(cell[member], minlength=int(cell.max(initial=-1)) + 1) > 0
+    keep = member | ((counted.index[-1] == 0) & some[cell])
+    sums = {name: column[keep] for name, column in counted.sums.items()}
+    heads = counted.index[-1][keep] == 0
+    within, cells = (np.cumsum(heads) - 1)[~heads], int(heads.sum())
+    for column in sums.values():  # heads hold the sums of all
+        column[heads] = np.bincount(within, weights=column[~heads], minlength=cells)
+    return replace(
+        counted,
+        index=tuple(part[keep] for part in counted.index),
+        count=counted.count[keep],
+        sums=sums,
+        contributions={name: _kept(each, keep) for name, each in counted.contributions.items()},
+    )
+
+
+def _kept(contributions: Contributions, keep: BoolArray) -> Contributions:
+    parts = {each.name: getattr(contributions, each.name) for each in fields(contributions)}
+    cut: dict[str, Any] = {
+        name: part[keep] for name, part in parts.items() if isinstance(part, np.ndarray)
+    }
+    return replace(contributions, **cut)
 
 
 def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:

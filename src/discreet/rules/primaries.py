@@ -19,6 +19,7 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError
 from discreet.rules.cell_lookup import CellLookup
+from discreet.rules.codes import CodeRules, scoped_rules
 from discreet.rules.contributors import MissingSafe, NothingSensitive
 from discreet.rules.evidence import (
     CellEvidence,
@@ -26,9 +27,11 @@ from discreet.rules.evidence import (
     Style,
     holding_evidence,
     record_evidence,
+    with_unwaived,
 )
 from discreet.rules.marks import Mark, MarkedCells, Marks, mark_cells, raise_marks
 from discreet.rules.protocol import Reason, Rule, choice, number, raise_parameters
+from discreet.rules.waivers import Waivers
 from discreet.tables import Table
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ class Primary:
         cost: What marks say hiding a cell costs; NaN where they say nothing.
         low: What marks say attackers know beforehand: no smaller; NaN for nothing.
         high: No larger.
+        waived: Cells that a rule would mark, had nobody consented to be shown: for the log.
     """
 
     table: str
@@ -75,9 +79,10 @@ class Primary:
     cost: FloatArray
     low: FloatArray
     high: FloatArray
+    waived: BoolArray
 
     def __post_init__(self) -> None:
-        columns = (self.reason, self.lower, self.upper, self.sliding, self.cost)
+        columns = (self.reason, self.lower, self.upper, self.sliding, self.cost, self.waived)
         lengths = {len(column) for column in (*columns, self.low, self.high)}
         if lengths | {self.rules.shape[1]} != {len(self.verdict)}:
             raise SuppressionError("the columns of the primaries differ in length", code="primary")
@@ -148,11 +153,12 @@ _LEVELS = ("lower", "upper", "sliding")
 @without_values
 def primary(
     table: Table,
-    rules: Sequence[Rule | MissingSafe | NothingSensitive],
+    rules: Sequence[Rule | CodeRules | MissingSafe | NothingSensitive],
     *,
     value: str | None = None,
     marks: Marks | Sequence[Mark] | None = None,
     holdings: Table | None = None,
+    waivers: Waivers | None = None,
     shadow: str | None = None,
     weighted: bool = True,
     levels: Style = "symmetric",
@@ -172,6 +178,8 @@ def primary(
         value: The value column to publish; None for counts, or for sums of weights.
         marks: What was decided about single cells.
         holdings: The same table by `count_holdings`, for rules per holding.
+        waivers: Who has not consented to be shown, by `count_waivers`: the others need no
+            protection, and are taken to use what they know of themselves.
         shadow: Another value column for the rules to look at; levels are taken over in
             proportion.
         weighted: In a weighted table, let a record of weight w stand for w contributors.
@@ -193,19 +201,45 @@ def primary(
     {'dominance': 2}
     """
     given = Marks.of(marks)
-    judging, exempting = _sorted_out(rules, marked=len(given) > 0)
+    listed, exempting = _sorted_out(rules, marked=len(given) > 0)
     _check_options(manual_range, unit, levels, unmatched)
     places = CellLookup(table)
     found = record_evidence(places, value=value, shadow=shadow, weighted=weighted)
     records = replace(found, unit=float(unit), style=levels, _sums={})
+    scoped = scoped_rules(listed, places)
+    judging = [rule for rule, _ in scoped]
     by_per = {"record": records}
     if any(rule.per == "holding" for rule in judging):
         by_per["holding"] = _of_holdings(records, holdings, shadow or value)
-    judgements = [rule.judge(by_per[rule.per]) for rule in judging]
+    judgements = [_scoped(rule, by_per[rule.per], scope) for rule, scope in scoped]
     marked = mark_cells(places, given, ignore_unmatched=unmatched == "ignore")
     exempt = [each.exempt(records) for each in exempting]
     draft = _by_rules(table, value, judging, judgements, exempt, marked)
+    if waivers is not None:
+        guarded = {per: _guarded(cells, waivers) for per, cells in by_per.items()}
+        judgements = [_scoped(rule, guarded[rule.per], scope) for rule, scope in scoped]
+        strict, draft = draft, _by_rules(table, value, judging, judgements, exempt, marked)
+        draft = replace(draft, waived=strict.sensitive & ~draft.sensitive)
     return _by_marks(draft, places, records, marked, given.source, manual_range)
+
+
+def _scoped(rule: Rule, cells: CellEvidence, scope: BoolArray | None) -> RuleJudgement:
+    """What a rule says of the cells that it judges; none where all have consented."""
+    found = rule.judge(cells)
+    sensitive = found.sensitive if scope is None else found.sensitive & scope
+    if cells.unwaived is not None:
+        sensitive = sensitive & (cells.unwaived.count("records", rule.name) > 0)
+    return replace(found, sensitive=sensitive)
+
+
+def _guarded(cells: CellEvidence, waivers: Waivers) -> CellEvidence:
+    """The evidence with that of those who have not consented."""
+    table = waivers.records if cells.per == "record" else waivers.holdings
+    if table is None:
+        what = "a rule looks at holdings, and the waivers say nothing of them"
+        hint = "count_waivers(…, holding=…)"
+        raise SuppressionError(what, code="waivers", where=cells.places.table.name, hint=hint)
+    return with_unwaived(cells, table)
 
 
 def _check_options(manual_range: float, unit: float, levels: str, unmatched: str) -> None:
@@ -219,22 +253,22 @@ def _check_options(manual_range: float, unit: float, levels: str, unmatched: str
 
 
 def _sorted_out(
-    rules: Sequence[Rule | MissingSafe | NothingSensitive], *, marked: bool
-) -> tuple[list[Rule], list[MissingSafe]]:
+    rules: Sequence[Rule | CodeRules | MissingSafe | NothingSensitive], *, marked: bool
+) -> tuple[list[Rule | CodeRules], list[MissingSafe]]:
     """Rules that mark cells, and those that let cells go."""
     listed: object = rules
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise SuppressionError(
             "rules is a list", code="rules", where="rules", hint="write rules=[PPercent(10)]"
         )
-    known = Rule | MissingSafe | NothingSensitive
+    known = Rule | CodeRules | MissingSafe | NothingSensitive
     wrong = [at for at, rule in enumerate(rules, 1) if not isinstance(rule, known)]
     if wrong:
         numbers = ", ".join(str(at) for at in wrong)
         what = f"number {numbers} of the rules is no rule"
         hint = "rules are objects such as rules.MinimumFrequency(3)"
         raise SuppressionError(what, code="rules", where="rules", hint=hint)
-    judging = [rule for rule in rules if isinstance(rule, Rule)]
+    judging = [rule for rule in rules if isinstance(rule, Rule | CodeRules)]
     nothing = any(isinstance(rule, NothingSensitive) for rule in rules)
     if nothing and judging:
         what = "that nothing is sensitive cannot be said beside rules"
@@ -288,6 +322,7 @@ def _by_rules(
         cost=marked.numbers["cost"],
         low=marked.numbers["low"],
         high=marked.numbers["high"],
+        waived=np.zeros(size, dtype=np.bool_),
     )
 
 
@@ -314,7 +349,8 @@ def _by_marks(
         own = marked.numbers[name]
         levels[name] = np.where(sensitive, np.where(np.isnan(own), asked, own), 0.0)
     reason = np.where(by_hand, Reason.manual, np.where(sensitive, draft.reason, Reason.none))
-    return replace(draft, verdict=verdict, reason=reason.astype(np.int8), **levels)
+    waived = draft.waived & ~sensitive
+    return replace(draft, verdict=verdict, reason=reason.astype(np.int8), waived=waived, **levels)
 
 
 def _contradictions(sensitive: BoolArray, places: CellLookup, marked: MarkedCells) -> list[Problem]:

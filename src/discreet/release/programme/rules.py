@@ -6,7 +6,7 @@ what is wrong with them, by key and never by value. SECRET.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -14,8 +14,18 @@ import numpy as np
 
 from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import nearest
-from discreet.release.programme.schema import RuleSetEntry
-from discreet.rules import MissingSafe, NothingSensitive, Primary, Rule, known_rules, primary
+from discreet.release.programme.schema import RulesEntry, RuleSetEntry
+from discreet.rules import (
+    CodeRules,
+    MissingSafe,
+    NothingSensitive,
+    Primary,
+    Rule,
+    Waivers,
+    known_rules,
+    primary,
+)
+from discreet.rules.waivers import without_consent
 from discreet.tables import Table
 
 
@@ -63,7 +73,9 @@ class RuleSet:
 
     def __init__(self, entry: RuleSetEntry) -> None:
         self.entry = entry
-        self._stated = [stated for stated, _ in _rules(entry) if stated is not None]
+        self._general = _stated(entry)
+        self._of_codes = [(each.cells, _stated(each)) for each in entry.codes]
+        self._stated = [*self._general, *(one for _, own in self._of_codes for one in own)]
         self._made = [stated.rule() for stated in self._stated]
 
     @property
@@ -72,44 +84,58 @@ class RuleSet:
         return max([1, *(rule.contributions for rule in self._made)])
 
     @property
-    def requests(self) -> list[str]:
-        """The filters that tell whose request is meant, in the order of the rules."""
-        return list(dict.fromkeys(text for each in self._stated for text in each.filters))
+    def filters(self) -> list[str]:
+        """The filters whose records are counted by themselves: requests, and no consent."""
+        asked = [text for each in self._stated for text in each.filters]
+        return list(dict.fromkeys([*asked, *([self.withheld] if self.withheld else [])]))
 
-    def with_holdings(self) -> RuleSet:
-        """The same; rules that do not say whom they look at, look at holdings as well."""
-        stated: dict[str, Any] = {}
-        for each in self._stated:
-            own = [dict(each.settings)]
-            said = "per" in each.settings or "per" not in each.keys or each.filters
-            if not said:
-                own.append({**each.settings, "per": "holding"})
-            stated[each.kind.key] = [*stated.get(each.kind.key, []), *own]
-        return RuleSet(self.entry.model_copy(update=stated))
+    @property
+    def withheld(self) -> str:
+        """The filter of those who have not consented to be shown; empty without waivers."""
+        waivers = self.entry.waivers
+        return "" if waivers is None else without_consent(waivers.where)
 
     @property
     def holdings(self) -> bool:
         """Whether a rule looks at holdings."""
         return any(rule.per == "holding" for rule in self._made)
 
+    def with_holdings(self) -> RuleSet:
+        """The same; rules that do not say whom they look at, look at holdings as well."""
+        codes = [
+            entry.model_copy(update=_with_holdings(own))
+            for entry, (_, own) in zip(self.entry.codes, self._of_codes, strict=True)
+        ]
+        stated = {**_with_holdings(self._general), "codes": codes}
+        return RuleSet(self.entry.model_copy(update=stated))
+
     def judges(self, *, counts: bool) -> bool:
         """Whether there is a rule for counts, or for values."""
         return any(rule.of_counts or not counts for rule in self._made)
 
     def rules(
-        self, *, counts: bool, asked: Mapping[str, Table]
-    ) -> list[Rule | MissingSafe | NothingSensitive]:
+        self,
+        *,
+        counts: bool,
+        asked: Mapping[str, Table],
+        holdings: Mapping[str, Table] | None = None,
+    ) -> list[Rule | CodeRules | MissingSafe | NothingSensitive]:
         """The rules, for a value or for counts.
 
         Args:
             counts: Whether counts are judged: rules on values are left out.
             asked: Filter → the table of those who asked for protection.
+            holdings: The same in holdings, for rules that look at these.
         """
-        found: list[Rule | MissingSafe | NothingSensitive] = [
-            stated.rule(asked)
-            for stated, rule in zip(self._stated, self._made, strict=True)
-            if rule.of_counts or not counts
-        ]
+
+        def made(stated: Sequence[_Stated]) -> list[Rule]:
+            own = [each for each in stated if each.rule().of_counts or not counts]
+            per = [holdings if each.rule().per == "holding" else asked for each in own]
+            return [each.rule(tables) for each, tables in zip(own, per, strict=True)]
+
+        found: list[Rule | CodeRules | MissingSafe | NothingSensitive] = [*made(self._general)]
+        of_codes = [(cells, made(own)) for cells, own in self._of_codes]
+        found += [CodeRules(cells, rules) for cells, rules in of_codes if rules]
         if not found:  # of which a release warns
             found = [NothingSensitive()]
         return [*found, *([MissingSafe()] if self.entry.missing_safe else [])]
@@ -119,24 +145,28 @@ class RuleSet:
         counted: Mapping[str, Table],
         *,
         value: str | None,
-        holdings: Table | None = None,
+        holdings: Mapping[str, Table] | None = None,
         **options: Any,
     ) -> Primary:
         """What the rules find in one value of a table; None for counts.
 
         Args:
             counted: The true cells of all records of the table, by the filter "", and those
-                of each filter of `requests`.
+                of each of `filters`.
             value: The value column.
-            holdings: The holdings, if rules look at them.
+            holdings: The same in holdings, if rules look at them.
             options: ``shadow``, ``marks``, ``unit``, ``unmatched`` as for `discreet.primary`.
         """
-        asked = {text: counted[text] for text in self.requests}
+        waivers = None
+        if self.withheld:
+            theirs = None if holdings is None else holdings[self.withheld]
+            waivers = Waivers(records=counted[self.withheld], holdings=theirs)
         return primary(
             counted[""],
-            self.rules(counts=value is None, asked=asked),
+            self.rules(counts=value is None, asked=counted, holdings=holdings),
             value=value,
-            holdings=holdings,
+            holdings=None if holdings is None else holdings[""],
+            waivers=waivers,
             weighted=self.entry.weighted,
             levels=self.entry.levels,
             manual_range=float(self.entry.manual_range),
@@ -147,7 +177,22 @@ class RuleSet:
         return "<RuleSet: secret>"
 
 
-def _rules(entry: RuleSetEntry) -> Iterator[tuple[_Stated | None, str]]:
+def _stated(entry: RulesEntry) -> list[_Stated]:
+    return [stated for stated, _ in _rules(entry) if stated is not None]
+
+
+def _with_holdings(stated: Sequence[_Stated]) -> dict[str, Any]:
+    """Each rule that may, for holdings too; a rule on requests says itself whom it is about."""
+    found: dict[str, Any] = {}
+    for each in stated:
+        own = [dict(each.settings)]
+        if "per" in each.keys and "per" not in each.settings and not each.filters:
+            own.append({**each.settings, "per": "holding"})
+        found[each.kind.key] = [*found.get(each.kind.key, []), *own]
+    return found
+
+
+def _rules(entry: RulesEntry) -> Iterator[tuple[_Stated | None, str]]:
     """Each rule of a section with its key; None for one that is not well formed."""
     for key, kind in known_rules().items():
         value = getattr(entry, key)
@@ -162,7 +207,9 @@ def _rules(entry: RuleSetEntry) -> Iterator[tuple[_Stated | None, str]]:
 def rule_filters(entry: RuleSetEntry) -> list[tuple[str, str]]:
     """The filters that stand for tables, with the key of their rule, as far as they are texts."""
     stated = [(each, key) for each, key in _rules(entry) if each is not None]
-    return [(key, text) for each, key in stated for text in each.filters if isinstance(text, str)]
+    stated += [(each, "codes") for own in entry.codes for each, _ in _rules(own) if each]
+    found = [(key, text) for each, key in stated for text in each.filters if isinstance(text, str)]
+    return found + ([] if entry.waivers is None else [("waivers", entry.waivers.where)])
 
 
 def _settings(value: Any, bare: tuple[str, ...]) -> dict[str, Any] | None:
@@ -178,17 +225,27 @@ def rule_problems(entry: RuleSetEntry) -> Iterator[tuple[str, Problem]]:
     >>> [problem.what for _, problem in rule_problems(RuleSetEntry(p_percent=-1))]
     ['p is a number above 0']
     """
-    if not any(True for _ in _rules(entry)):
-        yield "", Problem("there is no rule", "", f"known: {', '.join(known_rules())}")
-    for stated, key in _rules(entry):
-        if stated is None:
-            kind = known_rules()[key]
-            hint = f"write {key} = [{', '.join(kind.bare)}] or a table of keys"
-            if not kind.bare[1:]:
-                hint = f"keys: {', '.join(_Stated(kind, {}).keys)}"
-            yield key, Problem("this is not what the rule needs", "", hint)
-            continue
-        yield from ((key, problem) for problem in _wrong(stated))
+    for own, path in [(entry, ""), *((each, "codes") for each in entry.codes)]:
+        if not any(True for _ in _rules(own)) and (path or not entry.codes):
+            yield path, Problem("there is no rule", "", f"known: {', '.join(known_rules())}")
+        for stated, key in _rules(own):
+            if stated is None:
+                kind = known_rules()[key]
+                hint = f"write {key} = [{', '.join(kind.bare)}] or a table of keys"
+                if not kind.bare[1:]:
+                    hint = f"keys: {', '.join(_Stated(kind, {}).keys)}"
+                yield path or key, Problem("this is not what the rule needs", "", hint)
+                continue
+            yield from ((path or key, problem) for problem in _wrong(stated))
+    if not all(each.cells for each in entry.codes):
+        yield "codes", Problem("cells is missing", "", 'cells = { country = "DE" }')
+    if entry.waivers is not None and not entry.waivers.where.strip():
+        yield "waivers", Problem("where is missing", "", "where = \"consent == 'yes'\"")
+    elif entry.waivers is not None:
+        try:
+            without_consent(entry.waivers.where)
+        except DiscreetError as error:
+            yield "waivers", Problem(error.problems[0].what, "", error.problems[0].hint)
 
 
 def _wrong(stated: _Stated) -> Iterator[Problem]:

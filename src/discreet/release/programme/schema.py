@@ -297,15 +297,10 @@ def _marks(value: Any) -> Any:
 Share = Annotated[Any, BeforeValidator(_share)]
 
 
-class RuleSetEntry(ProgrammeEntry):
-    """[rules.NAME]: which cells are sensitive; a key for each rule of the package. SECRET."""
+class RulesEntry(ProgrammeEntry):
+    """Rules: a key for each rule of the package. SECRET."""
 
     model_config = ConfigDict(extra="allow")
-
-    missing_safe: bool = False
-    weighted: bool = True
-    levels: Literal["symmetric", "upper", "sliding"] = "symmetric"
-    manual_range: Positive = 20.0
 
     @model_validator(mode="before")
     @classmethod
@@ -330,6 +325,29 @@ class RuleSetEntry(ProgrammeEntry):
     def names(cls) -> list[str]:
         """The keys that it may have."""
         return [*known_rules(), *super().names()]
+
+
+class CodesEntry(RulesEntry):
+    """[[rules.NAME.codes]]: rules in place of those of their kind, in cells with some codes."""
+
+    cells: dict[str, NameList] = Field(default_factory=dict)
+
+
+class WaiverEntry(ProgrammeEntry):
+    """Who has consented to be shown."""
+
+    where: str = ""
+
+
+class RuleSetEntry(RulesEntry):
+    """[rules.NAME]: which cells are sensitive. SECRET."""
+
+    missing_safe: bool = False
+    weighted: bool = True
+    levels: Literal["symmetric", "upper", "sliding"] = "symmetric"
+    manual_range: Positive = 20.0
+    codes: list[CodesEntry] = Field(default_factory=list)
+    waivers: WaiverEntry | None = None
 
 
 class CostEntry(ProgrammeEntry):

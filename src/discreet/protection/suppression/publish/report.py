@@ -6,7 +6,7 @@ of the proof – as text, as plain values, as a frame. CONFIDENTIAL: for use in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from discreet.protection.parts.levels import levels_of, name_of_part, named_leve
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.publish.suppression import Suppression
 from discreet.rules import Reason
+from discreet.rules.cell_lookup import CellLookup
 from discreet.tables import Table
 from discreet.tables.dimension import level_numbers
 
@@ -56,18 +57,20 @@ class SuppressionReport:
         parts: What is hidden, by table part.
         reasons: Number of sensitive cells by code of the reason.
         notes: What users should know.
+        waived: Cells that would be sensitive, had nobody consented to be shown: the log.
     """
 
     pattern: Mapping[str, Any]
     parts: tuple[PartHidden, ...]
     reasons: Mapping[str, int]
     notes: tuple[str, ...]
+    waived: tuple[str, ...]
 
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         parts = [dict(vars(part)) for part in self.parts]
         told = {"reasons": dict(self.reasons), "parts": parts, "notes": list(self.notes)}
-        return {**self.pattern, **told}
+        return {**self.pattern, **told, "waived": list(self.waived)}
 
     def to_polars(self) -> pl.DataFrame:
         """The parts as a frame."""
@@ -86,6 +89,9 @@ class SuppressionReport:
                     f"  {part.table}, {part.part}: {part.primary:,} + {part.secondary:,} "
                     f"of {part.cells:,} cells hidden, {share:.1%} of the value"
                 )
+        if self.waived:
+            lines.append(f"Not sensitive because units have consented: {len(self.waived):,} cells.")
+            lines += [f"  {cell}" for cell in self.waived]
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def __repr__(self) -> str:
@@ -159,7 +165,15 @@ def report_on(suppression: Suppression) -> SuppressionReport:
         parts=tuple(parts),
         reasons=reasons,
         notes=suppression.notes,
+        waived=tuple(_waived(suppression)),
     )
+
+
+def _waived(suppression: Suppression) -> Iterator[str]:
+    """The cells that are not sensitive because units have consented to be shown."""
+    for table, asked in suppression.sources:
+        for cell in np.flatnonzero(getattr(asked, "waived", False)).tolist():
+            yield f"{table.name}: {CellLookup(table).name(cell)}"
 
 
 def _parts(

@@ -7,7 +7,7 @@ data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from discreet.protection.protocol import COUNT
@@ -40,6 +40,8 @@ def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
             unsaid = not key and any(lost[:2] == path for lost in programme.skipped)
             if not unsaid:
                 yield programme.at(path, problem.what, problem.hint)
+        for each in entry.codes:
+            yield from _variables(programme, ("rules", name, "codes"), each.cells)
         for key, where in rule_filters(entry):  # they tell who asked for protection
             _, wrong = filter_parsed(programme, ("rules", name, key), where)
             yield from wrong
@@ -48,6 +50,15 @@ def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
     for name in tables:
         yield from _table(programme, name, programme.tables[name], sound)
     yield from _names(programme, tables)
+
+
+def _variables(programme: Programme, path: KeyPath, named: Iterable[str]) -> Found:
+    """Variables of rules that span no table: they would judge all cells, for a slip of the pen."""
+    known = {variable for table in programme.tables.values() for variable in table.by or []}
+    for variable in named:
+        if variable not in known:
+            what = f"no table is spanned by {variable!r}"
+            yield programme.at(path, what, nearest(variable, sorted(known)))
 
 
 def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) -> Found:

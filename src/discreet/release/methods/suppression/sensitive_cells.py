@@ -56,7 +56,7 @@ class PrimaryJudge:
     programme: Programme
 
     def primaries(
-        self, name: str, entry: TableEntry, counts: Counts, holdings: Table | None
+        self, name: str, entry: TableEntry, counts: Counts, holdings: Mapping[str, Table] | None
     ) -> list[Primary]:
         """What is sensitive in a table of the programme, for each of its values."""
         try:
@@ -75,7 +75,7 @@ class PrimaryJudge:
         entry: TableEntry,
         value: str,
         counts: Counts,
-        holdings: Table | None,
+        holdings: Mapping[str, Table] | None,
         marks: Marks | None = None,
     ) -> Primary:
         """What rules and marks find in one value of a table.
@@ -156,25 +156,27 @@ def strictest(found: Sequence[Primary]) -> Primary:
 
 def counted_holdings(
     records: Any, spanning: Sequence[Any], entry: TableEntry, rules: RuleSet, name: str
-) -> Table | None:
-    """The holdings of a table, if its rules look at them."""
+) -> Mapping[str, Table] | None:
+    """The holdings of a table, if its rules look at them; and those of each filter of rules."""
     if not rules.holdings or not entry.holdings:
         return None
     from discreet.rules import count_holdings
 
     values = [value for value in entry.values if value != COUNT]
     shadow = [entry.shadow] if entry.shadow is not None else []
-    return count_holdings(
-        records,
-        list(spanning),
-        holding=entry.holdings,
-        values=list(dict.fromkeys([*values, *shadow])),
-        contributions=rules.contributions,
-        where=entry.where or None,
-        name=name,
-    )
+    counted: dict[str, Any] = {
+        "holding": entry.holdings,
+        "values": list(dict.fromkeys([*values, *shadow])),
+        "contributions": rules.contributions,
+        "where": entry.where or None,
+        "name": name,
+    }
+    return {
+        each: count_holdings(records, list(spanning), having=each or None, **counted)
+        for each in ("", *rules.filters)
+    }
 
 
 def needed(rules: RuleSet, where: str | None) -> Mapping[str, str]:
-    """The filters whose counts a table needs, by themselves: its own, and those of requests."""
-    return {all_of(where, each): each for each in ("", *rules.requests)}
+    """The filters whose counts a table needs, by themselves: its own, and those of its rules."""
+    return {all_of(where, each): each for each in ("", *rules.filters)}
