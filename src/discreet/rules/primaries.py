@@ -7,7 +7,7 @@ far, says something about its contributors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -168,57 +168,45 @@ def primary(
 ) -> Primary:
     """Say which cells of a table are sensitive (Primärsperrung), why, and how far.
 
-    A cell is sensitive if one of the rules marks it. Its protection levels are the largest
-    that these rules ask for; its reason is that of the first of them. Marks prevail over
-    rules: "unsafe" makes a cell sensitive, "safe" lets it go. Contributions are absolute.
+    A cell is sensitive if a rule marks it, with the largest levels that its rules ask for and
+    the reason of the first. Marks prevail over rules. Contributions are absolute.
 
     Args:
         table: The table; confidential.
-        rules: The rules; secret. Where there is none, say so: `[rules.NothingSensitive()]`.
+        rules: The rules; secret. Where there is none: `[rules.NothingSensitive()]`.
         value: The value column to publish; None for counts, or for sums of weights.
         marks: What was decided about single cells.
         holdings: The same table by `count_holdings`, for rules per holding.
-        waivers: Who has not consented to be shown, by `count_waivers`: the others need no
-            protection, and are taken to use what they know of themselves.
-        shadow: Another value column for the rules to look at; levels are taken over in
-            proportion.
+        waivers: Who has not consented to be shown, by `count_waivers`.
+        shadow: Another value column for rules to look at; levels are taken over in proportion.
         weighted: In a weighted table, let a record of weight w stand for w contributors.
-        levels: "symmetric" levels up and down; "upper" ones only; or "sliding": an interval
-            of the width of both, wherever it lies.
+        levels: "symmetric" levels up and down, "upper" ones only, or "sliding": the width of both.
         manual_range: Protection levels of cells marked by hand, in percent of their value.
         unit: The smallest step of the published value; no level is smaller.
         unmatched: What becomes of marks for cells that do not occur.
-
-    Returns:
-        The verdicts, confidential.
 
     >>> import polars as pl
     >>> from discreet import rules, tabulate
     >>> firms = pl.DataFrame({"branch": ["x"] * 3, "turnover": [25, 400, 35]})
     >>> table = tabulate(firms, by=["branch"], values=["turnover"], contributions=2)
-    >>> listed = [rules.PPercent(5), rules.Dominance(n=2, k=85)]
-    >>> primary(table, listed, value="turnover").numbers()
+    >>> primary(table, [rules.Dominance(n=2, k=85)], value="turnover").numbers()
     {'dominance': 2}
     """
     given = Marks.of(marks)
     listed, exempting = _sorted_out(rules, marked=len(given) > 0)
     _check_options(manual_range, unit, levels, unmatched)
     places = CellLookup(table)
-    found = record_evidence(places, value=value, shadow=shadow, weighted=weighted)
-    records = replace(found, unit=float(unit), style=levels, _sums={})
-    scoped = scoped_rules(listed, places)
-    judging = [rule for rule, _ in scoped]
+    records = record_evidence(places, value=value, shadow=shadow, weighted=weighted)
+    records = replace(records, unit=float(unit), style=levels, _sums={})
     by_per = {"record": records}
-    if any(rule.per == "holding" for rule in judging):
+    scoped = scoped_rules(listed, places)
+    if any(rule.per == "holding" for rule, _ in scoped):
         by_per["holding"] = _of_holdings(records, holdings, shadow or value)
-    judgements = [_scoped(rule, by_per[rule.per], scope) for rule, scope in scoped]
     marked = mark_cells(places, given, ignore_unmatched=unmatched == "ignore")
-    exempt = [each.exempt(records) for each in exempting]
-    draft = _by_rules(table, value, judging, judgements, exempt, marked)
+    draft = _by_rules(table, value, scoped, by_per, exempting, marked)
     if waivers is not None:
-        guarded = {per: _guarded(cells, waivers) for per, cells in by_per.items()}
-        judgements = [_scoped(rule, guarded[rule.per], scope) for rule, scope in scoped]
-        strict, draft = draft, _by_rules(table, value, judging, judgements, exempt, marked)
+        by_per = {per: _guarded(cells, waivers) for per, cells in by_per.items()}
+        strict, draft = draft, _by_rules(table, value, scoped, by_per, exempting, marked)
         draft = replace(draft, waived=strict.sensitive & ~draft.sensitive)
     return _by_marks(draft, places, records, marked, given.source, manual_range)
 
@@ -294,18 +282,20 @@ def _of_holdings(records: CellEvidence, holdings: Table | None, column: str | No
 def _by_rules(
     table: Table,
     value: str | None,
-    rules: Sequence[Rule],
-    judgements: Sequence[RuleJudgement],
-    exempt: Sequence[BoolArray],
+    scoped: Sequence[tuple[Rule, BoolArray | None]],
+    evidence: Mapping[str, CellEvidence],
+    exempting: Sequence[MissingSafe],
     marked: MarkedCells,
 ) -> Primary:
     """What the rules say, with the numbers of the marks beside it."""
     size = len(table)
-    said = np.zeros((len(rules), size), dtype=np.bool_)
+    exempt = [each.exempt(evidence["record"]) for each in exempting]
+    said = np.zeros((len(scoped), size), dtype=np.bool_)
     judged = ~np.any([np.zeros(size, dtype=np.bool_), *exempt], axis=0)
     levels = {name: np.zeros(size) for name in _LEVELS}
     reason = np.zeros(size, dtype=np.int8)
-    for at, (rule, judgement) in enumerate(zip(rules, judgements, strict=True)):
+    for at, (rule, scope) in enumerate(scoped):
+        judgement = _scoped(rule, evidence[rule.per], scope)
         said[at] = judgement.sensitive & judged
         reason[(reason == Reason.none) & said[at]] = rule.reason
         for name, level in levels.items():
