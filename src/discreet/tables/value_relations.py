@@ -30,7 +30,7 @@ _LARGEST = 1_000
 #: Largest coefficient, and how near to whole numbers: of exact values, and of rounded ones.
 _WHOLE = ((_LARGEST, 1e-6), (12, 1e-2))
 #: What sums of doubles may miss a relation by, as a share of what is added up.
-_ROUGH = 1e-11
+ROUGH = 1e-11
 #: Which share of the largest singular value counts as none, from strict to loose.
 _TOLERANCES = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
 #: A relation within rounding is believed where values are so many times what is rounded.
@@ -107,7 +107,7 @@ class ValueRelation:
     def within(self, columns: Mapping[str, FloatArray], room: FloatArray | float) -> BoolArray:
         """In which cells it holds, but for rounding by `room`; also where a value is missing."""
         miss, size = self.misses(columns)
-        return ~(miss > room + _ROUGH * size)
+        return ~(miss > room + ROUGH * size)
 
     def rounding(self, units: Mapping[str, float]) -> float:
         """What it may be missed by at most where each value is rounded to units."""
@@ -138,6 +138,8 @@ def found_relations(
     columns: Mapping[str, FloatArray],
     units: Mapping[str, float] | None = None,
     parts: FloatArray | float = 1.0,
+    *,
+    repeated: bool = False,
 ) -> list[ValueRelation]:
     """The relations that hold in all cells: independent ones, with small whole coefficients.
 
@@ -147,6 +149,7 @@ def found_relations(
         columns: Name → its value in each cell (confidential); all are of the same length.
         units: Name → the unit that it may have been rounded to; exact values without.
         parts: Of how many rounded parts each cell may be the sum.
+        repeated: Whether the same values bear a relation out again and again, as in records.
 
     >>> home = np.array([3.0, 5.0, 2.5, 8.0])
     >>> foreign = np.array([1.0, 0.0, 7.0, 2.0])
@@ -162,13 +165,18 @@ def found_relations(
     found: dict[tuple[int, ...], ValueRelation] = {}
     for coefs in _candidates(matrix):
         relation = ValueRelation.of(_signed(names, coefs))
-        if coefs not in found and _borne_out(relation, columns, parts * relation.rounding(rounded)):
+        if coefs not in found and _borne_out(
+            relation, columns, parts * relation.rounding(rounded), repeated
+        ):
             found[coefs] = relation
     return independent(list(found.values()))
 
 
 def _borne_out(
-    relation: ValueRelation, columns: Mapping[str, FloatArray], room: FloatArray | float
+    relation: ValueRelation,
+    columns: Mapping[str, FloatArray],
+    room: FloatArray | float,
+    repeated: bool,
 ) -> bool:
     """Whether a relation holds in all cells, and in enough clear and different ones."""
     if not relation.within(columns, room).all():
@@ -178,7 +186,7 @@ def _borne_out(
     values = np.stack([columns[name][clear] for name in relation.values], axis=1)
     different = np.unique(values, axis=0)
     needed = len(relation.values)
-    if len(different) < needed:
+    if (len(values) if repeated else len(different)) < needed:
         return False
     scaled = different / np.maximum(np.abs(different).max(axis=0), 1e-300)
     return int(np.linalg.matrix_rank(scaled, tol=1e-9 * len(scaled))) >= needed - 1

@@ -37,6 +37,7 @@ from discreet.release.programme.problems import (
     named_twice,
     unset_variable,
 )
+from discreet.release.programme.relations import check_relations
 from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import places_of
@@ -212,6 +213,7 @@ def check_programme(programme: Programme) -> list[Problem]:
         *_tables(programme),
         *check_figures(programme),
         *check_protection(programme),
+        *check_relations(programme),
     ]
     return [problem for path, problem in found if not programme.reported(path)]
 

@@ -37,6 +37,7 @@ from discreet.release.programme.schema import (
     VariableEntry,
 )
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
+from discreet.tables.value_relations import ValueRelation
 
 #: Name of the main source, unless [data] gives it one.
 MAIN = "data"
@@ -163,6 +164,8 @@ class Programme:
         index: The line of each key.
         skipped: Keys whose values could not be used, each reported already.
         own_settings: Method → its section, in the form that it gives it.
+        found_relations: Place of records and filter → what adds up in all of them, though
+            nobody states it; empty before the data are there.
     """
 
     path: Path
@@ -170,6 +173,9 @@ class Programme:
     index: LineIndex
     skipped: frozenset[KeyPath] = frozenset()
     own_settings: Mapping[str, Any] = field(default_factory=dict)
+    found_relations: Mapping[tuple[str, str], tuple[ValueRelation, ...]] = field(
+        default_factory=dict
+    )
 
     @property
     def name(self) -> str:

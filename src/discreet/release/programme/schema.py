@@ -568,6 +568,7 @@ class Document(ProgrammeEntry):
     protection: dict[str, dict[str, Any]] = Field(default_factory=dict)
     rules: dict[str, RuleSetEntry] = Field(default_factory=dict)
     values: dict[str, ValueEntry] = Field(default_factory=dict)
+    relations: dict[str, Text] = Field(default_factory=dict)
     quality: QualityEntry = QualityEntry()
     release: SealEntry = SealEntry()
     variables: dict[str, VariableEntry] = Field(default_factory=dict)

@@ -7,21 +7,25 @@ table, secret), or one error that lists every mistake with its line and key.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, ProgrammeError
 from discreet.key_check import KeyCheck, check_series
-from discreet.protection.protocol import Protection, SharedParameters, protections
+from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import Programme, RecordSource, load, raise_problems
 from discreet.release.programme.problems import Opener, not_yet_known, present
+from discreet.release.programme.relations import related_mixtures
+from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import check_codes, check_columns, fixed_classifications
-from discreet.release.state.memory import EarlierTable, contradictions, read_release
+from discreet.release.state.memory import EarlierTable, contradictions, read_release, related
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
+from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -97,6 +101,8 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, shared.grid or programme.keys.grid)
     raise_problems(str(path), problems)
+    programme = with_found_relations(programme, records, earlier)
+    raise_problems(str(path), [problem for _, problem in related_mixtures(programme)])
     return Inputs(
         programme=programme,
         records=records,
@@ -272,3 +278,38 @@ def _read_records(source: RecordSource, programme: Programme) -> Any:
     return read_microdata(
         programme.file(name), format=kind, table=data.table, query=data.query, text=tuple(data.text)
     )
+
+
+def with_found_relations(
+    programme: Programme, records: Mapping[str, Any], earlier: Sequence[EarlierTable]
+) -> Programme:
+    """The programme with what adds up in its records, where cells are hidden.
+
+    Args:
+        programme: The programme.
+        records: Per source, its records. CONFIDENTIAL.
+        earlier: Tables that were published before, or stand beside.
+    """
+    from discreet.tabulation.column_relations import column_relations
+
+    places = places_of(programme)
+    found: dict[tuple[str, str], tuple[ValueRelation, ...]] = {}
+    for place in dict.fromkeys(places.values()):
+        own = [name for name in programme.tables if places[name] == place]
+        if not any(programme.method(name).auditable for name in own):
+            continue
+        source = programme.source_of(own[0]).name
+        filters = dict.fromkeys(programme.tables[name].where or "" for name in own)
+        for where in sorted({"", *filters}):
+            passing = [n for n in own if not where or (programme.tables[n].where or "") == where]
+            past = [each for each in earlier if not where or each.about["where"] == where]
+            past = [each for each in past if related(programme, own[0], each)]
+            told = dict.fromkeys(value for name in passing for value in programme.tells(name))
+            known = records[source].collect_schema().names() if past else ()
+            told |= {v: None for each in past for v in each.values if v in known or v == COUNT}
+            if len(told) > 1:
+                columns = [value for value in told if value != COUNT]
+                counted = COUNT if COUNT in told else None
+                relations = column_relations(records[source], columns, count=counted, where=where)
+                found[place, where] = tuple(relations)
+    return replace(programme, found_relations=found)

@@ -19,7 +19,7 @@ from discreet.protection.protocol import AuditVerdict, Counts, ReleaseContext, p
 from discreet.release.inputs import Inputs
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
-from discreet.release.run.inputs import open_inputs
+from discreet.release.run.inputs import open_inputs, with_found_relations
 from discreet.release.run.plan import table_digests
 from discreet.release.state.memory import (
     ReleaseState,
@@ -112,7 +112,8 @@ def audit_release(
     findings = _findings(inputs, kept, Path(release))
     others = [read_release(Path(folder), at) for at, folder in enumerate(beside)]
     before = (*inputs.earlier, *(table for tables in others for table in tables))
-    inputs = dataclasses.replace(inputs, earlier=before)
+    known = with_found_relations(inputs.programme, inputs.records, before)
+    inputs = dataclasses.replace(inputs, programme=known, earlier=before)
     audits: dict[tuple[str, str], AuditVerdict] = {}
     for method in methods:
         for group in method.linked(inputs.programme, inputs.programme.protected[method.name]):

@@ -20,11 +20,15 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, SmallIntArray
+from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
-from discreet.protection.suppression.problem.demands import Earlier, PrimaryFindings
+from discreet.protection.suppression.problem.demands import (
+    Demands,
+    Earlier,
+    PrimaryFindings,
+)
 from discreet.protection.suppression.problem.equal_cells import VariableCode
 from discreet.protection.suppression.problem.linked_tables import (
     ProblemSource,
@@ -314,7 +318,7 @@ class SharedSuppression:
             decimals_of: Digits after the decimal point by value column; those of `decimals`
                 for others. Counts have none.
             earlier_of: Tables published before by value column; those of `earlier` for
-                others.
+                others. They count for values that add up to theirs, too.
             options: As for `suppress`; the values are those that were judged. A value of
                 `relations` that was not judged is published nowhere: attackers know it as
                 little as a hidden one.
@@ -338,7 +342,7 @@ class SharedSuppression:
         decimals.update(decimals_of or {})
         stated = stated_relations(chosen.pop("relations", ()))
         values = dict.fromkeys(value for _, judged in listed for value in judged)
-        every = _with_unpublished(listed, stated)
+        every = _with_unpublished([*listed, *_before(earlier_of or {}, values)], stated)
         systems = {
             value: _ValueSystem.of(value, every, _own(chosen, value, decimals, earlier_of or {}))
             for value in dict.fromkeys(value for _, judged in every for value in judged)
@@ -394,6 +398,34 @@ def _own(
     return own
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class _EarlierValue:
+    """What was found in a table published before, of a value that is not published now."""
+
+    value: str | None
+    sensitive: BoolArray
+    secondary: BoolArray
+    fixed: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+
+
+def _before(
+    earlier: Mapping[str | None, Sequence[Earlier]], values: Mapping[str | None, None]
+) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
+    """Tables published before of other values, each as it stays."""
+    found: list[tuple[Table, dict[str | None, PrimaryFindings]]] = []
+    for value, tables in earlier.items():
+        for each in tables if value not in values else ():
+            asked = Demands.before(each, 1)
+            levels = (getattr(each.primary, name, None) for name in ("lower", "upper", "sliding"))
+            told = [np.zeros(len(each.table)) if level is None else level for level in levels]
+            hidden = (asked.sensitive, asked.secondary, asked.fixed)
+            found.append((each.table, {value: _EarlierValue(value, *hidden, *told)}))
+    return found
+
+
 def _with_unpublished(
     listed: Sequence[tuple[Table, dict[str | None, PrimaryFindings]]],
     stated: Sequence[ValueRelation],
@@ -436,8 +468,9 @@ class _ValueSystem:
 
     @property
     def unpublished(self) -> bool:
-        """Whether no table shows any of its cells."""
-        return any(isinstance(asked, UnpublishedValue) for _, asked in self.sources)
+        """Whether no table of this call shows any of its cells."""
+        others = (UnpublishedValue, _EarlierValue)
+        return any(isinstance(asked, others) for _, asked in self.sources)
 
     @property
     def cells(self) -> ValueCells:
@@ -549,10 +582,10 @@ def _related(
         names = related.related_to(left[0])
         left = [name for name in left if name not in names]
         parts = [by_name[name] for name in names]
-        if len(parts) == 1:
-            found.append(_RelatedSystem(parts, parts[0].problem, parts[0].members))
-        elif not all(part.unpublished for part in parts):
-            found.append(_RelatedSystem(parts, *related.joined(names)))
+        if all(part.unpublished for part in parts):
+            continue
+        alone = (parts[0].problem, parts[0].members)
+        found.append(_RelatedSystem(parts, *(alone if len(parts) == 1 else related.joined(names))))
     return found
 
 

@@ -19,6 +19,7 @@ from discreet.release.programme.problems import (
     named_twice,
     warnings_about,
 )
+from discreet.release.programme.relations import idle_relations, linked_by_relations
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import MarkEntry, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
@@ -184,6 +185,7 @@ def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[s
         for name in programme.document.values
         if name not in values
     ]
+    found += idle_relations(programme)
     if programme.document.suppression is not None and not tables:
         found.append('[suppression] does nothing: no table has protect = "suppress"')
     for group in linked_tables(programme, tables):
@@ -198,18 +200,21 @@ def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[s
 
 
 def linked_tables(programme: Programme, tables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Tables that may share cells: of the same records, a value and weights.
+    """Tables that may share cells: of the same records and weights, of a value or what adds up.
 
     A table of several values joins the groups of all of them. Which cells are shared is
     known once the tables are there; tables of a group may turn out to have none in common.
     """
     places = places_of(programme)
-    leader: dict[tuple[str, ...], str] = {}
     label = {name: name for name in tables}
+    users: dict[tuple[str, ...], list[str]] = {}
     for name in tables:
         entry = programme.tables[name]
         for value in entry.values:
-            first = leader.setdefault((places[name], entry.weight or "", value), name)
+            users.setdefault((places[name], entry.weight or "", value), []).append(name)
+    together = [*users.values(), *(names for _, names in linked_by_relations(programme, tables))]
+    for first, *others in together:
+        for name in others:
             old, new = label[name], label[first]
             if old != new:
                 label = {each: new if own == old else own for each, own in label.items()}

@@ -27,6 +27,8 @@ from discreet.release.methods.suppression.sensitive_cells import (
     strictest,
     wanted_values,
 )
+from discreet.release.programme.file import Programme
+from discreet.release.programme.relations import all_relations
 from discreet.release.programme.schema import TableEntry
 from discreet.release.state.memory import EarlierTable, related
 from discreet.tables import ProtectedTable, Table
@@ -73,7 +75,7 @@ def recounted_tables(inputs: Inputs, names: Sequence[str]) -> list[RecountedTabl
 def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
     """The earlier tables that tell of the values of a group."""
     programme = inputs.programme
-    values = {value for name in names for value in programme.tables[name].values}
+    values = {v for name in names for v in with_related(programme, programme.tables[name].values)}
     weight = programme.tables[names[0]].weight or ""
     return [
         before
@@ -83,6 +85,18 @@ def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
         and set(before.values) & values
         and before.about["weight"] == weight
     ]
+
+
+def with_related(programme: Programme, values: Sequence[str]) -> set[str]:
+    """Values, and all that tells of them because it adds up to them with others."""
+    known = set(values)
+    relations = all_relations(programme)
+    while (
+        more := {name for each in relations if known & {*each.values} for name in each.values}
+        - known
+    ):
+        known |= more
+    return known
 
 
 def _counted(
@@ -97,10 +111,11 @@ def _counted(
         entry.model_copy(
             update={
                 "where": before.about["where"],
-                "value": [value for value in before.values if value in entry.values],
+                "value": [value for value in before.values if value in known],
             }
         )
         for entry in entries
+        for known in [with_related(inputs.programme, entry.values)]
     ]
     asked = [entry for entry in own if entry.value]
     counts = _counts(inputs, before, asked, spanning, records)

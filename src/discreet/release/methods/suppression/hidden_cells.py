@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +30,11 @@ from discreet.release.methods.suppression.sensitive_cells import (
     counted_holdings,
     rules_of,
 )
-from discreet.release.programme.universes import all_of
+from discreet.release.programme.relations import stated_relations
+from discreet.release.programme.universes import all_of, places_of
 from discreet.tables import Figure, ProtectedTable, Table
 from discreet.tables.figures import figure_dimension
+from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
     from discreet.protection.suppression import Knowledge, Suppression
@@ -120,7 +122,8 @@ class TableSuppression:
             self.tell(f"hiding cells of {names}")
         weight = self.programme.tables[group[0].name].weight
         values = dict.fromkeys(v for each in group for v in self.programme.tables[each.name].values)
-        columns = {value: column_of(value, weight) for value in values}
+        before = dict.fromkeys(value for one in past for value in one.primaries)
+        columns = {value: column_of(value, weight) for value in (*values, *before)}
         try:
             done = SharedSuppression.of(
                 [(each.table, list(each.primaries)) for each in group],
@@ -130,6 +133,7 @@ class TableSuppression:
                     column: [one.as_earlier(value) for one in past if value in one.primaries]
                     for value, column in columns.items()
                 },
+                relations=self.relations(group[0].name, columns),
                 **self._options(),
             )
         except SuppressionError as error:
@@ -139,7 +143,7 @@ class TableSuppression:
                 each.name: self._described(safe)
                 for each, safe in zip(group, done.tables, strict=True)
             },
-            by_value={value: done.by_value[column] for value, column in columns.items()},
+            by_value={value: done.by_value[columns[value]] for value in values},
             earlier=tuple(one.before.name for one in past),
         )
 
@@ -153,6 +157,18 @@ class TableSuppression:
             None if share == "none" else share for share in (bounds.below, bounds.above)
         )
         return Knowledge(below=below, above=above, negative=bounds.negative)
+
+    def relations(self, table: str, values: Iterable[str]) -> list[ValueRelation]:
+        """What adds up among values of a table and of those linked to it, by their columns."""
+        told, weight = set(values), self.programme.tables[table].weight
+        found = self.programme.found_relations.get((places_of(self.programme)[table], ""), ())
+        own = [each for each in stated_relations(self.programme) if len(told & {*each.values}) > 1]
+        own += [each for each in found if told >= {*each.values} and each not in own]
+        renamed = {COUNT: "weight"} if weight else {}
+        return [
+            ValueRelation(tuple((renamed.get(name, name), n) for name, n in each.coefs))
+            for each in own
+        ]
 
     def _options(self) -> dict[str, Any]:
         """[suppression] as the options of `discreet.suppress`."""

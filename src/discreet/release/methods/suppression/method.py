@@ -58,9 +58,11 @@ from discreet.release.methods.suppression.sensitive_cells import (
     column_of,
     needed,
     rules_of,
+    unpublished_values,
     wanted_values,
 )
 from discreet.release.programme.file import Programme
+from discreet.release.programme.relations import relations_of
 from discreet.release.programme.rules import rule_filters
 from discreet.release.programme.universes import place_of
 from discreet.release.programme.variables import used_variables
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from discreet.protection.suppression import Audit
     from discreet.rules import Primary
     from discreet.tables import Note, ProtectedTable, Table
+    from discreet.tables.value_relations import ValueRelation
 
 
 #: What of a table changes no cell of other tables.
@@ -118,6 +121,8 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         for value in entry.values:
             if value != COUNT:
                 yield NamedColumn(("tables", table, "value"), value, numeric=True)
+        for value in unpublished_values(programme, entry):
+            yield NamedColumn(("relations",), value, numeric=True)
         if entry.shadow is not None:
             yield NamedColumn(("tables", table, "shadow"), entry.shadow, numeric=True)
         if entry.holdings:
@@ -276,6 +281,7 @@ def _member(inputs: Inputs, name: str) -> list[Any]:
     entry = programme.tables[name]
     files = [programme.file(mark.file) for mark in entry.marks if mark.file is not None]
     rules = programme.document.rules.get(entry.rules or "")
+    told = set(entry.values)
     return [
         entry.model_dump(exclude={*_OWN, "complete", "source"}),
         [file_digest(path) for path in files],
@@ -284,6 +290,7 @@ def _member(inputs: Inputs, name: str) -> list[Any]:
         {each: inputs.described_variable(each) for each in used_variables(programme, name)},
         programme.source_of(name).name if len(programme.sources) > 1 else "",
         place_of(programme, programme.source_of(name).name).partition("\n")[2],
+        *sorted(each.text for each in relations_of(programme, name) if {*each.values} & told),
     ]
 
 
@@ -299,30 +306,49 @@ def _group_audit(
     kept: Mapping[str, RememberedTable],
     coalition: int,
 ) -> tuple[dict[tuple[str, str], Audit], list[str]]:
-    """Verdicts on the tables of a group, by what shares cells and by value; findings."""
+    """Verdicts on the tables of a group, by what shares cells and adds up; findings."""
     from discreet.protection.suppression import audit
 
     audits: dict[tuple[str, str], Audit] = {}
     hider = TableSuppression(inputs)
     findings: list[str] = []
     for group, before in components(judged, past):
-        values = [v for each in group for v in inputs.programme.tables[each.name].values]
-        for value in dict.fromkeys(values):
-            wrong, rows = _rows(inputs, group, before, kept, value)
-            findings += wrong
+        own = [v for each in group for v in inputs.programme.tables[each.name].values]
+        values = dict.fromkeys([*own, *(v for one in before for v in one.primaries)])
+        relations = hider.relations(group[0].name, values) if group else []
+        for names in _added_up(list(values), relations):
+            rows: list[_Row] = []
+            for value in names:
+                wrong, more = _rows(inputs, group, before, kept, value, alone=len(names) == 1)
+                findings += wrong
+                rows += more
             if not rows:
                 continue
             weight = inputs.programme.tables[group[0].name].weight
-            audits[", ".join(each.name for each in group), value] = audit(
+            one: dict[str, Any] = {
+                "value": column_of(names[0], weight),
+                "decimals": hider.judge.decimals(names[0], weight),
+            }
+            audits[", ".join(each.name for each in group), ", ".join(names)] = audit(
                 [published for published, _, _ in rows],
                 [table for _, table, _ in rows],
                 [primary for _, _, primary in rows],
-                value=column_of(value, weight),
-                decimals=hider.judge.decimals(value, weight),
                 knowledge=hider.knowledge,
                 coalition=coalition,
+                **(one if len(names) == 1 else {"relations": relations}),
             )
     return audits, findings
+
+
+def _added_up(values: Sequence[str], relations: Sequence[ValueRelation]) -> list[list[str]]:
+    """The values in groups: those that relations tie together, directly or not."""
+    label = {value: value for value in values}
+    for each in relations:
+        mine = [v for v in values if v in each.values or (v == COUNT and "weight" in each.values)]
+        for value in mine[1:]:
+            old, new = label[value], label[mine[0]]
+            label = {v: new if own == old else own for v, own in label.items()}
+    return [[v for v in values if label[v] == each] for each in dict.fromkeys(label.values())]
 
 
 _Row = tuple["ProtectedTable", "Table", "Primary"]
@@ -334,6 +360,8 @@ def _rows(
     past: Sequence[RecountedTable],
     kept: Mapping[str, RememberedTable],
     value: str,
+    *,
+    alone: bool,
 ) -> tuple[list[str], list[_Row]]:
     """What was published of one value, beside the truth; and where it is not the truth."""
     rows: list[_Row] = []
@@ -355,7 +383,7 @@ def _rows(
             findings.append(f"{each.name}: {off:,} values of {value!r} are not those of the data")
         rows.append((published, each.table, each.primaries[number]))
     for one in past:
-        if rows and value in one.primaries:
+        if (rows or not alone) and value in one.primaries:
             rows.append((one.published(value), one.table, _hidden_then(one, value)))
     return findings, rows
 

@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, ProgrammeError
 from discreet.protection.protocol import COUNT, Counts
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import problems_of
+from discreet.release.programme.relations import stated_relations
 from discreet.release.programme.rules import RuleSet
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.toml_lines import KeyPath
@@ -41,7 +42,22 @@ def wanted_values(programme: Programme, entry: TableEntry) -> dict[str, int]:
     columns += [entry.shadow] if entry.shadow is not None else []
     cost = programme.suppression.cost.of
     columns += [cost] if cost not in ("value", "count", "unity", "distance") else []
+    columns += unpublished_values(programme, entry)
     return dict.fromkeys(columns, contributions)
+
+
+def unpublished_values(programme: Programme, entry: TableEntry) -> list[str]:
+    """Columns that nobody publishes, but that add up with others to values of the table."""
+    told = {value for name in programme.tables for value in programme.tells(name)}
+    return list(
+        dict.fromkeys(
+            value
+            for each in stated_relations(programme)
+            if len(told & set(each.values)) > 1 and set(entry.values) & set(each.values)
+            for value in each.values
+            if value not in told and value != COUNT
+        )
+    )
 
 
 def rules_of(programme: Programme, entry: TableEntry) -> RuleSet:
