@@ -112,8 +112,8 @@ def audit_release(
     findings = _findings(inputs, kept, Path(release))
     others = [read_release(Path(folder), at) for at, folder in enumerate(beside)]
     before = (*inputs.earlier, *(table for tables in others for table in tables))
-    known = with_found_relations(inputs.programme, inputs.records, before)
-    inputs = dataclasses.replace(inputs, programme=known, earlier=before)
+    grown = with_found_relations(inputs.programme, inputs.records, before)
+    inputs = dataclasses.replace(inputs, programme=grown, earlier=before)
     audits: dict[tuple[str, str], AuditVerdict] = {}
     for method in methods:
         for group in method.linked(inputs.programme, inputs.programme.protected[method.name]):
