@@ -17,6 +17,10 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.changed_values import (
+    ChangedCells,
+    with_old_pattern_cheap,
+)
 from discreet.protection.suppression.problem.parameters import (
     Cost,
     Knowledge,
@@ -67,11 +71,20 @@ class Earlier:
             it was published.
         primary: Which of them are sensitive, with their protection levels: these are
             protected once more, against both tables together.
+        change: Values may have changed since: last period, or a revision. By which share of
+            a value attackers think at most that it changed; None for any change.
     """
 
     table: Table
     hidden: BoolArray | ProtectedTable
     primary: PrimaryFindings | BoolArray | None = None
+    change: float | None = 0.1
+
+    def __post_init__(self) -> None:
+        if self.change is not None and not 0 <= self.change < float("inf"):
+            what = "the share of a change is a number of at least 0, or None"
+            hint = "0.1 for a tenth of the value"
+            raise SuppressionError(what, code="earlier", where="change", hint=hint)
 
     def __repr__(self) -> str:
         return f"<Earlier (confidential): {self.table.name}>"
@@ -207,6 +220,7 @@ class CombinedCells(Confidential):
         totals: For each, in how many variables it is no finest code.
         names: Their names.
         notes: What happened to values, in words.
+        changed: Those that had another value when they were published before.
     """
 
     cells: list[IntArray]
@@ -216,6 +230,7 @@ class CombinedCells(Confidential):
     totals: IntArray
     names: Callable[[int], str]
     notes: list[str]
+    changed: ChangedCells
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -316,7 +331,8 @@ def costs_of(
     for cells, demand in zip(system.cells, demands, strict=True):
         told = np.isfinite(demand.cost) & (cells >= 0)
         costs[cells[told]] = np.maximum(np.rint(demand.cost[told]), 0).astype(np.int64)
-    return costs, coarser
+    hidden = np.isin(asked.state, (CellState.primary, CellState.secondary))
+    return with_old_pattern_cheap(costs, system.changed, hidden), coarser
 
 
 def _sizes(column: str, system: CombinedCells, tables: Sequence[Table]) -> FloatArray:

@@ -44,11 +44,16 @@ class CellNames:
     """Gives cells names for messages: ``region=01, sex=m``; totals are left out."""
 
     def __init__(
-        self, variables: Sequence[_Variable], codes: Sequence[PositionArray], filters: Sequence[str]
+        self,
+        variables: Sequence[_Variable],
+        codes: Sequence[PositionArray],
+        filters: Sequence[str],
+        before: BoolArray | None = None,
     ) -> None:
         self._variables = tuple(variables)
         self._codes = tuple(codes)
         self._filters = tuple(filters)
+        self._before = before
 
     def __call__(self, at: int) -> str:
         """The name of one cell."""
@@ -59,11 +64,16 @@ class CellNames:
             if code > 0
         ]
         where = self._filters[places[0]]
-        return (", ".join(named) or "total") + (f" where {where}" if where else "")
+        then = self._before is not None and self._before[at]
+        whole = (", ".join(named) or "total") + (f" where {where}" if where else "")
+        return f"{whole} (as published before)" if then else whole
 
-    def of(self, cells: IntArray) -> CellNames:
-        """The names of some of the cells, numbered anew."""
-        return CellNames(self._variables, [part[cells] for part in self._codes], self._filters)
+    def of(self, cells: IntArray, before: BoolArray | None = None) -> CellNames:
+        """The names of some of the cells, numbered anew; perhaps with values of `before`."""
+        if before is None and self._before is not None:
+            before = self._before[cells]
+        codes = [part[cells] for part in self._codes]
+        return CellNames(self._variables, codes, self._filters, before)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

@@ -15,6 +15,13 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.changed_values import (
+    NO_CHANGES,
+    ChangedCells,
+    changes_note,
+    with_changed_apart,
+    with_changes_known,
+)
 from discreet.protection.suppression.problem.demands import (
     CombinedCells,
     Demands,
@@ -64,6 +71,7 @@ class TableCells(Confidential):
         name: Gives the name of a problem cell.
         notes: What users should know about how the problem was built, in words.
         before: Per table published before, the problem cell of each of its cells.
+        changed: Cells that had another value when they were published before.
     """
 
     names: tuple[str, ...]
@@ -73,6 +81,7 @@ class TableCells(Confidential):
     name: Callable[[int], str]
     notes: tuple[str, ...] = ()
     before: tuple[IntArray, ...] = ()
+    changed: ChangedCells = NO_CHANGES
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -135,7 +144,8 @@ def build_problem(
             one unless given.
         zero_cells: Whether cells of value 0 that have records may be hidden to protect
             others ("partners") or stay published ("fixed").
-        earlier: Tables published before: their cells stay published or hidden.
+        earlier: Tables published before: their cells stay published or hidden; those whose
+            values have changed since are cells of their own, hidden again if that is cheap.
         same: Codes that mean the same as a code of another variable.
         repair: Add up totals anew that are no sum of their parts.
         title: Name of the problem; that of the first table unless given.
@@ -149,13 +159,35 @@ def build_problem(
     >>> members.hidden(problem.hidden)
     array([False,  True, False])
     """
-    sources = _sources(tables, value)
     _check_options(zero_cells, decimals)
+    options: dict[str, Any] = {"decimals": decimals, "cost": cost, "knowledge": knowledge}
+    options |= {"zero_cells": zero_cells, "repair": repair, "title": title, "same": same}
+    problem, members = joint_problem(_sources(tables, value), earlier, value=value, **options)
+    problem = with_changes_known(problem, members.changed)
+    problem.check()
+    return problem, members
+
+
+def joint_problem(
+    sources: Sequence[ProblemSource],
+    earlier: Sequence[Earlier],
+    *,
+    value: str | None,
+    decimals: int,
+    cost: str | Cost,
+    knowledge: Knowledge | None,
+    same: Mapping[VariableCode, VariableCode] | None,
+    zero_cells: str = "fixed",
+    repair: bool = False,
+    title: str = "",
+) -> tuple[SuppressionProblem, TableCells]:
+    """The same, unchecked, and without what attackers think of values that have changed."""
     listed = [table for table, _ in sources] + [before.table for before in earlier]
     units = 10**decimals
     demands = [Demands.of(asked, table, units) for table, asked in sources]
     demands += [Demands.before(before, units) for before in earlier]
-    system = _system(listed, value, decimals, same, repair)
+    shares = [before.change for before in earlier]
+    system = _system(listed, value, decimals, same, repair, shares)
     asked = merged_demands(system, demands, zero_cells)
     costs, coarser = costs_of(Cost.read(cost), system, demands, listed, asked)
     known = knowledge or Knowledge()
@@ -165,9 +197,9 @@ def build_problem(
         value=system.value, cost=costs, **levels, relations=system.relations,
         decimals=decimals, name=system.names, title=title or listed[0].name,
     )  # fmt: skip
-    problem.check()
-    cut = int((problem.lower != asked.lower).sum())
-    return problem, _members(system, listed[: len(sources)], _notes(known, cut, coarser=coarser))
+    cut = int((lower != asked.lower).sum())
+    notes = [*_notes(known, cut, coarser=coarser), *changes_note(system.changed)]
+    return problem, _members(system, listed[: len(sources)], notes)
 
 
 def _check_options(zero_cells: str, decimals: int) -> None:
@@ -212,11 +244,15 @@ def _system(
     decimals: int,
     same: Mapping[VariableCode, VariableCode] | None,
     repair: bool,
+    shares: Sequence[float | None],
 ) -> CombinedCells:
+    """The cells of tables of now and, with what is thought of changes, of earlier ones."""
     given = [units_of(table, value, decimals) for table in tables]
     occupied = [(table.count != 0) | (own != 0) for table, own in zip(tables, given, strict=True)]
-    linked = linked_cells(tables, same)
     rounding = 0 if value is None else 1
+    linked, changed = with_changed_apart(
+        linked_cells(tables, same), given, len(tables) - len(shares), shares, rounding
+    )
     relations = _relations(tables, given, occupied, linked, rounding)
     how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
     shared = shared_values(linked.number, linked.cells, given, **how)
@@ -232,8 +268,8 @@ def _system(
     if int(used.sum()) > len(kept):
         notes.append(f"{int(used.sum()) - len(kept):,} totals of a single part count as that part")
     if (summed != shared)[used].any():
-        changed = int((summed != shared)[used].sum())
-        notes.append(f"{changed:,} totals were added up anew in published decimals")
+        anew = int((summed != shared)[used].sum())
+        notes.append(f"{anew:,} totals were added up anew in published decimals")
     if repaired:
         notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
     return CombinedCells(
@@ -244,6 +280,7 @@ def _system(
         totals=totals,
         names=linked.names.of(kept),
         notes=notes,
+        changed=changed.renumbered(numbers),
     )
 
 
@@ -298,4 +335,5 @@ def _members(system: CombinedCells, tables: Sequence[Table], notes: Sequence[str
         name=system.names,
         notes=(*system.notes, *notes),
         before=tuple(system.cells[number:]),
+        changed=system.changed,
     )

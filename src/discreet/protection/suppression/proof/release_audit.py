@@ -18,9 +18,10 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.classifications import Classification
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.changed_values import with_changes_known
 from discreet.protection.suppression.problem.demands import Demands, Earlier
 from discreet.protection.suppression.problem.equal_cells import VariableCode
-from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.linked_tables import joint_problem
 from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.table_relations import relations_of
@@ -219,7 +220,8 @@ def check_releases(
 
     Args:
         releases: Tables with what each of them hides, and its sensitive cells if known;
-            without, every cell that one of them hides counts as sensitive.
+            without, every cell that one of them hides counts as sensitive. The newest comes
+            last; values of others may have changed since.
         value: The value column that was published; None for counts.
         decimals: Digits that were published.
         knowledge: What attackers know beforehand.
@@ -236,19 +238,26 @@ def check_releases(
     >>> check_releases([first, second]).opened
     ('region=N', 'region=S', 'region=W')
     """
-    tables = [(release.table, None) for release in releases]
-    problem, members = build_problem(
-        tables, value=value, decimals=decimals, knowledge=knowledge, same=same, cost="unity"
+    *before, last = [replace(each, hidden=_all(each), primary=None) for each in releases]
+    options: dict[str, Any] = {"value": value, "decimals": decimals, "knowledge": knowledge}
+    problem, members = joint_problem(
+        [(last.table, None)], before, **options, same=same, cost="unity"
     )
-    demands = [Demands.before(release, 10**decimals) for release in releases]
+    ordered = [releases[-1], *releases[:-1]]
+    demands = [Demands.before(release, 10**decimals) for release in ordered]
+    cells = (*members.cells, *members.before)
     masks = {
-        name: members.gathered(tuple(getattr(demand, name) for demand in demands), len(problem))
+        name: _gathered(cells, [getattr(demand, name) for demand in demands], len(problem))
         for name in ("sensitive", "fixed", "secondary")
     }
     named = any(release.primary is not None for release in releases)
     sensitive = masks["sensitive"] if named else masks["secondary"]
     hidden = masks["secondary"] & ~masks["fixed"]
-    problem = _judged(problem, members.cells, demands, sensitive)
+    problem = _judged(problem, cells, demands, sensitive)
+    problem = with_changes_known(problem, members.changed)
+    changes = np.ones(len(problem) - len(hidden), dtype=np.bool_)
+    sensitive, hidden = np.r_[sensitive, ~changes], np.r_[hidden, changes]
+    problem.check()
     return ReleaseCheck(
         problem=problem,
         hidden=hidden,
@@ -257,6 +266,18 @@ def check_releases(
             problem, hidden, certify(problem, hidden, sensitive & hidden)
         ),
     )
+
+
+def _all(release: Earlier) -> BoolArray:
+    return np.ones(len(release.table), dtype=np.bool_)
+
+
+def _gathered(cells: Sequence[IntArray], masks: Sequence[BoolArray], size: int) -> BoolArray:
+    """Problem cells of which a cell is marked in any table."""
+    marked = np.zeros(size, dtype=np.bool_)
+    for place, mask in zip(cells, masks, strict=True):
+        marked[place[mask & (place >= 0)]] = True
+    return marked
 
 
 def _judged(
