@@ -7,10 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from discreet.argus import read_jj
 from discreet.argus.runs import run_batch
-from discreet.errors import SuppressionError
+from discreet.cli.commands import app
+from discreet.errors import DiscreetError, SuppressionError
 from discreet.publication import write
 
 BATCH = """\
@@ -91,3 +93,149 @@ def test_a_table_that_is_not_protected_is_not_written(folder: Path) -> None:
     with pytest.raises(SuppressionError) as caught:
         run_batch(path, write=write)
     assert "not protected" in str(caught.value)
+
+
+# -- holdings, requests, weights, consent, recodes ------------------------------
+
+FULL = METADATA.replace(
+    " <NUMERIC>",
+    """\
+ <NUMERIC>
+Group 11 2
+ <HOLDING>
+Wgt 14 3
+ <DECIMALS> 1
+ <WEIGHT>
+Ask 18 1
+ <REQUEST> "1" "2"
+""",
+)
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Path:
+    """60 firms in 9 groups; weights; two kinds of requests, consent."""
+    lines = [
+        f"{1 + n % 3} P{1 + (n * n + n // 7) % 8} {(n * 37) % 900 + 5:>4} "
+        f"{n % 9:>2} {1 + n % 3:>2}5 {'012'[(n % 11 == 0) + 2 * (n % 13 == 0) if n % 143 else 1]} "
+        f"{'yn '[n % 3]}"
+        for n in range(60)
+    ]
+    (tmp_path / "firms.asc").write_text("\n".join(lines))
+    (tmp_path / "firms.rda").write_text(FULL)
+    return tmp_path
+
+
+def sensitive(
+    folder: Path, rules: str, more: str = "", variables: str = '"Size""Place"'
+) -> set[str]:
+    """The sensitive cells of a batch."""
+    text = BATCH.format(step="MOD(1,5)").replace("P(10,1)|FREQ(3,30)", rules)
+    text = text.replace('"Size""Place"', variables)
+    text = text.replace("<SUPPRESS>", f"{more}\n<SUPPRESS>") if more else text
+    (folder / "some.arb").write_text(text)
+    (done,) = run_batch(folder / "some.arb", write=write)
+    assert done.pattern.safe
+    ((table, found),) = done.sources
+    cells = table.to_polars().filter(found.sensitive)
+    return {", ".join(row) for row in cells.select(d.name for d in table.dimensions).rows()}
+
+
+def test_rules_on_holdings_are_applied(full: Path) -> None:
+    firms = sensitive(full, "FREQ(3,30)")
+    groups = sensitive(full, "FREQ(0,0)|FREQ(3,30)")
+    assert firms < groups
+
+
+def test_requests_have_a_share_for_each_code(full: Path) -> None:
+    frame = pl.read_csv(full / "firms.asc", has_header=False, new_columns=["line"], separator="\t")[
+        "line"
+    ]
+    asked = {line[17] for line in frame}
+    assert asked == {"0", "1", "2"}
+    first = sensitive(full, "REQ(20,99,0,20)")
+    second = sensitive(full, "REQ(99,20,0,20)")
+    assert first
+    assert second
+    assert first != second
+    assert sensitive(full, "REQ(20,20,0,20)") == first | second
+    assert first < sensitive(full, "REQ(20,99,6,20)")
+    assert first <= sensitive(full, "REQ(99,99,0,20)|REQ(20,99,0,20)")
+
+
+def test_weights_count(full: Path) -> None:
+    plain = sensitive(full, "NK(1,60)")
+    assert sensitive(full, "NK(1,60)|WGT(1)") < plain
+    assert pl.read_csv(full / "safe.csv").filter(Size="Total", Place="Total")["value"].item() > 0
+    counts = BATCH.format(step="MOD(1,5)").replace('"Turnover"|"Turnover"|"Turnover"', '"<FREQ>"||')
+    counts = counts.replace("P(10,1)|FREQ(3,30)", "FREQ(3,30)|WGT(1)")
+    (full / "some.arb").write_text(counts)
+    (done,) = run_batch(full / "some.arb")
+    assert done.tables[0].get("Total", "Total") == 1500  # 60 firms with weights of 15, 25, 35
+
+
+def test_who_has_consented_is_shown(full: Path) -> None:
+    strict = sensitive(full, "P(30,1)")
+    described = (full / "firms.rda").read_text()
+    (full / "firms.rda").write_text(f'{described}Free 20 1\n <WAIVER> "y"\n')
+    free = sensitive(full, "P(30,1)")
+    assert free < strict
+
+
+def test_recodes_make_tables_coarser(full: Path) -> None:
+    (full / "place.grc").write_text('A:P1-P4\nB:P5,P6-\n<CODELIST> "place.cdl"\n')
+    sensitive(full, "FREQ(3,30)", '<RECODE> 1,"Place","place.grc"')
+    assert set(pl.read_csv(full / "safe.csv")["Place"]) == {"Total", "A", "B"}
+    (full / "place.hrc").write_text("N\n@P1\n@P2\n@P3\n@P4\nS\n@P5\n@P6\n@P7\n@P8\n")
+    described = FULL.replace(
+        "Place 3 2\n <RECODEABLE>",
+        'Place 3 2\n <RECODEABLE>\n <HIERARCHICAL>\n <HIERCODELIST> "place.hrc"',
+    )
+    (full / "firms.rda").write_text(described)
+    sensitive(full, "FREQ(3,30)", '<RECODE> 1,"Place",1')
+    assert set(pl.read_csv(full / "safe.csv")["Place"]) == {"Total", "N", "S"}
+    (full / "tree.grc").write_text("<TREERECODE>\nS\n")
+    sensitive(full, "FREQ(3,30)", '<RECODE> 1,"Place","tree.grc"')
+    places = pl.read_csv(full / "safe.csv")["Place"]
+    assert set(places) == {"Total", "N", "P1", "P2", "P3", "P4", "S"}
+
+
+@pytest.mark.parametrize(
+    ("recode", "message"),
+    [
+        ("A:P1-P4\nB:P4-P6\n", "several groups"),
+        ("A P1-P4\n", "no group of codes"),
+        ("<MISSING> 9\n", "no group"),
+        ("<TREERECODE>\nX\n", "no code 'X'"),
+        ("<OTHER> 1\n", "not known"),
+    ],
+)
+def test_wrong_recodes_are_refused_before_anything_is_written(
+    full: Path, recode: str, message: str
+) -> None:
+    (full / "place.grc").write_text(recode)
+    with pytest.raises(DiscreetError) as caught:
+        sensitive(full, "FREQ(3,30)", '<RECODE> 1,"Place","place.grc"')
+    assert message in str(caught.value)
+    assert not list(full.glob("safe.*"))
+
+
+def test_what_the_metadata_lack_is_named_at_once(folder: Path) -> None:
+    with pytest.raises(SuppressionError) as caught:
+        sensitive(folder, "P(10,1)|FREQ(0,0)|FREQ(3,30)|WGT(1)|REQ(1,2,3,4)")
+    told = str(caught.value)
+    assert all(mark in told for mark in ("<HOLDING>", "<WEIGHT>", "<REQUEST>", "told apart"))
+
+
+def test_the_command_carries_batches_out(folder: Path) -> None:
+    path = batch(folder)
+    path.write_text(path.read_text().replace('"safe.csv"', '"safe.txt"'))
+    done = CliRunner().invoke(app, ["suppress", str(path), "--json"])
+    assert done.exit_code == 0, done.output
+    assert (folder / "safe.txt").read_text().startswith("Size,")
+    assert (folder / "safe.jj").exists()
+    for more in (["--out", "x.csv"], ["--by", "Size"], ["--method", "fast"]):
+        assert CliRunner().invoke(app, ["suppress", str(path), *more]).exit_code == 2
+    (folder / "safe.txt").unlink()
+    path.write_text(path.read_text().replace('"safe.txt"', '"none/safe.csv"'))
+    assert CliRunner().invoke(app, ["suppress", str(path)]).exit_code == 2

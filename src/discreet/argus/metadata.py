@@ -36,6 +36,7 @@ _ROLES = {
     "<WEIGHT>": "weight",
     "<HOLDING>": "holding",
     "<REQUEST>": "request",
+    "<WAIVER>": "waiver",
     "<RECORDKEY>": "record_key",
     "<SHADOW>": "shadow",
     "<COST>": "cost",
@@ -66,7 +67,7 @@ class ArgusVariable:
         missing: Codes of missing values.
         coded: Whether it can span tables.
         numeric: Whether it holds numbers; both may be so.
-        role: weight, holding, request, record_key; in files of cells frequency, shadow,
+        role: weight, holding, request, waiver, record_key; in files of cells frequency, shadow,
             cost, top, status, lower, upper; or empty.
         total: Code of the total.
         decimals: Digits after the decimal point.
@@ -75,7 +76,8 @@ class ArgusVariable:
         lead: The lead string there.
         codelist: Name of its `.cdl` file.
         distance: Costs of neighbours at distances 1 to 5.
-        request: Codes of records whose owners ask for protection.
+        request: Codes of records whose owners ask for protection; of a waiver (not known to
+            τ-ARGUS), codes of those who have consented to be shown.
         others: Properties of other methods, as written.
     """
 
@@ -256,7 +258,7 @@ class _MetadataReader(LineReader):
             variable["decimals"] = int(values[0])
         elif mark in _ROLES:
             variable["role"] = _ROLES[mark]
-            if mark == "<REQUEST>":
+            if mark in ("<REQUEST>", "<WAIVER>"):
                 variable["request"] = tuple(values)
         elif mark in _KEPT:
             kept = variable.get("others", ())

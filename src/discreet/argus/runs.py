@@ -11,27 +11,23 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from discreet.argus import (
-    ArgusMetadata,
     Batch,
-    BatchTable,
     CellFile,
     read_batch,
-    read_hst,
     read_rda,
-    read_records,
     read_tab,
 )
+from discreet.argus.batch_tables import judged_tables
 from discreet.argus.jj import read_jj, repaired_problem, write_differences, write_jj
 from discreet.arrays import BoolArray
 from discreet.classifications import Classification
-from discreet.errors import DiscreetWarning, Problem, SuppressionError
+from discreet.errors import DiscreetWarning, SuppressionError
 from discreet.files import check_writable
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
@@ -40,24 +36,10 @@ from discreet.protection.suppression.proof.audit import Audit, audit_problem
 from discreet.protection.suppression.proof.release_audit import Blanks, audit_published
 from discreet.protection.suppression.publish.report import described_pattern, pattern_lines
 from discreet.protection.suppression.publish.suppression import Suppression
-from discreet.rules import Primary, primary
-from discreet.tables import ProtectedTable, Table
-from discreet.tabulation import tabulate
+from discreet.tables import ProtectedTable
 
-#: Contributions that rules may look at.
-_CONTRIBUTIONS = 5
-_WRITTEN = ("csv", "pivot", "codes", "jj")
 #: Writes a protected table; handed in, so that formats are looked up by the caller.
 TableWriter: TypeAlias = Callable[[ProtectedTable, Path], Any]
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class _BatchCells:
-    """A table of a batch with its sensitive cells."""
-
-    table: Table
-    primary: Primary
-    decimals: int
 
 
 def run_batch(
@@ -83,16 +65,14 @@ def run_batch(
     discreet.errors.SuppressionError: [argus-file] none.arb: the file cannot be read
     """
     plan = read_batch(path)
-    _refuse(plan)
-    metadata = read_rda(plan.file(plan.metadata), of=plan.of)
-    judged = _of_cells(plan, metadata) if plan.of == "cells" else _of_records(plan, metadata)
+    judged = judged_tables(plan)
     done, last = [], {}
     for step in plan.protections:
         chosen = range(len(judged)) if step.table == 0 else [step.table - 1]
         result = Suppression.of(
             [(judged[at].table, judged[at].primary) for at in chosen],
             method=cast(Method, step.method),
-            value=plan.tables[chosen[0]].response,
+            value=judged[chosen[0]].primary.value,
             decimals=judged[chosen[0]].decimals,
             cost=plan.tables[chosen[0]].cost,
             time_limit=None if step.minutes is None else 60 * step.minutes,
@@ -102,95 +82,6 @@ def run_batch(
         last.update({at: (result, number) for number, at in enumerate(chosen)})
     _write(plan, last, write)
     return done
-
-
-def _refuse(plan: Batch) -> None:
-    """One error with everything that is asked for and not done."""
-    problems = []
-    for number, table in enumerate(plan.tables, 1):
-        asked = [rule.name for rule in table.rules if any(rule.numbers)]
-        wrong = {
-            "recodes": bool(table.recodes),
-            "request rules": bool(table.requests),
-            "rules on holdings": any(rule.per == "holding" for rule in table.rules),
-            "weights": "WGT" in asked,
-        }
-        problems += [
-            Problem(f"batches are run without {what}", f"table {number}", "use Python for it")
-            for what, there in wrong.items()
-            if there
-        ]
-    protected = {step.table for step in plan.protections}
-    for output in plan.outputs:
-        if output.form not in _WRITTEN:
-            hint = f"forms: {', '.join(_WRITTEN)}"
-            problems.append(Problem(f"the form {output.form!r} is not written", output.path, hint))
-        if not {0, output.table} & protected:
-            problems.append(Problem("the table is written, but not protected", output.path))
-    if plan.of == "cells" and len(plan.tables) != 1:
-        problems.append(Problem("a file of cells holds one table", plan.data))
-    if problems:
-        first = problems[0]
-        raise SuppressionError(
-            first.what, code="batch", where=first.where, hint=first.hint, problems=problems
-        )
-
-
-def _of_cells(plan: Batch, metadata: ArgusMetadata) -> list[_BatchCells]:
-    """The table of a file of cells: judged by rules, or by its own status without any."""
-    asked = plan.tables[0]
-    again = plan.totals == "add"
-    cells = read_tab(plan.file(plan.data), metadata, totals="add" if again else "given")
-    names = tuple(dimension.name for dimension in cells.table.dimensions)
-    if names != asked.variables or asked.response != cells.value:
-        what = "the batch asks for another table than the file of cells has"
-        hint = f"it has {', '.join(names)} | {cells.value}"
-        raise SuppressionError(what, code="batch", where=plan.data, hint=hint)
-    found = cells.primary
-    if asked.primary_rules or asked.apriori or found is None:
-        found = _primary(plan, asked, cells.table)
-    return [_BatchCells(table=cells.table, primary=found, decimals=cells.decimals)]
-
-
-def _of_records(plan: Batch, metadata: ArgusMetadata) -> list[_BatchCells]:
-    frame = read_records(plan.file(plan.data), metadata)
-    judged = []
-    for number, asked in enumerate(plan.tables, 1):
-        by = [metadata.classification(name, frame[name].unique()) for name in asked.variables]
-        names = dict.fromkeys(
-            name for name in (asked.response, asked.shadow, asked.cost.of) if name in frame.columns
-        )
-        values = [str(name) for name in names]
-        table = tabulate(
-            frame,
-            by=by,
-            values=values,
-            contributions=_CONTRIBUTIONS if values else 0,
-            name=f"table-{number}",
-        )
-        decimals = 0 if asked.response is None else metadata.variable(asked.response).decimals
-        found = _primary(plan, asked, table)
-        judged.append(_BatchCells(table=table, primary=found, decimals=decimals))
-    return judged
-
-
-def _primary(plan: Batch, asked: BatchTable, table: Table) -> Primary:
-    marks = [
-        mark
-        for file in asked.apriori
-        for mark in read_hst(plan.file(file.path), asked.variables, separator=file.separator)
-    ]
-    ignore = any(file.ignore_errors for file in asked.apriori)
-    shadow = asked.shadow if asked.shadow not in ("", asked.response) else None
-    return primary(
-        table,
-        asked.primary_rules,
-        value=asked.response,
-        shadow=shadow if asked.response is not None else None,
-        marks=marks,
-        manual_range=asked.setting("MAN", 20.0),
-        unmatched="ignore" if ignore else "refuse",
-    )
 
 
 def _write(
@@ -208,6 +99,12 @@ def _write(
 
 #: So many intervals are listed for people.
 _LISTED = 100
+
+
+def batch_outputs(path: str | os.PathLike[str]) -> list[Path]:
+    """The tables to publish that a batch writes; nothing is read but the batch."""
+    plan = read_batch(path)
+    return [plan.file(output.path) for output in plan.outputs if output.form != "jj"]
 
 
 class FileResult(NamedTuple):

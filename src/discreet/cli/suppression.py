@@ -123,7 +123,8 @@ def suppress(
     table: Annotated[
         Path,
         typer.Argument(
-            help="A problem (.jj), cells with status (.tab), or records with --by. CONFIDENTIAL."
+            help="A problem (.jj), cells with status (.tab), a batch (.arb), or records with --by. "
+            "CONFIDENTIAL."
         ),
     ],
     out: Annotated[
@@ -165,10 +166,12 @@ def suppress(
         raise typer.BadParameter(words)
     if view is not None and picture is None:
         raise typer.BadParameter("--view says what is drawn: name --picture FILE too")
+    if table.suffix.lower() == ".arb":
+        show(*_batch_carried_out(given), as_json=as_json)
+        return
     _check_options(given)
     _check_places(given)
-    done = _records_suppressed(given) if by else _file_suppressed(given)
-    text, described = done
+    text, described = _records_suppressed(given) if by else _file_suppressed(given)
     if picture is not None and not check:
         text, described = f"{text}\nDrawn: {picture}", {**described, "picture": str(picture)}
     show(text, described, as_json=as_json)
@@ -228,6 +231,44 @@ def _file_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             progress=lambda line: report(0, 1, line),
             write=_publisher(given),
         )
+
+
+def _batch_carried_out(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A batch with all its tables; it says itself what is written."""
+    from discreet.argus.runs import batch_outputs, run_batch
+    from discreet.publication.formats import check_place, format_of, place_of
+
+    batch, named = given["table"], ("table", "as_json", "language")
+    for name in given:
+        if name not in named and given[name] and given[name] not in ("auto", "value"):
+            words = _WORDS.get(name, name)
+            raise typer.BadParameter(f"--{words} says nothing about a batch, which says all itself")
+    places = batch_outputs(batch)
+    for place in places:
+        check_place(place)
+        if place.suffix.lower() not in _TEXTS:
+            format_of(place_of(place))
+    with progress_bar("Suppressing") as report:
+        done = run_batch(
+            batch, write=_text_publisher(given), progress=lambda line: report(0, 1, line)
+        )
+    steps = [{"method": each.pattern.method, "tables": len(each.tables)} for each in done]
+    told = {"batch": batch.name, "steps": steps, "out": [str(place) for place in places]}
+    return "\n".join([f"{batch} is carried out.", *(f"Written: {place}" for place in places)]), told
+
+
+#: Names that batches give to files of text; they are written as CSV.
+_TEXTS = (".txt", ".asc", ".dat", ".tab")
+
+
+def _text_publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], None]:
+    from discreet.publication import write
+
+    def publish(safe: ProtectedTable, path: Path) -> None:
+        kind = "csv" if path.suffix.lower() in _TEXTS else None
+        write(safe, path, format=kind, language=given["language"])
+
+    return publish
 
 
 def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
