@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.argus.metadata import ArgusMetadata, ArgusVariable
 from discreet.argus.tokens import ArgusText, LineReader, open_text, refuse_lines
 from discreet.classifications import Classification
-from discreet.classifications.coarsening import folded, levels_folded
+from discreet.classifications.coarser_trees import folded, levels_folded
 from discreet.errors import Problem, SuppressionError
 
 if TYPE_CHECKING:
