@@ -19,11 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, SmallIntArray, TextArray, find_sorted
+from discreet.arrays import (
+    BoolArray,
+    CellIndex,
+    FloatArray,
+    IntArray,
+    SmallIntArray,
+    TextArray,
+    find_sorted,
+)
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.cells import ListedCells, ValueArray, flat_keys, is_complete, stored_cells
 from discreet.publication.formats import CELL_LIMIT, WriteOptions
-from discreet.publication.notation import figure_texts
+from discreet.publication.notation import figure_texts, interval_texts
 from discreet.publication.words import figure_line, is_figure, labels_at, levels_at, words
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
 from discreet.tables.figures import FIGURE
@@ -38,12 +46,21 @@ class BodyRows:
         value: Published values, rows × columns.
         status: Their status, rows × columns.
         decimals: Digits after the decimal point of all cells, or of each.
+        bounds: Intervals to be printed in the place of cells, flat; None for none.
     """
 
     first: int
     value: ValueArray
     status: SmallIntArray
     decimals: int | IntArray
+    bounds: tuple[FloatArray, FloatArray] | None = None
+
+    def intervals(self, language: str | None) -> Iterator[tuple[int, str]]:
+        """Which cells, in flat order, have an interval in their place, and its text."""
+        if self.bounds is not None:
+            decimals = np.broadcast_to(self.decimals, self.value.shape).ravel()
+            at, texts = interval_texts(self.bounds, decimals, language)
+            yield from zip(at.tolist(), texts, strict=True)
 
     def texts(self, text: Callable[[int | float, int, int], str]) -> TextArray:
         """A text for each cell, made of its value, its status and its number of decimals."""
@@ -96,19 +113,33 @@ class PageLayout:
             status = self._absent(first, last)
             value[place] = cells.value[part]
             status[place] = cells.status[part]
-            yield BodyRows(first, value, status, self._decimals(first, last))
+            bounds = self._bounds(first, last)
+            yield BodyRows(first, value, status, self._decimals(first, last), bounds)
+
+    def _bounds(self, first: int, last: int) -> tuple[FloatArray, FloatArray] | None:
+        """The intervals to be printed in some rows."""
+        said = self.table.withheld
+        if said is None or not said.instead:
+            return None
+        index, size = self._places(first, last)
+        return said.printed(self.table.dimensions, index, size)
+
+    def _places(self, first: int, last: int) -> tuple[list[Any], int]:
+        """The codes of all cells of some rows, and how many these are."""
+        shape = (last - first, len(self.column_codes))
+        index: list[Any] = [None] * len(self.table.dimensions)
+        for k, at in enumerate(self.rows):
+            index[at] = np.repeat(self.row_codes[first:last, k], shape[1])
+        for k, at in enumerate(self.columns):
+            index[at] = np.tile(self.column_codes[:, k], shape[0])
+        return index, shape[0] * shape[1]
 
     def _absent(self, first: int, last: int) -> SmallIntArray:
         """What the cells of some rows are where they are not stored."""
         table, shape = self.table, (last - first, len(self.column_codes))
         if table.parts is None and not table.figures and not table.suppressed_parts:
             return np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-        size = shape[0] * shape[1]
-        index: list[Any] = [None] * len(table.dimensions)
-        for k, at in enumerate(self.rows):
-            index[at] = np.repeat(self.row_codes[first:last, k], shape[1])
-        for k, at in enumerate(self.columns):
-            index[at] = np.tile(self.column_codes[:, k], shape[0])
+        index, size = self._places(first, last)
         status = table.absent(index, size)
         status[~table.known(index, size)] = CellStatus.suppressed  # shown as unknown
         return status.reshape(shape)

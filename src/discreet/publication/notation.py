@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from discreet.arrays import IntArray, SmallIntArray, TextArray
+from discreet.arrays import FloatArray, IntArray, SmallIntArray, TextArray
 from discreet.errors import PublicationError
 from discreet.publication.cells import ValueArray, distinct_figures
 from discreet.publication.words import words
@@ -25,6 +25,7 @@ SUPPRESSED = "."
 OFFICIAL = "*"
 LIMITED = "( )"
 INAPPLICABLE = "x"
+INTERVAL = "a–b"
 
 
 _MOST_DECIMALS = 15
@@ -61,8 +62,10 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
         (CellStatus.official, OFFICIAL, text.official),
     ]
     rounding = [0] if table is None else _rounding_to_zero(table)
+    between = table is not None and table.withheld is not None and table.withheld.instead
     return (
         *(Sign(symbol, meaning) for status, symbol, meaning in signs if status in found),
+        *([Sign(INTERVAL, text.interval)] if between else []),
         *(Sign(number_text(0.0, places, language), text.rounded) for places in rounding),
     )
 
@@ -196,6 +199,36 @@ def symbol(value: int | float, status: int, decimals: int, language: str | None 
     if status == CellStatus.bracketed:
         return f"({text})"
     return text + OFFICIAL if status == CellStatus.official else text
+
+
+def interval_text(low: float, high: float, decimals: int, language: str | None = None) -> str:
+    """Between which values a hidden cell lies, as printed in its place.
+
+    >>> interval_text(1200, 3400, 0, "en"), interval_text(2.5, np.inf, 1), interval_text(-3, 4, 0)
+    ('1,200–3,400', '≥ 2.5', '-3 … 4')
+    """
+    texts = [
+        number_text(round(float(bound), decimals) if decimals else int(bound), decimals, language)
+        if np.isfinite(bound)
+        else ""
+        for bound in (low, high)
+    ]
+    if not all(texts):
+        signs = zip(("≥", "≤"), texts, strict=True)
+        return next((f"{sign} {text}" for sign, text in signs if text), SUPPRESSED)
+    if texts[0] == texts[1]:
+        return texts[0]
+    return " … ".join(texts) if low < 0 else ZERO.join(texts)
+
+
+def interval_texts(
+    bounds: tuple[FloatArray, FloatArray], decimals: int | IntArray, language: str | None = None
+) -> tuple[IntArray, list[str]]:
+    """The places of cells with an interval, and what is printed there."""
+    at = np.flatnonzero(~np.isnan(bounds[0]) & ~np.isnan(bounds[1]))
+    places = np.broadcast_to(decimals, len(bounds[0]))[at].tolist()
+    told = zip(bounds[0][at].tolist(), bounds[1][at].tolist(), places, strict=True)
+    return at, [interval_text(low, high, each, language) for low, high, each in told]
 
 
 def symbols(

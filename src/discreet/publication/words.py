@@ -47,6 +47,7 @@ class Words:
     published: str
     zero: str
     unknown: str
+    interval: str
     limited: str
     official: str
     inapplicable: str

@@ -46,6 +46,7 @@ class Withheld:
         low: The smallest value that anyone can think possible; NaN where nothing is
             said, minus infinity where there is none. None if no intervals are published.
         high: The largest one.
+        instead: Whether intervals are printed in the place of the sign for hidden cells.
     """
 
     index: tuple[PositionArray, ...]
@@ -53,6 +54,7 @@ class Withheld:
     reasons: tuple[Note, ...] = ()
     low: FloatArray | None = None
     high: FloatArray | None = None
+    instead: bool = False
 
     def __post_init__(self) -> None:
         columns: list[Any] = [*self.index, self.reason]
@@ -93,6 +95,18 @@ class Withheld:
                 told[~np.isfinite(told)] = np.nan
                 columns[name] = pl.Series(told, dtype=pl.Float64).fill_nan(None)
         return columns
+
+    def printed(
+        self, dimensions: Sequence[Dimension], index: Sequence[PositionArray], length: int
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """The intervals to be printed in the place of cells; not a number for other cells."""
+        if not self.instead or self.low is None or self.high is None:
+            return None
+        at = CellIndex.of(dimensions).find(self.index, index, (len(self), length))
+        bounds = [np.full(length, np.nan) for _ in range(2)]
+        for told, bound in zip(bounds, (self.low, self.high), strict=True):
+            told[at >= 0] = bound[at[at >= 0]]
+        return bounds[0], bounds[1]
 
     def renumbered(self, places: Sequence[PositionArray]) -> Withheld:
         """The same after codes were left out that none of its cells has.

@@ -16,7 +16,7 @@ import polars as pl
 from discreet.publication.cells import ListedCells, cell_chunks, decimals_of, has_number
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
-from discreet.publication.notation import exact_text, symbols
+from discreet.publication.notation import exact_text, interval_texts, symbols
 from discreet.publication.words import labels_at
 from discreet.tables import CellStatus, ProtectedTable
 
@@ -42,6 +42,11 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
     names = pl.Series([status.name for status in CellStatus], dtype=pl.String)
     columns["status"] = names.gather(cells.status)
     printed = symbols(cells.value, cells.status, decimals_of(table, cells))
+    if table.withheld is not None:
+        bounds = table.withheld.printed(table.dimensions, cells.index, len(cells))
+        if bounds is not None:
+            places, between = interval_texts(bounds, decimals_of(table, cells))
+            printed[places] = between
     columns["symbol"] = pl.Series(printed, dtype=pl.String)
     if table.withheld is not None:
         shown = has_number(cells.status)

@@ -249,6 +249,8 @@ def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
         return f"<td>{number}"
 
     cells = block.texts(cell)
+    for at, between in block.intervals(language):
+        cells.flat[at] = f"<td>{_explained(between, text.interval)}"
     marks = page.remarks.of_block(page.layout, block.first, len(cells))
     if marks is not None:
         cells = cells + np.array([page.marks(each) for each in marks.sets], object)[marks.which]

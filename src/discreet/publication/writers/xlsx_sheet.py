@@ -291,8 +291,23 @@ def _text_cell(style: int, text: str) -> str:
     return f' s="{style}" t="inlineStr"><is><t{space}>{escape(text, quote=False)}</t></is></c>'
 
 
-def _figures(layout: PageLayout, block: BodyRows, styles: Styles, remarks: Footnotes) -> TextArray:
-    """The cell of each figure, from after its place on."""
+def _figures(
+    layout: PageLayout, block: BodyRows, styles: Styles, remarks: Footnotes, language: str
+) -> TextArray:
+    """The cell of each figure, from after its place on; intervals are texts."""
+    texts = _plain_figures(layout, block, styles, remarks)
+    marks = remarks.of_block(layout, block.first, len(block.value))
+    which = None if marks is None else marks.which.ravel()
+    for at, between in block.intervals(language):
+        marked = mark(marks.sets[which[at]]) if marks is not None and which is not None else ""
+        texts.flat[at] = _text_cell(styles.suppressed(), between + marked)
+    return texts
+
+
+def _plain_figures(
+    layout: PageLayout, block: BodyRows, styles: Styles, remarks: Footnotes
+) -> TextArray:
+    """The same without intervals."""
     floats = block.value.dtype.kind == "f"
     decimals: int | IntArray = 0
     if floats:
@@ -432,7 +447,9 @@ class TableSheet:
                 texts[codes[:, stub.variable]]
                 for stub, texts in zip(self.stub_columns, stub_texts, strict=True)
             ]
-            cells = np.column_stack([*beside, _figures(self.layout, block, styles, self.remarks)])
+            cells = np.column_stack(
+                [*beside, _figures(self.layout, block, styles, self.remarks, self.language)]
+            )
             lines = []
             for number, row in enumerate(cells.tolist(), block.first + self.top + 1):
                 places = [f'{letter}{number}"' for letter in letters]

@@ -294,6 +294,13 @@ def _marks(value: Any) -> Any:
     return [{"file": item} if isinstance(item, str) else item for item in items]
 
 
+def _intervals(value: Any) -> Any:
+    if value is not True and value is not False and value != "instead":
+        raise PydanticCustomError("intervals", "must be true, false or 'instead'")
+    return value
+
+
+Intervals = Annotated[Any, BeforeValidator(_intervals)]
 Share = Annotated[Any, BeforeValidator(_share)]
 
 
@@ -377,7 +384,7 @@ class SuppressionEntry(ProgrammeEntry):
     bounds: BoundsEntry = BoundsEntry()
     zero_cells: Literal["fixed", "partners"] = "fixed"
     singletons: bool | None = None
-    intervals: bool = False
+    intervals: Intervals = False
     reasons: Literal["rule", "kind", "none"] = "rule"
     unmatched: Literal["refuse", "ignore"] = "refuse"
     earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)

@@ -68,21 +68,25 @@ def _withheld(reasons: Withheld, index: Sequence[PositionArray], cells: pl.DataF
         index=tuple(part[about] for part in index),
         reason=cells["reason"].drop_nulls().to_numpy(),
         reasons=reasons.reasons,
+        instead=reasons.instead,
         **bounds,
     )
 
 
 def without_cells(table: ProtectedTable) -> ProtectedTable:
     """What is left of a table when its cells are taken away."""
-    reasons = None if table.withheld is None else table.withheld.reasons
-    return dataclasses.replace(table, **_no_cells(len(table.dimensions), reasons))
+    said = table.withheld
+    reasons, instead = (None, False) if said is None else (said.reasons, said.instead)
+    return dataclasses.replace(table, **_no_cells(len(table.dimensions), reasons, instead))
 
 
-def _no_cells(width: int, reasons: Sequence[Note] | None) -> dict[str, Any]:
+def _no_cells(width: int, reasons: Sequence[Note] | None, instead: bool) -> dict[str, Any]:
     """The fields of a table of so many dimensions that has no cells, and their reasons."""
     none = np.zeros(0, dtype=np.int8)
     index = tuple(none.astype(np.int32) for _ in range(width))
-    said = None if reasons is None else Withheld(index=index, reason=none, reasons=tuple(reasons))
+    said = None
+    if reasons is not None:
+        said = Withheld(index=index, reason=none, reasons=tuple(reasons), instead=instead)
     return {"index": index, "value": none.astype(np.int64), "status": none, "withheld": said}
 
 
@@ -95,6 +99,7 @@ def described(table: ProtectedTable) -> dict[str, Any]:
     return {
         **{name: _plain(getattr(table, name)) for name in _AS_IT_IS},
         "withheld": None if table.withheld is None else _plain(table.withheld.reasons),
+        "intervals_instead": table.withheld is not None and table.withheld.instead,
         "parts": _plain(table.parts),
         "suppressed_parts": _plain(table.suppressed_parts),
         "provenance": _plain(table.provenance),
@@ -144,7 +149,7 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
     reasons = memory.get("withheld")
     said = None if reasons is None else [Note(**note) for note in reasons]
     return ProtectedTable(
-        **_no_cells(len(dimensions), said),
+        **_no_cells(len(dimensions), said, memory.get("intervals_instead", False)),
         dimensions=dimensions,
         provenance=Provenance(**memory["provenance"]),
         notes=tuple(Note(**note) for note in memory["notes"]),

@@ -109,6 +109,25 @@ def test_what_is_remembered_is_the_table_with_reasons_and_intervals(tmp_path: Pa
     assert hidden["low"].null_count() == hidden["reason"].null_count() == 0
 
 
+def test_intervals_stand_in_the_place_of_hidden_values(tmp_path: Path) -> None:
+    text = FIRST.replace('method = "fast"', 'method = "fast"\nintervals = "instead"')
+    text = text.replace('formats = ["csv"]', 'formats = ["csv", "xlsx", "html"]')
+    path = write(tmp_path, "first.toml", text)
+    protect(path, tmp_path / "out")
+    before = content(tmp_path / "out")
+    hidden = pl.read_csv(tmp_path / "out" / "branches.csv").filter(pl.col("value").is_null())
+    assert "." not in hidden["symbol"].to_list()
+    assert hidden["symbol"].str.contains("–").all()
+    for file in list(before):
+        if file.startswith(("branches", "sizes")):
+            (tmp_path / "out" / file).unlink()
+    assert protect(path, tmp_path / "out").fresh == 0
+    assert content(tmp_path / "out") == before
+    wrong = write(tmp_path, "wrong.toml", text.replace('"instead"', '"inside"'))
+    with pytest.raises(dc.errors.DiscreetError, match="true, false or 'instead'"):
+        protect(wrong, tmp_path / "wrong")
+
+
 def test_tables_that_share_cells_are_made_anew_together_and_others_stay(hidden_copy: Path) -> None:
     text = FIRST.replace('by = ["branch", "size"]', 'by = ["branch", "size"]\nwhere = "wages > 0"')
     write(hidden_copy, "first.toml", text)

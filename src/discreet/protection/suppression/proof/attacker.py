@@ -118,7 +118,7 @@ def published_intervals(
     value: IntArray,
     hidden: BoolArray,
     *,
-    negative: bool = False,
+    negative: bool | BoolArray = False,
     rounding: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """What everyone can work out about hidden cells from the others.
@@ -138,8 +138,7 @@ def published_intervals(
     np.add.at(rest, relations.row[known], -(relations.coef * value[relations.cell])[known])
     # Hidden cells as values, and, where these were rounded, shown ones as what they are off by.
     least = np.where(hidden, 0.0, -np.minimum(rounding, np.maximum(value, 0)))
-    if negative:
-        least = np.where(hidden, -np.inf, -rounding)
+    least = np.where(negative, np.where(hidden, -np.inf, -rounding), least)
     most = np.where(hidden, np.inf, rounding)
     unknown = np.ones(len(hidden), dtype=np.bool_) if rounding else hidden
     among, cells = relations.among(unknown)

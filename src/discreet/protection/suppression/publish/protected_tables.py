@@ -48,6 +48,10 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "en": "For hidden values, an interval is given that anyone could work out.",
         "de": "Für gesperrte Werte ist ein Intervall angegeben, das jeder errechnen könnte.",
     },
+    "instead": {
+        "en": "In the place of hidden values stand intervals that anyone could work out.",
+        "de": "Anstelle gesperrter Werte stehen Intervalle, die jeder errechnen könnte.",
+    },
     "reasons": {"en": "Reasons: {}.", "de": "Gründe: {}."},
 }
 
@@ -62,6 +66,7 @@ class PublicationStyle:
         reasons: Whether the kind of rule is told, only primary or secondary, or nothing.
         titles: language → heading.
         universe: language → who is counted.
+        instead: Whether intervals, if there are any, stand in the place of hidden values.
     """
 
     value: str | None
@@ -69,6 +74,7 @@ class PublicationStyle:
     reasons: Literal["rule", "kind", "none"] = "rule"
     titles: Mapping[str, str] = field(default_factory=dict)
     universe: Mapping[str, str] = field(default_factory=dict)
+    instead: bool = False
 
 
 def reasons_of(
@@ -153,6 +159,7 @@ def _withheld(
         reasons=reasons,
         low=low,
         high=high,
+        instead=intervals is not None and how.instead,
     )
 
 
@@ -176,7 +183,7 @@ def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:
             listed = "; ".join(f"{note.kind}: {note.text(language)}" for note in withheld.reasons)
             parts.append(_WORDS["reasons"][language].format(listed))
         if withheld is not None and withheld.low is not None:
-            parts.append(_WORDS["intervals"][language])
+            parts.append(_WORDS["instead" if withheld.instead else "intervals"][language])
         texts[language] = " ".join(parts)
     return (Note(METHOD, texts),)
 
@@ -266,5 +273,6 @@ def _withheld_figures(tables: Sequence[ProtectedTable]) -> Withheld | None:
         index=_joined([(each.index, len(each)) for each in own]),
         reason=np.concatenate(numbers),
         reasons=tuple(reasons.values()),
+        instead=bool(bounds) and any(each.instead for each in own),
         **bounds,
     )

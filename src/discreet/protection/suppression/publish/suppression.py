@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray, SmallIntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
@@ -72,7 +72,7 @@ class SuppressionOptions(TypedDict, total=False):
     repair: bool
     singletons: bool | None
     reasons: Literal["rule", "kind", "none"]
-    intervals: bool
+    intervals: bool | Literal["instead"]
     time_limit: float | None
     progress: Progress | None
     seed: int
@@ -161,7 +161,9 @@ def solved_and_published(
     pattern = find_pattern(grown, method, **options_among(chosen, _SEARCH))
     hidden = pattern.hidden[: len(problem)]
     reason = reasons_of(problem, members, sources)
-    low_high = _intervals(problem, hidden) if chosen.get("intervals", False) else None
+    low_high = None
+    if chosen.get("intervals", False):
+        low_high = _intervals(problem, hidden, _signed(problem, members, sources))
     published = []
     for at, (table, asked) in enumerate(sources):
         how = _style(asked, chosen)
@@ -189,6 +191,7 @@ def _style(asked: Any, chosen: Mapping[str, Any]) -> PublicationStyle:
         reasons=chosen.get("reasons", "rule"),
         titles=chosen.get("titles", {}),
         universe=chosen.get("universe", {}),
+        instead=chosen.get("intervals") == "instead",
     )
 
 
@@ -217,6 +220,9 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
         raise SuppressionError(
             "reasons is rule, kind or none", code="option", where="suppress: reasons"
         )
+    if options.get("intervals", False) not in (True, False, "instead"):
+        what = "intervals is True, False or 'instead'"
+        raise SuppressionError(what, code="option", where="suppress: intervals")
     return dict(options)
 
 
@@ -262,12 +268,25 @@ def _guarded(
     return grown, notes + [hopeless] * bool(left)
 
 
+def _signed(
+    problem: SuppressionProblem, members: TableCells, sources: Sequence[ProblemSource]
+) -> BoolArray:
+    """Which cells can be negative: those of values of which some are."""
+    signed = np.full(len(problem), bool((problem.value < 0).any()))
+    cells: dict[Any, list[IntArray]] = {}
+    for (_, asked), own in zip(sources, members.cells, strict=True):
+        cells.setdefault(getattr(asked, "value", None), []).append(own[own >= 0])
+    for parts in cells.values() if len(cells) > 1 else ():
+        every = np.concatenate(parts)
+        signed[every] = (problem.value[every] < 0).any()
+    return signed
+
+
 def _intervals(
-    problem: SuppressionProblem, hidden: BoolArray
+    problem: SuppressionProblem, hidden: BoolArray, negative: BoolArray
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Intervals by published values only: bounds known beforehand follow true values."""
     low, high = (problem.value.astype(np.float64) for _ in range(2))
-    negative = bool((problem.value < 0).any())
     low[hidden], high[hidden] = published_intervals(
         problem.relations, problem.value, hidden, negative=negative
     )
@@ -691,7 +710,8 @@ def suppress(
             that a single respondent could undo (for values they are unless told otherwise,
             for counts they are not); ``reasons``: whether files say which kind of "rule"
             hides a cell, only the "kind" – primary or secondary – or "none"; ``intervals``:
-            publish between which values anyone can bound hidden cells; ``time_limit`` in
+            publish between which values anyone can bound hidden cells, beside their sign or
+            ("instead") in its place; ``time_limit`` in
             seconds, ``progress``, ``seed``; ``titles``, ``universe`` as for
             `discreet.perturb`.
 
