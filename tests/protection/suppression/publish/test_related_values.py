@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError, SuppressionError
-from discreet.protection.suppression import SharedSuppression, report_on
+from discreet.protection.suppression import Earlier, SharedSuppression, report_on
 from discreet.tables.value_relations import ValueRelation, found_relations
 from tests.helpers.reader_of_sums import opened
 
@@ -196,6 +196,26 @@ def test_counts_add_up_too() -> None:
     rows = list(zip(names, done.tables, [table] * 3, [*asked, counts], strict=True))
     assert not opened(rows, [{"count": -1, "small": 1, "large": 1}])
     assert any("count = " in note or "= count" in note for note in done.by_value[None].notes)
+
+
+def test_a_total_published_before_counts_also_when_it_has_changed_since() -> None:
+    old = tabulated(firms(1))
+    asked = judged(old, "total")
+    before = dc.suppress(old, asked, method="fast")
+    stated = {"relations": ["total = home + foreign"], "method": "fast"}
+    for new in (old, tabulated(firms(1).with_columns(home=pl.col("home") + (pl.col("home") > 90)))):
+        found = [(new, judged(new, value)) for value in ("home", "foreign")]
+        earlier = {"total": [Earlier(table=old, hidden=before, primary=asked)]}
+        done = SharedSuppression.of(found, earlier_of=earlier, **stated)
+        assert set(done.by_value) == {"home", "foreign"}
+        rows = [
+            (value, safe, new, one)
+            for value, safe, (_, one) in zip(THREE, done.tables, found, strict=False)
+        ]
+        if new is old:
+            assert not opened([*rows, ("total", before, old, asked)], [SUM])
+    alone = [row for value in ("home", "foreign") for row in apart(old, [value])]
+    assert opened([*alone, ("total", before, old, asked)], [SUM])
 
 
 # -- stated relations ---------------------------------------------------------------------------

@@ -56,12 +56,14 @@ class ValueCells(Confidential):
         problem: All its cells.
         members: Which cells of the tables they stand for.
         tables: The tables, those published before last.
+        current: Whether any of them is published now.
     """
 
     value: str | None
     problem: SuppressionProblem
     members: TableCells
     tables: tuple[Table, ...]
+    current: bool = True
 
     @property
     def name(self) -> str:
@@ -102,8 +104,16 @@ class RelatedValues:
         tables = {id(table): table for each in values for table in each.tables}
         self._linked = linked_cells(list(tables.values()), same)
         numbers = dict(zip(tables, self._linked.cells, strict=True))
-        self._cell = {each.name: _placed(each, numbers, self._linked) for each in values}
-        self._true = {each.name: _true_values(each, numbers, self._linked) for each in values}
+        now, before = (
+            [_cells_of(each, numbers, self._linked, early) for each in values]
+            for early in (False, True)
+        )
+        self._cell = {each.name: cell for each, (cell, _) in zip(values, now, strict=True)}
+        self._true = {each.name: true for each, (_, true) in zip(values, now, strict=True)}
+        # What was published before adds up too, also where it has changed since.
+        self._before = {each.name: cell for each, (cell, _) in zip(values, before, strict=True)}
+        self._told = {each.name: true for each, (_, true) in zip(values, before, strict=True)}
+        self._own = {each.name: _of_sources(each, numbers, self._linked) for each in values}
         self._parts = {each.name: _number_of_parts(each, self._cell[each.name]) for each in values}
         self.stated = [each for each in stated if set(each.values) <= set(self.values)]
         self._check()
@@ -150,6 +160,7 @@ class RelatedValues:
         """Refuse stated relations that do not hold in the data, but for rounding."""
         for each in self.stated:
             wrong = ~each.within(self._true, self._room(each)) & self._there(each.values)
+            wrong &= np.all([self._own[name] for name in each.values], axis=0)
             what = f"the relation {each.text} does not hold in this cell"
             hint = "correct the relation or the values; it may miss no more than rounding does"
             refuse_cells(np.flatnonzero(wrong), self._linked.names, what, "relations", hint)
@@ -198,7 +209,9 @@ class RelatedValues:
         offsets = dict(zip(names, first.tolist(), strict=False))
         for relation in self.relations:
             if set(relation.values) <= set(names):
-                links = links.joined(self._rows(relation, offsets, columns["value"]))
+                for cells, true in ((self._cell, self._true), (self._before, self._told)):
+                    rows = self._rows(relation, cells, true)
+                    links = links.joined(_entries(relation, rows, cells, offsets, columns["value"]))
         problem = SuppressionProblem(
             **columns,
             relations=tidied_relations(links),
@@ -221,51 +234,75 @@ class RelatedValues:
         )
 
     def _rows(
-        self, relation: ValueRelation, offsets: Mapping[str, int], value: IntArray
-    ) -> Relations:
-        """A relation cell by cell; what rounding leaves over stands on the right-hand side."""
-        there = self._there(relation.values)
+        self,
+        relation: ValueRelation,
+        cells: Mapping[str, IntArray],
+        true: Mapping[str, FloatArray],
+    ) -> IntArray:
+        """The cells in which a relation ties values together."""
+        there = self._there(relation.values) & relation.within(true, self._room(relation))
         if relation in self.found:
             there &= self.found[relation]
-        rows = np.flatnonzero(there)
-        cells, coefs = [], []
-        for name, factor in relation.coefs:
-            cell = self._cell[name][rows]
-            cells.append(np.where(cell >= 0, cell + offsets[name], -1))
-            coefs.append(np.full(rows.size, factor, dtype=np.int64))
-        cell, coef = np.stack(cells, axis=1), np.stack(coefs, axis=1)
-        known = cell >= 0
-        links = Relations(
-            cells=len(value),
-            start=starts(known.sum(axis=1)),
-            cell=cell[known].astype(np.int32),
-            coef=coef[known],
-            rhs=np.zeros(rows.size, dtype=np.int64),
+        return np.flatnonzero(
+            there & np.any([cells[name] >= 0 for name in relation.values], axis=0)
         )
-        filled = np.diff(links.start) > 0
-        return replace(links, rhs=links.residuals(value)).rows(filled)
 
 
-def _placed(each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells) -> IntArray:
-    """For each linked cell the cell of one value's problem, or why there is none."""
+def _entries(
+    relation: ValueRelation,
+    rows: IntArray,
+    places: Mapping[str, IntArray],
+    offsets: Mapping[str, int],
+    value: IntArray,
+) -> Relations:
+    """A relation cell by cell; what rounding leaves over stands on the right-hand side."""
+    cells, coefs = [], []
+    for name, factor in relation.coefs:
+        cell = places[name][rows]
+        cells.append(np.where(cell >= 0, cell + offsets[name], -1))
+        coefs.append(np.full(rows.size, factor, dtype=np.int64))
+    cell, coef = np.stack(cells, axis=1), np.stack(coefs, axis=1)
+    known = cell >= 0
+    links = Relations(
+        cells=len(value),
+        start=starts(known.sum(axis=1)),
+        cell=cell[known].astype(np.int32),
+        coef=coef[known],
+        rhs=np.zeros(rows.size, dtype=np.int64),
+    )
+    return replace(links, rhs=links.residuals(value))
+
+
+def _cells_of(
+    each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells, early: bool
+) -> tuple[IntArray, FloatArray]:
+    """For each linked cell that of one value's problem, or why there is none; its true value.
+
+    Where tables of now and earlier ones have the cell, `early` says which of them count.
+    """
     cell = np.full(linked.number, _ABSENT, dtype=np.int64)
-    for table, own in zip(each.tables, each.cells, strict=True):
-        at = numbers[id(table)]
-        cell[at] = np.maximum(cell[at], np.maximum(own, _EMPTY))
-    return cell
-
-
-def _true_values(
-    each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells
-) -> FloatArray:
-    """For each linked cell the value before any rounding; not a number where there is none."""
     true = np.full(linked.number, np.nan)
-    for table in reversed(each.tables):
+    pairs = list(zip(each.tables, each.cells, strict=True))
+    split = len(each.members.cells)
+    ordered = [*pairs[:split], *pairs[split:]] if early else [*pairs[split:], *pairs[:split]]
+    for table, own in ordered:
+        at = numbers[id(table)]
+        cell[at] = np.maximum(own, _EMPTY)
         column: Any = table.count
         if each.value is not None:
             column = table.weight if each.value == "weight" else table.sums[each.value]
-        true[numbers[id(table)]] = column
-    return true
+        true[at] = column
+    return cell, true
+
+
+def _of_sources(
+    each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells
+) -> BoolArray:
+    """Which linked cells one value has in tables of now."""
+    own = np.zeros(linked.number, dtype=np.bool_)
+    for table in each.tables[: len(each.members.cells)] if each.current else ():
+        own[numbers[id(table)]] = True
+    return own
 
 
 def _number_of_parts(each: ValueCells, cell: IntArray) -> FloatArray:

@@ -497,7 +497,11 @@ class _ValueSystem:
         before = tuple(each.table for each in self.chosen.get("earlier", ()))
         tables = (*(table for table, _ in self.sources), *before)
         return ValueCells(
-            value=self.value, problem=self.problem, members=self.members, tables=tables
+            value=self.value,
+            problem=self.problem,
+            members=self.members,
+            tables=tables,
+            current=not any(isinstance(asked, _EarlierValue) for _, asked in self.sources),
         )
 
     @property
