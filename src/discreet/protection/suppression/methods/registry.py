@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.frozen_cells import with_conflicts
 from discreet.protection.suppression.methods.relaxation import lower_bound_of
 from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
@@ -65,7 +66,10 @@ def find_pattern(
     problem.check()
     module = importlib.import_module(f"discreet.protection.suppression.methods.{method}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
-    pattern = protect(problem, WorkTime(time_limit, progress), seed)
+    try:
+        pattern = protect(problem, WorkTime(time_limit, progress), seed)
+    except SuppressionError as error:
+        raise with_conflicts(problem, error) from None
     pattern = protected_in_whole_numbers(problem, pattern)
     _refuse_unsafe(problem, pattern)
     if pattern.bound is None:

@@ -100,7 +100,7 @@ class WholeAttacker:
                 matrix, self.low, self.high, mip_max_nodes=_NODES, mip_rel_gap=0.0
             )
             self._solver.setOptionValue("presolve", "choose")
-            make_whole(self._solver, len(self.block))
+            make_whole(self._solver, np.arange(len(self.block)))
         self._solver.changeColCost(at, -side)
         self._solver.run()
         known, moved = is_optimal(self._solver), np.rint(column_values(self._solver))
@@ -109,12 +109,12 @@ class WholeAttacker:
         return abs(float(moved[at])) if whole else None
 
 
-def make_whole(solver: Any, columns: int) -> None:
-    """Let the first columns be whole numbers only."""
+def make_whole(solver: Any, columns: IntArray) -> None:
+    """Let some columns be whole numbers only."""
     import highspy
 
-    kinds = np.full(columns, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
-    solver.changeColsIntegrality(columns, np.arange(columns, dtype=np.int32), kinds)
+    kinds = np.full(columns.size, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    solver.changeColsIntegrality(columns.size, columns.astype(np.int32), kinds)
 
 
 def untested_notes(certificate: Certificate) -> tuple[str, ...]:

@@ -1,0 +1,103 @@
+"""Why published cells leave a sensitive one no room, and what a person could decide. CONFIDENTIAL.
+
+In: a problem for which there is no pattern. Out: its error, which names for each cell that
+stays open the fewest published cells that would have to be hidden, and which share of its
+protection levels it can keep as it is. Neither is done: somebody has to decide it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.arrays import BoolArray
+from discreet.errors import Problem, SuppressionError
+from discreet.protection.suppression.methods.moved_cells import MoveSearch, moved_cells
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.local_lp import relation_distances
+
+#: Cells of which this is worked out, and published cells that are named for each.
+_CELLS, _NAMED = 20, 8
+#: In larger problems errors stay as they are.
+_LARGEST = 60_000
+
+
+def with_conflicts(problem: SuppressionProblem, error: SuppressionError) -> SuppressionError:
+    """The error, with what stands in the way if it says that there is no pattern."""
+    frozen = problem.state == CellState.fixed
+    if error.code != "infeasible" or not frozen.any() or len(problem) > _LARGEST:
+        return error
+    found = certify(problem, ~frozen)
+    number = np.flatnonzero(~found.protected)
+    draft = _without_frozen(problem, frozen)
+    problems = []
+    for at in number[:_CELLS].tolist():
+        cell = int(found.cells[at])
+        lower, upper, sliding = (
+            int(level[cell]) for level in (problem.lower, problem.upper, problem.sliding)
+        )
+        reach = (-float(found.low[at]), float(found.high[at]))
+        shares = [
+            far / level
+            for far, level in (
+                (reach[0], lower), (reach[1], upper), (reach[0] + reach[1], sliding),
+            )
+            if level
+        ]  # fmt: skip
+        share = np.floor(100 * max(min(shares, default=0.0), 0.0) + 1e-6)
+        problems.append(_problem(problem, frozen, draft, cell, int(share)))
+    if not problems:
+        return error
+    left = len(number) - len(problems)
+    more = [Problem(f"and {left:,} more")] if left > 0 else []
+    return SuppressionError(
+        error.what,
+        code=error.code,
+        where=error.where,
+        hint=error.hint,
+        problems=[*problems, *more],
+    )
+
+
+def _without_frozen(problem: SuppressionProblem, frozen: BoolArray) -> DraftPattern:
+    """The problem as if nothing had to be published; what may be hidden is."""
+    state = problem.state.copy()
+    state[frozen] = CellState.free
+    draft = DraftPattern(replace(problem, state=state))
+    draft.hidden = ~frozen[draft.unknowns.cells]
+    draft.halve()
+    return draft
+
+
+def _problem(
+    problem: SuppressionProblem, frozen: BoolArray, draft: DraftPattern, cell: int, share: int
+) -> Problem:
+    """What stands in the way of one cell."""
+    name = problem.name(cell)
+    fewer = f"{share} % of its protection levels can be kept as it is"
+    if share == 0:
+        fewer = "no part of its protection levels can be kept as it is"
+    ones = np.ones(len(draft))
+    search = MoveSearch(step=relation_distances(draft), price=ones, whole=False)
+    at = int(draft.at(np.array([cell]))[0])
+    known = draft.unknowns
+    narrow = bool(draft.up[at] < known.upper[at] or draft.down[at] < known.lower[at])
+    moved = None if narrow else moved_cells(draft, at, search)
+    if moved is not None:
+        cells = known.cells[moved]
+        cells = cells[frozen[cells]]
+        hidden = ~frozen
+        hidden[cells] = True
+        watched = np.arange(len(problem)) == cell
+        if cells.size and not len(certify(draft.problem, hidden, watched).unprotected):
+            told = [problem.name(int(each)) for each in cells[:_NAMED]]
+            more = f" and {len(cells) - _NAMED:,} more" if len(cells) > _NAMED else ""
+            what = "published cells leave it no room; the fewest to hide instead: "
+            return Problem(what + "; ".join(told) + more, name, f"decide that, or that {fewer}")
+    what = "what an attacker is said to know about it is narrower than its protection levels"
+    if not narrow:
+        what = "cells that must be published leave it no room"
+    return Problem(what, name, fewer)
