@@ -22,10 +22,22 @@ from discreet.cli.program import (
 
 if TYPE_CHECKING:
     from discreet.assessment.pictures.picture import Picture
+    from discreet.release.record_tables import MarkedTable, RecordTable
     from discreet.tables import ProtectedTable
 
 Metadata = Annotated[
     Path | None, typer.Option(help="The .rda file that describes a file of cells.")
+]
+Source = Annotated[
+    Path,
+    typer.Argument(
+        help="A problem (.jj), cells with status (.tab), a batch (.arb), or records with --by. "
+        "CONFIDENTIAL."
+    ),
+]
+Target = Annotated[
+    Path | None,
+    typer.Option("--out", help="The pattern (.jj, CONFIDENTIAL), or a table: csv, xlsx, …"),
 ]
 Hider = Annotated[
     Literal["auto", "fast", "optimal", "modular", "hypercube"],
@@ -54,8 +66,8 @@ Anew = Annotated[
 ]
 Languages = Annotated[Literal["en", "de"], typer.Option(help="Language of what is published.")]
 
-#: Heading of the options that go with records, in the help.
-_PANEL = "Straight from records"
+#: Headings of the options that go with records, and with cells with a status, in the help.
+_PANEL, _CELLS = "Straight from records", "Cells with a status (with --by)"
 
 
 def _of_records(text: str, *words: str) -> Any:
@@ -97,6 +109,35 @@ MissingSafe = Annotated[
 Waived = Annotated[
     str | None, _of_records("Filter of records whose units have consented to be shown.")
 ]
+StatusOf = Annotated[
+    str | None,
+    typer.Option("--status", help="Column of statuses decided elsewhere.", rich_help_panel=_CELLS),
+]
+CountOf = Annotated[
+    str | None,
+    typer.Option("--count", help="Column of the number of contributors.", rich_help_panel=_CELLS),
+]
+Meaning = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="STATUS=unsafe, safe, protected or secondary; empty=… for none.",
+        rich_help_panel=_CELLS,
+    ),
+]
+LevelsOf = Annotated[
+    str | None,
+    typer.Option(help="Columns of protection levels: lower,upper.", rich_help_panel=_CELLS),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--published", help="Filter on codes: cells that are out already.", rich_help_panel=_CELLS
+    ),
+]
+TotalOf = Annotated[
+    list[str] | None,
+    typer.Option("--total", help="NAME=CODE of the total: Total.", rich_help_panel=_CELLS),
+]
 Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are published.")]
 CostOf = Annotated[
     str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
@@ -120,17 +161,8 @@ def register(app: typer.Typer) -> None:
 
 def suppress(
     context: typer.Context,
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help="A problem (.jj), cells with status (.tab), a batch (.arb), or records with --by. "
-            "CONFIDENTIAL."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The pattern (.jj, CONFIDENTIAL), or a table to publish: csv, xlsx, …"),
-    ] = None,
+    table: Source,
+    out: Target = None,
     method: Hider = "auto",
     time_limit: Limit = None,
     metadata: Metadata = None,
@@ -152,6 +184,12 @@ def suppress(
     prefixes: Prefixes = None,
     missing_safe: MissingSafe = False,
     waivers: Waived = None,
+    status: StatusOf = None,
+    count: CountOf = None,
+    meaning: Meaning = None,
+    levels: LevelsOf = None,
+    published: Out = None,
+    total: TotalOf = None,
     decimals: Digits = 0,
     cost: CostOf = "value",
     reasons: Reasons = None,
@@ -177,18 +215,24 @@ def suppress(
     show(text, described, as_json=as_json)
 
 
-#: Options of files of cells only, and of records only, with what they are unless given.
+#: Options of files of cells only; with --by: of records only, of cells with a status, of both.
 _CELLS_ONLY = ("metadata", "repair", "differences", "anew")
 _RECORDS_ONLY = (
-    *("value", "rule", "rules_file", "holding", "weight", "where", "shadow", "classification"),
-    *("prefixes", "missing_safe", "waivers", "decimals", "reasons", "internal", "check"),
+    *("rule", "rules_file", "holding", "weight", "where", "shadow", "prefixes", "missing_safe"),
+    "waivers",
 )
+_STATUS_ONLY = ("count", "meaning", "levels", "published", "total")
+_WITH_BY = ("value", "classification", "decimals", "reasons", "internal", "check", "status")
 
 
 def _check_options(given: Mapping[str, Any]) -> None:
     """Refuse options that say nothing about this kind of file; none is ignored."""
-    wrong = _CELLS_ONLY if given["by"] else _RECORDS_ONLY
-    kind = "records (--by)" if given["by"] else "a problem or cells with status; records need --by"
+    kind = "a problem or cells with status; records need --by"
+    wrong: tuple[str, ...] = (*_RECORDS_ONLY, *_STATUS_ONLY, *_WITH_BY)
+    if given["by"] and given["status"]:
+        kind, wrong = "cells with a status", (*_CELLS_ONLY, *_RECORDS_ONLY)
+    elif given["by"]:
+        kind, wrong = "records; cells need --status", (*_CELLS_ONLY, *_STATUS_ONLY)
     for name in wrong:
         if given[name]:
             raise typer.BadParameter(f"--{_WORDS.get(name, name)} says nothing about {kind}")
@@ -196,10 +240,9 @@ def _check_options(given: Mapping[str, Any]) -> None:
         raise typer.BadParameter(f"--cost says nothing about {kind}")
     if given["out"] is None and not given["check"]:
         raise typer.BadParameter("name the file to write: --out FILE")
-    if given["by"] and not (given["rule"] or given["rules_file"]):
-        raise typer.BadParameter(
-            "say which cells are sensitive: --rule p=10 --rule n=3, or --rules"
-        )
+    if given["by"] and not (given["rule"] or given["rules_file"] or given["status"]):
+        words = "say which cells are sensitive: --rule p=10 --rule n=3, --rules, or --status"
+        raise typer.BadParameter(words)
 
 
 #: Parameters whose options have another name.
@@ -272,24 +315,10 @@ def _text_publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path]
 
 
 def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A table of records with hidden cells."""
-    from discreet.release.record_tables import (
-        RecordTable,
-        checked_table,
-        rules_from,
-        spanning_of,
-        suppress_table,
-    )
+    """A table of records, or of cells with a status, with hidden cells."""
+    from discreet.release.record_tables import checked_table, suppress_table
 
-    judging = {name: given[name] for name in ("missing_safe", "waivers")}
-    rules = rules_from(given["rule"] or (), given["rules_file"], **judging)
-    place = given["table"]
-    lengths = pairs(given["prefixes"], "NAME=1,3")
-    by = spanning_of(place, names(given["by"]), trees_from(given["classification"]), lengths)
-    same = ("weight", "where", "shadow", "holding", "decimals", "cost")
-    options = {name: given[name] for name in same}
-    name, values = place.name.partition(".")[0], names(given["value"])
-    table = RecordTable(records=place, by=by, rules=rules, values=values, name=name, **options)
+    table = _marked_table(given) if given["status"] else _record_table(given)
     if given["check"]:
         return checked_table(table)
     search = {name: given[name] for name in ("method", "time_limit", "internal")}
@@ -302,6 +331,35 @@ def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             progress=lambda line: report(0, 1, line),
             write=_publisher(given),
         )
+
+
+def _record_table(given: Mapping[str, Any]) -> RecordTable:
+    from discreet.release.record_tables import RecordTable, rules_from, spanning_of
+
+    judging = {name: given[name] for name in ("missing_safe", "waivers")}
+    rules = rules_from(given["rule"] or (), given["rules_file"], **judging)
+    lengths = pairs(given["prefixes"], "NAME=1,3")
+    trees = trees_from(given["classification"])
+    by = spanning_of(given["table"], names(given["by"]), trees, lengths)
+    same = ("weight", "where", "shadow", "holding", "decimals", "cost")
+    options = {name: given[name] for name in same}
+    options |= {"values": names(given["value"]), "name": given["table"].name.partition(".")[0]}
+    return RecordTable(records=given["table"], by=by, rules=rules, **options)
+
+
+def _marked_table(given: Mapping[str, Any]) -> MarkedTable:
+    from discreet.release.record_tables import MarkedTable, spanning_of_cells
+
+    trees, totals = trees_from(given["classification"]), pairs(given["total"], "NAME=CODE")
+    by = spanning_of_cells(given["table"], names(given["by"]), trees, totals)
+    meaning = pairs(given["meaning"], "STATUS=unsafe")
+    if "empty" in meaning:
+        meaning[""] = meaning.pop("empty")
+    levels = names([given["levels"] or ""])
+    same = ("status", "count", "published", "decimals", "cost")
+    options = {name: given[name] for name in same}
+    options |= {"values": names(given["value"]), "name": given["table"].name.partition(".")[0]}
+    return MarkedTable(cells=given["table"], by=by, meaning=meaning, levels=levels, **options)
 
 
 def _check_places(given: Mapping[str, Any]) -> None:

@@ -149,6 +149,32 @@ def _filter_problems(entry: RuleSetEntry) -> list[Problem]:
     return problems
 
 
+def spanning_of_cells(
+    cells: Any, names: Sequence[str], trees: Mapping[str, Classification], totals: Mapping[str, str]
+) -> list[Spanning]:
+    """The spanning variables of cells, with their trees, or the codes of their totals.
+
+    Args:
+        cells: Any frame, or a file of cells.
+        names: The variables.
+        trees: Code trees of some of them.
+        totals: Codes of the totals of others; "Total" unless named.
+    """
+    from discreet.release.programme.variables import found_codes
+
+    wrong = [name for name in (*trees, *totals) if name not in names]
+    wrong += [name for name in totals if name in trees]
+    hint = f"by: {', '.join(names)}; a tree has its own total"
+    problems = [Problem("nothing can be said of this variable", name, hint) for name in wrong]
+    raise_all(SuppressionError, problems, code="by")
+    made: dict[str, Classification] = dict(trees)
+    codes = found_codes(read_columns(cells, list(names)), list(totals))
+    for name, total in totals.items():
+        others = [code for code in codes[name] if code != total]
+        made[name] = Classification.flat(name, others, total=total).replace(found="all")
+    return [made.get(name, name) for name in names]
+
+
 def spanning_of(
     records: Any,
     names: Sequence[str],
@@ -202,8 +228,99 @@ def read_columns(records: Any, wanted: Sequence[str]) -> Any:
     return frame
 
 
+class JudgedTable:
+    """A table on its way from a file to a publication. CONFIDENTIAL."""
+
+    name: str
+    values: Sequence[str]
+    decimals: int
+    cost: str
+
+    def judged(self) -> tuple[Table, list[Primary]]:
+        """The table, and what is sensitive in each of its values. CONFIDENTIAL."""
+        raise NotImplementedError
+
+    def suppressed(self, found: tuple[Table, list[Primary]], **options: Any) -> SharedSuppression:
+        """The table with hidden cells, and how they came about. CONFIDENTIAL.
+
+        Args:
+            found: What `judged` gave.
+            options: ``method`` and the options of `discreet.suppress`.
+        """
+        from discreet.protection.suppression import SharedSuppression
+
+        decimals = dict.fromkeys(self.values, self.decimals)
+        return SharedSuppression.of([found], decimals_of=decimals, cost=self.cost, **options)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} (confidential)>"
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RecordTable:
+class MarkedTable(JudgedTable):
+    """Cells whose status was decided elsewhere. CONFIDENTIAL.
+
+    Args:
+        cells: Any frame, or a file of cells, totals among them.
+        by: The spanning variables.
+        status: Column of the status.
+        values: The value column; none to publish the counts.
+        count: Column of the number of contributors.
+        meaning: What statuses mean that are not known.
+        levels: Columns of lower and upper protection levels.
+        published: Filter on codes: cells that are out already.
+        decimals: Digits after the decimal point that are published.
+        cost: As for `RecordTable`.
+        name: Name of the table.
+    """
+
+    cells: Any
+    by: Sequence[Spanning]
+    status: str
+    values: Sequence[str] = ()
+    count: str | None = None
+    meaning: Mapping[str, str] = field(default_factory=dict)
+    levels: Sequence[str] = ()
+    published: str | None = None
+    decimals: int = 0
+    cost: str = "value"
+    name: str = "table"
+
+    @without_values
+    def judged(self) -> tuple[Table, list[Primary]]:
+        """The table with what its statuses say. CONFIDENTIAL."""
+        from discreet.rules import marked_cells
+
+        problems = []
+        if len(self.values) > 1:
+            problems.append(Problem("a status is that of one value", "", "name one value"))
+        if len(self.levels) not in (0, 2):
+            problems.append(Problem("levels are two columns", "", "lower and upper ones"))
+        raise_all(SuppressionError, problems, code="option")
+        lower, upper = self.levels or (None, None)
+        table, found = marked_cells(
+            read_columns(self.cells, []).lazy().collect(backend="polars").to_native(),
+            list(self.by),
+            status=self.status,
+            value=next(iter(self.values), None),
+            count=self.count,
+            meaning=self.meaning,
+            lower=lower,
+            upper=upper,
+            cost=None if self.cost in _OWN_COSTS else self.cost,
+            published=self.published,
+            unit=10.0**-self.decimals if self.values else 1.0,
+            name=self.name,
+        )
+        return table, [found]
+
+
+#: Costs that need no column.
+_OWN_COSTS = ("value", "count", "unity", "distance")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RecordTable(JudgedTable):
     """Records, and how one table of them is made and judged. CONFIDENTIAL, rules SECRET.
 
     Args:
@@ -243,9 +360,8 @@ class RecordTable:
     _columns: Sequence[str] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        own = ("value", "count", "unity", "distance")
         extra = [each for each in (self.shadow,) if each is not None]
-        extra += [] if self.cost in own else [self.cost]
+        extra += [] if self.cost in _OWN_COSTS else [self.cost]
         object.__setattr__(self, "_columns", tuple(dict.fromkeys([*self.values, *extra])))
         problems = []
         if not self.by:
@@ -288,18 +404,6 @@ class RecordTable:
         ]
         return counted[""], found
 
-    def suppressed(self, found: tuple[Table, list[Primary]], **options: Any) -> SharedSuppression:
-        """The table with hidden cells, and how they came about. CONFIDENTIAL.
-
-        Args:
-            found: What `judged` gave.
-            options: ``method`` and the options of `discreet.suppress`.
-        """
-        from discreet.protection.suppression import SharedSuppression
-
-        decimals = dict.fromkeys(self.values, self.decimals)
-        return SharedSuppression.of([found], decimals_of=decimals, cost=self.cost, **options)
-
     def _tabulated(self, where: str) -> Table:
         from discreet.tabulation import tabulate
 
@@ -331,9 +435,6 @@ class RecordTable:
             for each in ("", *self.rules.filters)
         }
 
-    def __repr__(self) -> str:
-        return f"<RecordTable {self.name} (confidential)>"
-
 
 class RecordResult(NamedTuple):
     """What became of records: words, and plain values for JSON, without values and costs."""
@@ -342,7 +443,7 @@ class RecordResult(NamedTuple):
     described: dict[str, Any]
 
 
-def checked_table(table: RecordTable) -> RecordResult:
+def checked_table(table: JudgedTable) -> RecordResult:
     """How many cells the rules find sensitive; nothing is hidden or written."""
     cells, found = table.judged()
     named = _by_value(table, [_sensitive(each) for each in found])
@@ -355,7 +456,7 @@ def checked_table(table: RecordTable) -> RecordResult:
 
 
 def suppress_table(
-    table: RecordTable,
+    table: JudgedTable,
     out: str | os.PathLike[str],
     *,
     write: Callable[[ProtectedTable, Path], Any],
@@ -399,7 +500,7 @@ def suppress_table(
     return RecordResult("\n".join([*lines, f"Written: {out}"]), {**told, "out": str(out)})
 
 
-def _by_value(table: RecordTable, found: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _by_value(table: JudgedTable, found: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return dict(zip(table.values or ["count"], found, strict=True))
 
 
@@ -435,7 +536,7 @@ def _in_words(value: str, told: Mapping[str, Any]) -> str:
 
 
 def _write_internal(
-    table: RecordTable, judged: tuple[Table, list[Primary]], done: SharedSuppression, place: Path
+    table: JudgedTable, judged: tuple[Table, list[Primary]], done: SharedSuppression, place: Path
 ) -> None:
     from discreet.protection.suppression import report_on
 

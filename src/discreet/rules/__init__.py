@@ -4,8 +4,9 @@
 `MarginalRule`; on values: `Dominance`, `PPercent`, `PQ`, `Request`, `ZeroUnsafe`; for
 records or for holdings, which `count_holdings` counts. `CodeRules` hold for some codes only,
 `Waivers` tell who has not consented to be shown, `MissingSafe` lets cells go, `Marks` say
-what people decided, and `NothingSensitive` that there is no rule. Rules are secret, their
-results confidential; only the kind of rule, a `Reason`, may be published.
+what people decided (all of it: `marked_cells`), and `NothingSensitive` that there is no rule.
+Rules are secret, their results confidential; only the kind of rule, a `Reason`, may be
+published.
 
 Every module here is loaded with the package, so that a rule is known once its module is here.
 """
@@ -23,6 +24,7 @@ from discreet.rules.contributors import (
     ZeroUnsafe,
 )
 from discreet.rules.holdings import count_holdings
+from discreet.rules.marked_cells import marked_cells
 from discreet.rules.marks import Mark, Marks
 from discreet.rules.primaries import CellVerdict, Primary, primary
 from discreet.rules.protocol import Reason, Rule, known_rules
@@ -49,6 +51,7 @@ __all__ = [
     "count_holdings",
     "count_waivers",
     "known_rules",
+    "marked_cells",
     "primary",
 ]
 

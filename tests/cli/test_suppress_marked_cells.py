@@ -1,0 +1,177 @@
+"""Primary marked elsewhere, secondary here: a CSV of cells with a status; national patterns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import highspy
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+import discreet as dc
+from discreet.cli.commands import app
+from discreet.errors import DiscreetError
+from discreet.rules import marked_cells
+
+COUNTRIES, BRANCHES = ["AT", "DE", "FR", "IT"], [*"abcde"]
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def national(seed: int) -> pl.DataFrame:
+    """Four countries that hide cells each for itself, and their sum, EU, not yet published."""
+    draw = np.random.default_rng(seed)
+    inner = draw.integers(1000, 1500, (4, 5))
+    status = np.full((5, 6), "P", dtype=object)
+    for at in range(4):
+        first, second = draw.choice(5, 2, replace=False)
+        status[at, first], status[at, second] = "U", "M"
+    status[4, :] = "S"  # the sums of the union are free
+    whole = np.vstack([inner, inner.sum(axis=0)])
+    whole = np.hstack([whole, whole.sum(axis=1, keepdims=True)])
+    rows = [
+        (country, branch, int(whole[i, j]), str(status[i, j]))
+        for i, country in enumerate([*COUNTRIES, "EU"])
+        for j, branch in enumerate([*BRANCHES, "Total"])
+    ]
+    return pl.DataFrame(rows, schema=["country", "branch", "turnover", "st"], orient="row")
+
+
+def reach(cells: dict[tuple[str, str], float], hidden: set[tuple[str, str]], target) -> tuple:
+    """Between which values a reader finds a hidden cell: sums over countries and branches."""
+    names = sorted(hidden)
+    ends = []
+    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        for _ in names:
+            solver.addVar(0, highspy.kHighsInf)
+        sums = [[(c, b) for c in COUNTRIES] + [("EU", b)] for b in [*BRANCHES, "Total"]]
+        sums += [[(c, b) for b in BRANCHES] + [(c, "Total")] for c in [*COUNTRIES, "EU"]]
+        for *parts, total in sums:
+            known = sum(cells[p] for p in parts if p not in hidden)
+            known -= cells[total] if total not in hidden else 0
+            own = [(names.index(p), 1.0) for p in parts if p in hidden]
+            own += [(names.index(total), -1.0)] if total in hidden else []
+            columns, factors = [c for c, _ in own], [f for _, f in own]
+            solver.addRow(-known, -known, len(own), columns, factors)
+        solver.changeColCost(names.index(target), 1.0)
+        solver.changeObjectiveSense(sense)
+        solver.run()
+        status = solver.getModelStatus()
+        bounded = status == highspy.HighsModelStatus.kOptimal
+        ends.append(solver.getInfo().objective_function_value if bounded else np.inf)
+    return tuple(ends)
+
+
+WORDS = ("--by", "country,branch", "--value", "turnover", "--status", "st", "--total", "country=EU")
+MEANING = ("--meaning", "U=unsafe", "--meaning", "M=secondary", "--meaning", "S=safe")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_over_national_patterns_open_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = national(seed)
+    frame.with_columns(st=pl.col("st").replace("P", "S")).write_csv("cells.csv")
+    out = ("--published", "country != 'EU'", "--out", "safe.csv", "--method", "optimal")
+    done = run("suppress", "cells.csv", *WORDS, *MEANING, *out, "--json")
+    assert done.exit_code == 0, done.output
+    safe = pl.read_csv("safe.csv")
+    gone = set(safe.filter(pl.col("value").is_null()).select("country", "branch").rows())
+    before = set(frame.filter(pl.col("st").is_in(["U", "M"])).select("country", "branch").rows())
+    assert {cell for cell in gone if cell[0] != "EU"} == before  # what is out stays as it is
+    true = {(row[0], row[1]): row[2] for row in frame.rows()}
+    opened = 0
+    for cell in frame.filter(st="U").select("country", "branch").rows():
+        low, high = reach(true, gone, cell)
+        assert low <= 0.8 * true[cell] + 1e-6
+        assert high >= 1.2 * true[cell] - 1e-6
+        alone = reach(true, before, cell)  # if the union published all of its sums
+        opened += alone[1] - alone[0] < 1e-6
+    assert (len(gone) > len(before)) or not opened
+
+
+def test_the_package_does_what_the_command_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = national(1).with_columns(n=pl.lit(5), low=pl.lit(None, pl.Int64), high=pl.lit(40))
+    frame.write_csv("cells.csv")
+    more = ("--count", "n", "--levels", "low,high", "--meaning", "P=protected", "--out", "safe.csv")
+    done = run("suppress", "cells.csv", *WORDS, *MEANING, *more, "--method", "fast")
+    assert done.exit_code == 0, done.output
+    country = dc.Classification.flat("country", COUNTRIES, total="EU").replace(found="all")
+    meaning = {"U": "unsafe", "M": "secondary", "S": "safe", "P": "protected"}
+    table, found = marked_cells(
+        frame,
+        [country, "branch"],
+        value="turnover",
+        status="st",
+        count="n",
+        lower="low",
+        upper="high",
+        meaning=meaning,
+        name="cells",
+    )
+    assert found.upper[found.sensitive].tolist() == [40.0] * 4
+    assert (found.lower[found.sensitive] > 40).all()  # 20 %, where the column is empty
+    safe = dc.suppress(table, found, method="fast")
+    assert safe.write("api.csv").read_bytes() == (tmp_path / "safe.csv").read_bytes()
+
+
+def test_counts_are_published_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cells.csv").write_text("sex,n,s\nTotal,18,safe\nm,9,Safe \nw,7,free\nd,2,UNSAFE\n")
+    words = ("--by", "sex", "--count", "n", "--status", "s", "--out", "safe.csv")
+    done = run("suppress", "cells.csv", *words, "--method", "fast")
+    assert done.exit_code == 0, done.output
+    assert pl.read_csv("safe.csv")["value"].to_list()[0] == 18
+    assert pl.read_csv("safe.csv")["value"].null_count() == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "told"),
+    [
+        ("m,9,P", (), "'P' is not known"),  # protected there, primary here
+        ("m,9,S", (), "'S' is not known"),  # safe there, secondary here
+        ("m,9,x", (), "'x' is not known"),
+        ("m,9,", (), "cells lack one"),
+        ("m,,u", (), "1 cells have no number"),
+        ("m,much,u", (), "no number"),
+        ("m,9,u\nm,9,u", (), "more than once"),
+        ("m,9,u", ("--meaning", "q=hidden"), "a status means"),
+        ("m,9,u", ("--rule", "n=3"), "--rule"),
+        ("m,9,u", ("--holding", "n"), "--holding"),
+        ("m,9,u", ("--published", "sx == 1"), "sx"),
+        ("m,9,u", ("--levels", "v"), "two columns"),
+        ("m,9,u", ("--levels", "v,w"), "column 'w'"),
+        ("m,9,u", ("--total", "age=1"), "age"),
+        ("m,9,u", ("--status", "none"), "column 'none'"),
+    ],
+)
+def test_a_status_that_could_mean_two_things_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, more: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cells.csv").write_text(f"sex,v,s\nTotal,4711,safe\n{text}\nw,4702,free\n")
+    words = ("--by", "sex", "--value", "v", "--status", "s", "--out", "safe.csv", *more)
+    done = run("suppress", "cells.csv", *words, "--json")
+    assert done.exit_code == 2, done.output
+    assert told in json.loads(done.stdout)["error"]["what"] + done.output
+    assert "47" not in done.output
+    assert not Path("safe.csv").exists()
+
+
+def test_frames_are_refused_likewise() -> None:
+    frame = pl.DataFrame({"sex": ["Total", "m"], "v": [5.0, float("nan")], "s": ["safe", "safe"]})
+    with pytest.raises(DiscreetError):
+        marked_cells(frame, ["sex"], status="s", value="v")
+    with pytest.raises(DiscreetError):
+        marked_cells(frame, ["sex"], status="s")
