@@ -74,7 +74,8 @@ def marked_cells(
         value: Column of the true values; None to publish the counts.
         count: Column of the number of contributors; without, nobody inside is guarded against.
         meaning: What other statuses mean: {"P": "unsafe"}; "" for empty ones.
-        lower, upper: Columns of protection levels of unsafe cells.
+        lower: Column of lower protection levels of unsafe cells.
+        upper: Column of upper ones.
         cost: Column of costs, to be named in `suppress`.
         published: Filter on codes: none of these that is safe can be hidden any more.
         manual_range: Protection levels in percent of the value, where no column has any.
@@ -88,14 +89,12 @@ def marked_cells(
     [False, True, False]
     """
     raise_parameters("marked_cells", number("manual_range", manual_range, 0, float("inf")))
-    frame = to_polars(cells)
     if value is None and count is None:
-        what = "name the column of values, or that of counts"
-        raise SuppressionError(what, code="value", where=name)
+        raise SuppressionError("name the column of values, or that of counts", code="value")
+    frame = to_polars(cells)
     _check_columns(frame, [status, *(each for each in (value, lower, upper, cost) if each)])
-    table = _table(frame, by, count, name)
     sums = {each: _numbers(frame, each) for each in dict.fromkeys((value, cost)) if each}
-    table = replace(table, sums=sums)
+    table = replace(_table(frame, by, count, name), sums=sums)
     verdict = _verdicts(frame[status], meaning or {})
     if published is not None:
         verdict[_passing(frame, published) & (verdict == CellVerdict.free)] = CellVerdict.fixed
