@@ -9,21 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray
 from discreet.protection.suppression.methods.fast import (
-    cover_or_refuse,
-    draft_at_time_limit,
+    covered,
     finished_pattern,
-    price_factor,
+    pruned,
+    quick_draft,
     started_draft,
-    stepwise_draft,
 )
-from discreet.protection.suppression.methods.local_search import (
-    drop_unused,
-    prune,
-    refitted,
-    searched,
-)
+from discreet.protection.suppression.methods.local_search import drop_unused, prune, searched
 from discreet.protection.suppression.methods.optimal import Branching
 from discreet.protection.suppression.methods.relaxation import Relaxation, single_relation_bounds
 from discreet.protection.suppression.methods.worktime import WorkTime
@@ -32,9 +26,8 @@ from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks
 
-#: With more tasks than these the relaxation looks at single relations only; with more
-#: than those, secondaries are not pruned one by one.
-_MANY, _PRUNABLE = 3_000, 30_000
+#: With more tasks than these the relaxation looks at single relations only.
+_MANY = 3_000
 #: Rounds of cuts, how often they lead to a pattern, rounds of branching and their nodes.
 _ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
 #: Steps of the solver after which branching ends.
@@ -55,33 +48,16 @@ def protect_auto(
     When time is up before there is one, more is hidden than needed: the result is always proven.
     """
     watch = watch or WorkTime()
-    large = 2 * len(problem.primary) > _MANY
-    many = stepwise_draft(problem, watch, seed) if large else None
-    if many is not None:
-        return finished_pattern(many, "auto", watch)
+    if 2 * len(problem.primary) > _MANY:
+        draft, near = quick_draft(problem, watch, seed)
+        return finished_pattern(draft, "auto", watch, None if near is None else near.bound)
     base = started_draft(problem, watch, seed)
     near = single_relation_bounds(problem, watch.over)
-    first = _covered(base, watch, None if near is None else price_factor(base, near))
-    if len(first.open):
-        return finished_pattern(draft_at_time_limit(problem, watch, seed), "auto", watch)
-    if large or near is None:
-        if int((first.target > 0).sum()) <= _PRUNABLE:
-            _pruned(first, watch, 1)
+    first = covered(base, near, watch, seed)
+    if near is None or watch.over():
         bound = None if near is None else near.bound
-        return finished_pattern(first, "auto", watch, bound=bound)
+        return finished_pattern(pruned(first, watch), "auto", watch, bound)
     return _closed(base, near, first, watch, seed)
-
-
-def _covered(base: DraftPattern, watch: WorkTime, factor: FloatArray | None) -> DraftPattern:
-    """A pattern by covering all tasks, farthest first; tasks are open if time is up."""
-    draft = base.without(base.hidden)
-    order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
-    cover_or_refuse(draft, order, watch.over, factor=factor)
-    drop_unused(draft)
-    if not len(draft.open):
-        draft = refitted(draft, watch.over)
-        watch.tell(f"cover: {int(draft.hidden.sum()):,} cells hidden")
-    return draft
 
 
 def _closed(

@@ -17,12 +17,17 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.protection.suppression.methods.local_search import drop_unused, prune, refitted
-from discreet.protection.suppression.methods.relaxation import Relaxation, single_relation_bounds
+from discreet.protection.suppression.methods.relaxation import (
+    Relaxation,
+    quick_lower_bound,
+    single_relation_bounds,
+)
 from discreet.protection.suppression.methods.stepwise_release import released_stepwise
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE
 from discreet.protection.suppression.proof.certificate import (
+    WIDE_GAP,
     Certificate,
     Pattern,
     certificate_from_proofs,
@@ -110,14 +115,16 @@ def _impossible(draft: DraftPattern, cells: IntArray) -> SuppressionError:
 
 #: With more hidden cells than these, stored proofs are checked instead of new attacks.
 _ATTACK_LIMIT = 4_000
-#: Linear programs for pruning: so many per one that covering took, and at least.
-_PRUNE_SHARE, _PRUNE_LEAST = 2, 2_000
-#: With more tasks than these, secondaries are not pruned one by one; with more than
-#: those, the pattern is not covered anew from its own cells either.
-_PRUNE_TASKS, _REFIT_TASKS = 3_000, 100_000
+#: With more tasks than these, the pattern is not covered anew from its own cells.
+_REFIT_TASKS = 100_000
 _REPAIRS = 5
 #: The price of a cell that the relaxation hides in full, as a share of its cost.
 _SURE = 0.02
+#: Work on pruning and on fitting, as a share of that before it, and at least.
+_SHARE, _LEAST = 1.0, 2e8
+#: Covering beside a pattern from above is given up after so much work, or when it costs so
+#: many times as much; the latter is looked at every so many tasks.
+_COVER, _DEARER, _LOOK = 1.5e10, 1.5, 32
 
 
 def protect_fast(
@@ -129,32 +136,97 @@ def protect_fast(
     always proven.
     """
     watch = watch or WorkTime()
-    many = stepwise_draft(problem, watch, seed)
-    if many is not None:
-        return finished_pattern(many, "fast", watch)
-    draft = started_draft(problem, watch, seed)
-    near = single_relation_bounds(problem, watch.over)
-    if len(draft.open):
-        watch.tell("cover")
-        order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
-        factor = None if near is None else price_factor(draft, near)
-        tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
-        cover_or_refuse(draft, order, watch.over, tell, factor)
-    if len(draft.open):
-        return finished_pattern(draft_at_time_limit(problem, watch, seed), "fast", watch)
-    drop_unused(draft)
-    tasks = int((draft.target > 0).sum())
-    if tasks <= _REFIT_TASKS:
-        watch.tell("refit")
-        draft = refitted(draft, watch.over)
-    if tasks <= _PRUNE_TASKS:
-        watch.tell("prune")
-        prune(draft, watch.over, max(_PRUNE_LEAST, _PRUNE_SHARE * draft.solved))
+    draft, near = quick_draft(problem, watch, seed)
     return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
 
 
-def price_factor(draft: DraftPattern, relaxation: Relaxation) -> FloatArray:
+def quick_draft(
+    problem: SuppressionProblem, watch: WorkTime, seed: int
+) -> tuple[DraftPattern, Relaxation | None]:
+    """A pruned pattern, all proven, and the relaxation over single relations unless too large.
+
+    Where many cells are sensitive it is found from above; where that may be far too dear, by
+    covering as well, and the cheaper one is kept.
+    """
+    above = stepwise_draft(problem, watch, seed)
+    if above is None:
+        base = started_draft(problem, watch, seed)
+        near = single_relation_bounds(problem, watch.over)
+        return pruned(covered(base, near, watch, seed), watch), near
+    near = single_relation_bounds(problem, watch.over)
+    bound = quick_lower_bound(problem) if near is None else near.bound
+    if gap_of(above, bound) > WIDE_GAP and not watch.over():
+        above = _cheaper(above, near, watch, seed)
+    return pruned(above, watch), near
+
+
+def gap_of(draft: DraftPattern, bound: int) -> float:
+    """By what share of its cost a draft may be too dear."""
+    return (draft.spent - bound) / max(draft.spent, 1.0)
+
+
+def _cheaper(
+    above: DraftPattern, near: Relaxation | None, watch: WorkTime, seed: int
+) -> DraftPattern:
+    """The cheaper one of a pattern and one by covering, which is given up if it gets too dear."""
+    draft = DraftPattern(above.problem)
+    most, asked = _DEARER * above.spent, 0
+
+    def enough() -> bool:
+        nonlocal asked
+        asked += 1
+        return watch.over() or draft.effort > _COVER or (asked % _LOOK == 0 and draft.spent > most)
+
+    watch.tell("prove")
+    prove_by_hidden_cells(draft, enough, seed)
+    watch.tell("cover")
+    order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
+    cover_or_refuse(draft, order, enough, factor=price_factor(draft, near))
+    if len(draft.open):
+        return above
+    drop_unused(draft)
+    draft = fitted(draft, watch)
+    return draft if draft.spent < above.spent else above
+
+
+def covered(
+    base: DraftPattern, near: Relaxation | None, watch: WorkTime, seed: int
+) -> DraftPattern:
+    """A started pattern with all tasks covered, farthest first; more is hidden if time is up."""
+    draft = base.without(base.hidden)
+    if len(draft.open):
+        watch.tell("cover")
+        order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
+        tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
+        cover_or_refuse(draft, order, watch.over, tell, price_factor(draft, near))
+    if len(draft.open):
+        return draft_at_time_limit(draft.problem, watch, seed)
+    drop_unused(draft)
+    return fitted(draft, watch)
+
+
+def fitted(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
+    """A pattern within this one, if one is found with no more than twice the work so far."""
+    if int((draft.target > 0).sum()) > _REFIT_TASKS:
+        return draft
+    watch.tell("refit")
+    end = draft.effort + max(_LEAST, _SHARE * draft.effort)
+    return refitted(draft, lambda: watch.over() or draft.effort > end)
+
+
+def pruned(draft: DraftPattern, watch: WorkTime, share: float = _SHARE) -> DraftPattern:
+    """The same with each secondary tried for release, dearest first, as far as it is worth it."""
+    watch.tell("prune")
+    end = draft.effort + max(_LEAST, share * draft.effort)
+    prune(draft, lambda: watch.over() or draft.effort > end)
+    watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
+    return draft
+
+
+def price_factor(draft: DraftPattern, relaxation: Relaxation | None) -> FloatArray | None:
     """By how much each cell gets cheaper: the more, the more of it the relaxation hides."""
+    if relaxation is None:
+        return None
     return np.maximum(1.0 - relaxation.guide[draft.unknowns.cells], _SURE)
 
 

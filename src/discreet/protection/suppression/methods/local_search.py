@@ -8,6 +8,7 @@ lose their proofs anew, at prices that differ a little.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -21,6 +22,9 @@ from discreet.protection.suppression.proof.local_lp import (
     relation_distances,
 )
 
+#: Cells that prove more tasks than these, and more than this share of all, stay hidden: each
+#: task would have to be proven anew.
+_CROWD, _CROWD_SHARE = 300, 0.25
 #: A patch in pruning grows to so many cells at most before a task counts as not doable.
 _LARGEST = 4 * PATCH_SIZE
 
@@ -64,6 +68,10 @@ class _ProofUsers:
         proofs = self.proofs_at.get(cell, set())
         return sorted(task for proof in proofs for task in self.tasks_of[proof])
 
+    def number(self, cell: int) -> int:
+        """How many tasks are proven by moves of a cell."""
+        return sum(len(self.tasks_of[proof]) for proof in self.proofs_at.get(cell, ()))
+
 
 def drop_unused(draft: DraftPattern) -> None:
     """Publish again what is part of no proof that is needed."""
@@ -73,7 +81,9 @@ def drop_unused(draft: DraftPattern) -> None:
     draft.hidden &= used
 
 
-def prune(draft: DraftPattern, over: Callable[[], bool], budget: int, passes: int = 2) -> None:
+def prune(
+    draft: DraftPattern, over: Callable[[], bool], budget: float = math.inf, passes: int = 2
+) -> None:
     """Replace secondaries by nothing or by cheaper ones, with so many linear programs at most.
 
     The draft, a pattern with all proofs, is changed; `over` is asked before each cell.
@@ -84,7 +94,7 @@ def prune(draft: DraftPattern, over: Callable[[], bool], budget: int, passes: in
     for _ in range(passes):
         secondary = np.flatnonzero(draft.hidden & ~draft.must)
         changed = False
-        worth = draft.cost[secondary] / [1 + len(users.of(int(cell))) for cell in secondary]
+        worth = draft.cost[secondary] / [1 + users.number(int(cell)) for cell in secondary]
         for cell in secondary[np.argsort(-worth, kind="stable")]:
             if over() or draft.solved >= end:
                 return
@@ -96,6 +106,8 @@ def prune(draft: DraftPattern, over: Callable[[], bool], budget: int, passes: in
 
 def _replaced(draft: DraftPattern, users: _ProofUsers, cell: int) -> bool:
     """Try to do without one secondary; whether that worked."""
+    if users.number(cell) > max(_CROWD, _CROWD_SHARE * np.count_nonzero(draft.target)):
+        return False
     tasks = users.of(cell)
     step = relation_distances(draft)
     price = np.where(draft.hidden, 0.0, np.maximum(draft.cost, 1e-6))

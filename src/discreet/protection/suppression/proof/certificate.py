@@ -258,6 +258,15 @@ def certificate_from_proofs(draft: DraftPattern) -> Certificate:
     return _certificate(known, at, reach, shown=shown, solved=draft.solved)
 
 
+#: A larger gap between cost and bound is a warning.
+WIDE_GAP = 0.2
+#: What to do about it, by method.
+_TRY = {
+    "auto": "try the method optimal with a time limit of some hours, or accept it",
+    "optimal": "allow more time, or accept it",
+}
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Pattern:
     """Which cells are hidden, and what is known about it (confidential).
@@ -302,6 +311,14 @@ class Pattern:
     def optimal(self) -> bool:
         """Whether no cheaper pattern protects all sensitive cells."""
         return self.safe and self.bound is not None and self.bound >= self.cost
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What users should decide about, in words."""
+        if self.gap is None or self.gap <= WIDE_GAP:
+            return ()
+        what = f"the cost may be up to {self.gap:.0%} higher than that of the cheapest safe pattern"
+        return (f"{what}: {_TRY.get(self.method, 'try the method auto')}",)
 
     def digest(self) -> str:
         """SHA-256 over the problem, the hidden cells and the verdicts."""

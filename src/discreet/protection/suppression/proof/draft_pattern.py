@@ -125,6 +125,11 @@ class DraftPattern(Confidential):
         size = float(self.target[task])
         return (task, size) if task < len(self) else (task - len(self), -size)
 
+    @property
+    def effort(self) -> float:
+        """How much work linear programs were so far, those of copies included."""
+        return self.patches.effort.steps
+
     def tasks_done(self, cells: IntArray, moved: FloatArray) -> IntArray:
         """The tasks that a solution proves."""
         enough = TOLERANCE

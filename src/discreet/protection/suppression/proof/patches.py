@@ -9,7 +9,7 @@ and its relations hold, all relations hold.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numba
@@ -18,6 +18,18 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
+
+
+@dataclass
+class SolverEffort:
+    """Work of the solver, the same on every machine: 50 million steps take about a second."""
+
+    steps: float = 0.0
+
+    def count(self, solver: Any, rows: int) -> None:
+        """Note what a run took: something in any case, and each iteration by its relations."""
+        iterations = max(0, int(solver.getInfo().simplex_iteration_count))
+        self.steps += 25_000.0 + iterations * rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +42,7 @@ class Patch:
         at: Positions in `cells`.
         coef: Coefficients.
         whole: Whether no other cell hangs together with these.
+        effort: Counts what linear programs over it take.
     """
 
     cells: IntArray
@@ -37,6 +50,7 @@ class Patch:
     at: IntArray
     coef: IntArray
     whole: bool
+    effort: SolverEffort = field(default_factory=SolverEffort)
 
 
 class Patches:
@@ -57,6 +71,7 @@ class Patches:
         self._near = (np.zeros(relations.cells), np.zeros(relations.cells, dtype=np.int64))
         self._number = np.zeros(max(len(relations), 1), dtype=np.int64)
         self._stamp = 0
+        self.effort = SolverEffort()
 
     def around(self, seeds: IntArray, limit: int, price: FloatArray, totals: bool = False) -> Patch:
         """The cells nearest to some cells that can move together, of so many looked at.
@@ -78,7 +93,8 @@ class Patches:
             cells, self._cell_start, self._cell_row, self._cell_coef,
             self._row_seen, self._number, self._stamp,
         )  # fmt: skip
-        return Patch(cells=cells[kept], start=start, at=at, coef=coef, whole=bool(whole))
+        system = {"start": start, "at": at, "coef": coef}
+        return Patch(cells=cells[kept], whole=bool(whole), effort=self.effort, **system)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -313,6 +329,7 @@ def _solved(
         primal_feasibility_tolerance=_FINE,
     )
     solver.run()
+    patch.effort.count(solver, rows)
     if not is_optimal(solver):
         return None
     found = column_values(solver)

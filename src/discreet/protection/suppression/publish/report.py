@@ -113,6 +113,7 @@ def described_pattern(pattern: Pattern) -> dict[str, Any]:
         "complete": pattern.complete,
         "seconds": round(pattern.seconds, 3),
         "proof": pattern.digest(),
+        "warnings": list(pattern.warnings),
     }
 
 
@@ -131,7 +132,7 @@ def pattern_lines(told: Mapping[str, Any]) -> list[str]:
     ]
     if not told["complete"]:
         lines.insert(1, "Stopped by the time limit: the best audited pattern until then.")
-    return lines
+    return [*lines, *(f"Warning: {each}." for each in told["warnings"])]
 
 
 def report_on(suppression: Suppression) -> SuppressionReport:

@@ -1,0 +1,87 @@
+"""Tables with many sensitive cells and a wide spread of costs: no pattern is absurdly dear."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.protection.suppression import build_problem, find_pattern
+from discreet.protection.suppression.methods.fast import quick_draft, stepwise_draft
+from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.publish.report import described_pattern, pattern_lines
+
+
+def firms(sizes: tuple[int, ...], rate: float, seed: int) -> SuppressionProblem:
+    """Few firms per cell, of very different turnover."""
+    draw = np.random.default_rng(seed)
+    share = np.ones(1)
+    for size in sizes:
+        share = np.multiply.outer(share, 1.0 / np.arange(1, size + 1) ** 0.5)
+    number = draw.poisson(rate * share.size * share.ravel() / share.sum())
+    cells = np.repeat(np.arange(share.size), number)
+    columns = dict(zip("abc", np.unravel_index(cells, sizes), strict=False))
+    sales = np.maximum(1, draw.lognormal(5.0, 2.0, cells.size).astype(np.int64))
+    frame = pl.DataFrame({**{name: at.astype(str) for name, at in columns.items()}, "v": sales})
+    table = dc.tabulate(frame, by=list(columns), values=["v"], contributions=2)
+    found = dc.primary(table, [dc.rules.PPercent(10), dc.rules.MinimumFrequency(3)], value="v")
+    return build_problem((table, found), value="v")[0]
+
+
+#: The lowest costs, proven, by sizes, records per cell and seed.
+LOWEST = {
+    ((40, 24), 1.5, 3): 144_413,
+    ((24, 18, 2), 1.3, 1): 391_289,
+    ((30, 20, 2), 1.0, 2): 352_580,
+}
+FLAT, *OTHERS = LOWEST
+
+
+def assert_near_the_cheapest(table, method, ratio):
+    problem, lowest = firms(*table), LOWEST[table]
+    assert len(problem.primary) >= 500
+    pattern = find_pattern(problem, method)
+    assert not len(certify(problem, pattern.hidden).unprotected)
+    assert lowest <= pattern.cost <= ratio * lowest
+
+
+def test_many_sensitive_cells_cost_little_more_than_the_cheapest_pattern():
+    assert_near_the_cheapest(FLAT, "fast", 1.3)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("table", OTHERS)
+def test_so_do_those_of_three_way_tables(table):
+    assert_near_the_cheapest(table, "fast", 1.3)
+
+
+@pytest.mark.exhaustive
+def test_with_bounds_and_branching_they_cost_next_to_nothing_more():
+    assert_near_the_cheapest(FLAT, "auto", 1.1)
+
+
+def test_a_pattern_from_above_that_may_be_too_dear_gives_way_to_a_cheaper_one():
+    problem = firms(*FLAT)
+    above = stepwise_draft(problem, WorkTime(), 0)
+    assert above is not None
+    assert above.spent > 20 * LOWEST[FLAT]
+    draft, near = quick_draft(problem, WorkTime(), 0)
+    assert near is not None
+    assert not len(draft.open)
+    assert draft.spent <= 1.3 * LOWEST[FLAT]
+
+
+def test_a_wide_gap_is_a_warning_in_words_and_as_plain_values():
+    problem = firms((25, 30), 0.9, 9)
+    pattern = find_pattern(problem, "fast")
+    assert pattern.gap > 0.2
+    told = described_pattern(pattern)
+    assert told["warnings"] == list(pattern.warnings)
+    assert "try the method auto" in told["warnings"][0]
+    assert pattern_lines(told)[-1] == f"Warning: {pattern.warnings[0]}."
+    best = find_pattern(firms((8, 6), 3.0, 1), "optimal")
+    assert best.optimal
+    assert described_pattern(best)["warnings"] == []
