@@ -282,6 +282,15 @@ def _share(value: Any) -> Any:
     return value
 
 
+def _change(value: Any) -> Any:
+    """A share by which values may have changed, "any", or "refuse" for none."""
+    if value in ("refuse", "any"):
+        return value
+    if not _is_number(value) or not 0 <= value < float("inf"):
+        raise PydanticCustomError("change", "must be a number of at least 0, 'any' or 'refuse'")
+    return value
+
+
 def _cost(value: Any) -> Any:
     return {"of": value} if isinstance(value, str) else value
 
@@ -388,6 +397,7 @@ class SuppressionEntry(ProgrammeEntry):
     reasons: Literal["rule", "kind", "none"] = "rule"
     unmatched: Literal["refuse", "ignore"] = "refuse"
     earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)
+    earlier_change: Annotated[Any, BeforeValidator(_change)] = "refuse"
 
 
 class ValueEntry(ProgrammeEntry):

@@ -19,7 +19,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import hidden_in
+from discreet.protection.suppression.problem.demands import Demands, Earlier, hidden_in
 from discreet.protection.suppression.problem.equal_cells import VariableCode
 from discreet.protection.suppression.problem.linked_tables import TableCells, build_problem
 from discreet.protection.suppression.problem.parameters import Knowledge
@@ -133,6 +133,7 @@ class AuditOptions(TypedDict, total=False):
     repair: bool
     intervals: bool
     coalition: int
+    earlier: Sequence[Earlier]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -276,7 +277,7 @@ def audit(
             place of its entry. Without, every hidden cell counts as sensitive, and must
             not be known exactly.
         options: ``value``, ``decimals``, ``knowledge``, ``same``, ``repair`` as for
-            `build_problem`; ``relations`` as for `suppress`; ``intervals``: work out
+            `build_problem`; ``relations``, ``earlier`` as for `suppress`; ``intervals``: work out
             exactly between which values each hidden cell can lie; ``coalition``: also find
             out what this many respondents can learn who know their own values (0: nothing
             of the kind).
@@ -296,7 +297,7 @@ def audit(
     blanks = tuple(row.blank for row in rows)
     blank = members.gathered(blanks, len(problem))
     shown = members.gathered(tuple(~each for each in blanks), len(problem))
-    hidden = blank & ~shown
+    hidden = _with_earlier(blank & ~shown, problem, members, chosen.get("earlier", ()))
     found = audit_problem(problem, hidden, intervals=with_intervals)
     told = estimates = None
     if coalition:
@@ -316,6 +317,21 @@ def audit(
         estimates=estimates,
         notes=(*members.notes, *found.notes, *([note] if both else [])),
     )
+
+
+def _with_earlier(
+    hidden: BoolArray, problem: SuppressionProblem, members: TableCells, earlier: Sequence[Earlier]
+) -> BoolArray:
+    """What is hidden beside what was published before: what was shown then is known."""
+    if not earlier:
+        return hidden
+    every = tuple(np.ones(len(cells), dtype=np.bool_) for cells in members.cells)
+    beside = ~members.gathered(every, len(problem))
+    hidden = hidden | (problem.hidden & beside)
+    for each, cells in zip(earlier, members.before, strict=True):
+        shown = Demands.before(each, 1).fixed & (cells >= 0)
+        hidden[cells[shown]] = False
+    return hidden
 
 
 class _Audited(NamedTuple):
@@ -363,6 +379,9 @@ def _problem(
     blanks = [_blank(table, each) for table, each in zip(true, published, strict=True)]
     wanted = [mask if each is None else each for each, mask in zip(asked, blanks, strict=True)]
     relations = stated_relations(chosen.pop("relations", ()))
+    if chosen.get("earlier") and (len(set(values)) > 1 or relations):
+        what = "what was published before is audited with one value at a time"
+        raise SuppressionError(what, code="earlier", where="audit")
     rows = [_Audited(*row) for row in zip(published, true, wanted, blanks, values, strict=True)]
     if len(set(values)) > 1 or relations:
         return _several_values(rows, relations, chosen)

@@ -25,10 +25,11 @@ def quiet_solver(**options: Any) -> Any:
 
 
 def is_optimal(solver: Any) -> bool:
-    """Whether the last run came to an answer."""
+    """Whether the last run came to an answer; where nothing is asked, it always does."""
     import highspy
 
-    return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+    status = highspy.HighsModelStatus
+    return bool(solver.getModelStatus() in (status.kOptimal, status.kModelEmpty))
 
 
 def column_values(solver: Any) -> FloatArray:

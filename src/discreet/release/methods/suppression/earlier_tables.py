@@ -18,6 +18,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.protocol import Counts
 from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.release.inputs import Inputs
+from discreet.release.methods.suppression.changed_tables import ChangedTable, table_of_then
 from discreet.release.methods.suppression.sensitive_cells import (
     PrimaryJudge,
     column_of,
@@ -43,16 +44,29 @@ SECONDARY = "secondary"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecountedTable:
-    """An earlier table with its true values (confidential)."""
+    """An earlier table with its true values (confidential).
+
+    Args:
+        before: What was published.
+        table: Its cells in the data of today.
+        primaries: Value → its sensitive cells.
+        then: Value → the table as it was then, for values that have changed since.
+        change: By which share attackers think that these changed at most; None for any.
+    """
 
     before: EarlierTable
     table: Table
     primaries: Mapping[str, Primary]
+    then: Mapping[str, ChangedTable]
+    change: float | None
 
     def as_earlier(self, value: str) -> Earlier:
         """What `discreet.suppress` takes, for one of its values."""
         from discreet.protection.suppression import Earlier
 
+        if value in self.then:
+            then = self.then[value]
+            return Earlier(table=then.table, hidden=then.hidden, primary=then, change=self.change)
         return Earlier(
             table=self.table, hidden=self.published(value), primary=self.primaries[value]
         )
@@ -120,17 +134,52 @@ def _counted(
     asked = [entry for entry in own if entry.value]
     counts = _counts(inputs, before, asked, spanning, records)
     main = counts[next(iter(needed(rules_of(inputs.programme, asked[0]), asked[0].where)))]
-    primaries = {}
+    stated = inputs.programme.suppression.earlier_change
+    may_change = stated != "refuse"
+    primaries, then = {}, {}
     for value in dict.fromkeys(value for entry in asked for value in entry.values):
         found = []
         for entry in [entry for entry in asked if value in entry.values]:
             rules = rules_of(inputs.programme, entry)
             holdings = counted_holdings(records, spanning, entry, rules, before.name)
             found.append(judge.judged(entry, value, counts, holdings))
-        check_values(judge, before, main, value, asked[0].weight)
+        off = check_values(judge, before, main, value, asked[0].weight, refuse=not may_change)
         named = _named(before, before.values.index(value), main)
         primaries[value] = _with_named(strictest(found), named)
-    return RecountedTable(before=before, table=main, primaries=primaries)
+        if off:
+            then[value] = _then(judge, before, main, value, primaries[value])
+    return RecountedTable(
+        before=before,
+        table=main,
+        primaries=primaries,
+        then=then,
+        change=None if stated in ("refuse", "any") else stated,
+    )
+
+
+def _then(
+    judge: PrimaryJudge, before: EarlierTable, today: Table, value: str, found: Primary
+) -> ChangedTable:
+    """An earlier table of one value as it was then."""
+    weight = before.about["weight"] or None
+    published = figure_of(before.kept.table, before.values.index(value))
+    decimals = judge.decimals(value, weight)
+    then = table_of_then(published, today, found, column_of(value, weight), decimals)
+    if then is None:
+        what = f"no hidden values of {value!r} add up with those published"
+        hint = "leave this release out of earlier, and compare it by hand"
+        raise SuppressionError(what, code="earlier", where=before.name, hint=hint)
+    return then
+
+
+def changed_notes(past: Sequence[RecountedTable]) -> list[str]:
+    """What has changed since it was published, in words."""
+    return [
+        f"{then.changed:,} values of {value!r} in {one.before.name} are others today: "
+        "its pattern is kept where that is cheap, and both are protected together"
+        for one in past
+        for value, then in one.then.items()
+    ]
 
 
 def _named(before: EarlierTable, number: int, table: Table) -> BoolArray:
@@ -202,16 +251,23 @@ def _counts(
 
 
 def check_values(
-    judge: PrimaryJudge, before: EarlierTable, table: Table, value: str, weight: str | None
-) -> None:
-    """Refuse an earlier table whose published values are not those of the data of today."""
+    judge: PrimaryJudge,
+    before: EarlierTable,
+    table: Table,
+    value: str,
+    weight: str | None,
+    *,
+    refuse: bool,
+) -> int:
+    """How many published values are not those of the data of today; an error if refused."""
     decimals = judge.decimals(value, weight)
     published = figure_of(before.kept.table, before.values.index(value))
     if published.figure_decimals() != decimals:
         raise _other(before, f"{value!r} was published with {published.figure_decimals()} decimals")
     off = differing(published, table, column_of(value, weight), decimals)
-    if off:
+    if off and refuse:
         raise _other(before, f"{off:,} published values of {value!r} are not those of the data")
+    return off
 
 
 def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
@@ -263,5 +319,6 @@ def _places(published: ProtectedTable, table: Table) -> IntArray:
 
 
 def _other(before: EarlierTable, what: str) -> SuppressionError:
-    hint = "an earlier release can be respected only with the data it was made of"
+    hint = "an earlier release can be respected only with the data it was made of; "
+    hint += "where data have changed since, say by how much: earlier_change = 0.1"
     return SuppressionError(what, code="earlier", where=before.name, hint=hint)

@@ -39,6 +39,7 @@ from discreet.release.methods.suppression.checks import (
 )
 from discreet.release.methods.suppression.earlier_tables import (
     RecountedTable,
+    changed_notes,
     differing,
     recounted_tables,
     tables_before,
@@ -170,7 +171,9 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         spanning = context.spanning[inputs.programme.source_of(names[0]).name]
         hider = TableSuppression(inputs, tell=context.tell)
         judged = hider.judged(counted, spanning)
-        for done in hider.hidden(judged, recounted_tables(inputs, names)):
+        past = recounted_tables(inputs, names)
+        changed = changed_notes(past)
+        for done in hider.hidden(judged, past):
             told = public_entries(done, inputs.programme.suppression.reasons)
             late = not all(each.pattern.complete for each in done.by_value.values())
             found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
@@ -185,8 +188,9 @@ class SuppressionProtection(Protection[Programme, Inputs]):
                     for name, table in done.tables.items()
                 },
                 internal=internal_entry(done, context.digests),
-                warnings=(found,) if late else (),
+                warnings=(*changed, *([found] if late else [])),
             )
+            changed = []
 
     def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """None: what is shown is true."""
@@ -318,6 +322,8 @@ def _group_audit(
         relations = hider.relations(group[0].name, values) if group else []
         for names in _added_up(list(values), relations):
             rows: list[_Row] = []
+            alone = before if len(names) == 1 else []
+            changed = [one.as_earlier(names[0]) for one in alone if names[0] in one.then]
             for value in names:
                 wrong, more = _rows(inputs, group, before, kept, value, alone=len(names) == 1)
                 findings += wrong
@@ -335,7 +341,7 @@ def _group_audit(
                 [primary for _, _, primary in rows],
                 knowledge=hider.knowledge,
                 coalition=coalition,
-                **(one if len(names) == 1 else {"relations": relations}),
+                **({**one, "earlier": changed} if len(names) == 1 else {"relations": relations}),
             )
     return audits, findings
 
@@ -383,7 +389,8 @@ def _rows(
             findings.append(f"{each.name}: {off:,} values of {value!r} are not those of the data")
         rows.append((published, each.table, each.primaries[number]))
     for one in past:
-        if (rows or not alone) and value in one.primaries:
+        known = value in one.primaries and not (alone and value in one.then)
+        if (rows or not alone) and known:
             rows.append((one.published(value), one.table, _hidden_then(one, value)))
     return findings, rows
 

@@ -1,0 +1,179 @@
+"""Tables of earlier releases whose data have changed since, as they were then. CONFIDENTIAL.
+
+In: what was published, and the table of today. Out: the table of then – shown values as they
+were published, hidden ones as the whole numbers next to those of today that add up with
+them, for the values of then are not kept – with the cells that were sensitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.tables import CellStatus, ProtectedTable, Table
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression.problem.system import Relations
+    from discreet.rules import Primary
+
+#: Branchings of the program that looks for hidden values.
+_NODES = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ChangedTable:
+    """An earlier table of one value as it was then (confidential).
+
+    Args:
+        table: Its values, hidden ones by guess.
+        hidden: Which cells were hidden.
+        sensitive: Which of these were or are sensitive.
+        lower: Their lower protection levels, by the rules of today.
+        upper: Their upper protection levels.
+        sliding: Their sliding protection levels.
+        changed: How many shown values are others today.
+    """
+
+    table: Table
+    hidden: BoolArray
+    sensitive: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+    changed: int
+
+    def __repr__(self) -> str:
+        return f"<ChangedTable (confidential): {self.table.name}>"
+
+
+def table_of_then(
+    published: ProtectedTable,
+    today: Table,
+    found: Primary,
+    column: str | None,
+    decimals: int,
+) -> ChangedTable | None:
+    """The table of then; None if no whole numbers of at least 0 add up with what was published.
+
+    Args:
+        published: What was published, of one value.
+        today: The same table of the data of today.
+        found: Its sensitive cells, by the rules of today or called so then.
+        column: The value column; None for counts.
+        decimals: Digits after the decimal point.
+    """
+    from discreet.protection.suppression.problem.table_relations import relations_of, units_of
+
+    index, value, status = published.cells()
+    units = np.rint(value * 10.0**decimals).astype(np.int64)
+    hidden: BoolArray = status == CellStatus.suppressed
+    place = _places(published, index, today)
+    there = place >= 0
+    now = units_of(today, column, decimals)
+    guess = np.where(there, now[np.maximum(place, 0)], 0)
+    least = 1 if column is None else 0
+    if (units[~hidden] < 0).any():
+        return None
+    relations = relations_of(published.spanning, index)
+    filled = _filled(relations, units, hidden, np.maximum(guess, least), least)
+    if filled is None:
+        return None
+    levels = {
+        name: np.where(there, np.asarray(getattr(found, name))[np.maximum(place, 0)], 0.0)
+        for name in ("lower", "upper", "sliding")
+    }
+    sensitive = there & hidden & found.sensitive[np.maximum(place, 0)]
+    return ChangedTable(
+        table=_table(published, today, index, filled, hidden, column, decimals),
+        hidden=hidden,
+        sensitive=sensitive,
+        **{name: np.where(sensitive, np.nan_to_num(level), 0.0) for name, level in levels.items()},
+        changed=int((units != guess)[~hidden].sum()),
+    )
+
+
+def _table(
+    published: ProtectedTable,
+    today: Table,
+    index: Any,
+    units: IntArray,
+    hidden: BoolArray,
+    column: str | None,
+    decimals: int,
+) -> Table:
+    occupied = ((units != 0) | hidden).astype(np.int64)
+    values = units / 10.0**decimals
+    told: dict[str, Any] = {"count": occupied}
+    if column is None:
+        told = {"count": units}
+    elif column == "weight":
+        told["weight"] = values
+    else:
+        told["sums"] = {column: values}
+    return Table(
+        dimensions=tuple(published.spanning), index=tuple(index), where=today.where,
+        name=today.name, parts=today.parts, **told,
+    )  # fmt: skip
+
+
+def _places(published: ProtectedTable, index: Any, today: Table) -> IntArray:
+    """Which cell of today each published one is; -1 for none."""
+    own = {dimension.name: at for at, dimension in enumerate(published.spanning)}
+    codes = [
+        [dimension.codes[at] for at in part.tolist()]
+        for dimension, part in zip(today.dimensions, today.index, strict=True)
+    ]
+    known: Mapping[tuple[str, ...], int] = {
+        cell: number for number, cell in enumerate(zip(*codes, strict=True))
+    }
+    wanted = []
+    for dimension in today.dimensions:
+        texts = published.spanning[own[dimension.name]].codes
+        wanted.append([texts[at] for at in index[own[dimension.name]].tolist()])
+    return np.array([known.get(cell, -1) for cell in zip(*wanted, strict=True)], dtype=np.int64)
+
+
+def _filled(
+    relations: Relations, units: IntArray, hidden: BoolArray, guess: IntArray, least: int
+) -> IntArray | None:
+    """The values with hidden ones next to a guess, so that everything adds up."""
+    from discreet.arrays import starts
+    from discreet.protection.suppression.proof.solver import column_values, loaded_solver
+    from discreet.protection.suppression.proof.whole_numbers import make_whole
+
+    filled = np.where(hidden, guess, units)
+    rest = -relations.residuals(np.where(hidden, 0, units)).astype(np.float64)
+    inside = hidden[relations.cell]
+    touched = np.bincount(relations.row[inside], minlength=len(relations)) > 0
+    if rest[~touched].any():
+        return None
+    if not relations.residuals(filled).any():
+        return filled
+    among, cells = relations.among(hidden)
+    size, own = len(cells), np.arange(len(cells))
+    # The distance of each value from its guess, up and down, costs 1 per unit.
+    width = np.concatenate([np.diff(among.start), np.full(size, 3)])
+    columns = np.concatenate(
+        [among.cell, np.stack([own, own + size, own + 2 * size], axis=1).ravel()]
+    )
+    coef = np.concatenate([among.coef, np.tile([1, -1, 1], size)])
+    right = np.concatenate([rest[touched], guess[cells].astype(np.float64)])
+    solver = loaded_solver(
+        (starts(width), columns, coef),
+        np.concatenate([np.full(size, float(least)), np.zeros(2 * size)]),
+        np.full(3 * size, np.inf),
+        cost=np.concatenate([np.zeros(size), np.ones(2 * size)]),
+        rows=(right, right),
+        mip_max_nodes=_NODES,
+    )
+    make_whole(solver, own)
+    solver.run()
+    found = column_values(solver)
+    if len(found) < size:
+        return None
+    filled[cells] = np.rint(found[:size]).astype(np.int64)
+    return None if relations.residuals(filled).any() or (filled < 0).any() else filled
