@@ -138,6 +138,20 @@ TotalOf = Annotated[
     list[str] | None,
     typer.Option("--total", help="NAME=CODE of the total: Total.", rich_help_panel=_CELLS),
 ]
+Known = Annotated[
+    Path | None,
+    _of_records("CSV of what the public knows of cells: codes, low, high. CONFIDENTIAL."),
+]
+AddedUp = Annotated[
+    list[str] | None,
+    _of_records("What adds up: 'total = home + foreign'; again for several.", "--relation"),
+]
+Between = Annotated[
+    Literal["beside", "instead"] | None,
+    _of_records(
+        "Publish between which values hidden cells lie, beside their sign or in its place."
+    ),
+]
 Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are published.")]
 CostOf = Annotated[
     str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
@@ -190,6 +204,9 @@ def suppress(
     levels: LevelsOf = None,
     published: Out = None,
     total: TotalOf = None,
+    known: Known = None,
+    relation: AddedUp = None,
+    intervals: Between = None,
     decimals: Digits = 0,
     cost: CostOf = "value",
     reasons: Reasons = None,
@@ -219,7 +236,7 @@ def suppress(
 _CELLS_ONLY = ("metadata", "repair", "differences", "anew")
 _RECORDS_ONLY = (
     *("rule", "rules_file", "holding", "weight", "where", "shadow", "prefixes", "missing_safe"),
-    "waivers",
+    *("waivers", "known", "relation", "intervals"),
 )
 _STATUS_ONLY = ("count", "meaning", "levels", "published", "total")
 _WITH_BY = ("value", "classification", "decimals", "reasons", "internal", "check", "status")
@@ -323,6 +340,8 @@ def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         return checked_table(table)
     search = {name: given[name] for name in ("method", "time_limit", "internal")}
     search |= {} if given["reasons"] is None else {"reasons": given["reasons"]}
+    if given["intervals"] is not None:
+        search["intervals"] = "instead" if given["intervals"] == "instead" else True
     with progress_bar("Suppressing") as report:
         return suppress_table(
             table,
@@ -341,8 +360,9 @@ def _record_table(given: Mapping[str, Any]) -> RecordTable:
     lengths = pairs(given["prefixes"], "NAME=1,3")
     trees = trees_from(given["classification"])
     by = spanning_of(given["table"], names(given["by"]), trees, lengths)
-    same = ("weight", "where", "shadow", "holding", "decimals", "cost")
+    same = ("weight", "where", "shadow", "holding", "decimals", "cost", "known")
     options = {name: given[name] for name in same}
+    options["relations"] = given["relation"] or ()
     options |= {"values": names(given["value"]), "name": given["table"].name.partition(".")[0]}
     return RecordTable(records=given["table"], by=by, rules=rules, **options)
 
@@ -367,7 +387,7 @@ def _check_places(given: Mapping[str, Any]) -> None:
     from discreet.publication.formats import check_place, format_of, place_of
 
     table, out, picture = given["table"], given["out"], given["picture"]
-    read = [given[name] for name in ("table", "metadata", "rules_file")]
+    read = [given[name] for name in ("table", "metadata", "rules_file", "known")]
     used = {place.resolve() for place in read if place is not None}
     pattern = out is not None and out.suffix.lower() == ".jj"
     for name in ("out", "picture", "differences", "internal"):

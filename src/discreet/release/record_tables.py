@@ -31,9 +31,10 @@ from discreet.release.programme.file import nearest
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
 from discreet.release.programme.universes import all_of
-from discreet.rules import Primary, known_rules
+from discreet.rules import Primary, known_rules, read_bounds
 from discreet.tables import ProtectedTable, Table
 from discreet.tables.table import Spanning
+from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
     from discreet.protection.suppression import SharedSuppression, Suppression
@@ -336,6 +337,8 @@ class RecordTable(JudgedTable):
         decimals: Digits after the decimal point that are published.
         cost: What hiding a cell costs: "value", "count", "unity", "distance" or a column.
         name: Name of the table.
+        known: A file of what the public knows of cells; see `discreet.rules.read_bounds`.
+        relations: What adds up among the values and other columns: "total = home + foreign".
 
     >>> import polars as pl
     >>> firms = pl.DataFrame({"branch": [*"aaaab"], "sales": [4, 5, 6, 7, 8]})
@@ -357,11 +360,15 @@ class RecordTable(JudgedTable):
     decimals: int = 0
     cost: str = "value"
     name: str = "table"
+    known: str | os.PathLike[str] | None = None
+    relations: Sequence[str] = ()
     _columns: Sequence[str] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         extra = [each for each in (self.shadow,) if each is not None]
         extra += [] if self.cost in _OWN_COSTS else [self.cost]
+        stated = [ValueRelation.read(text) for text in self.relations]
+        extra += [name for each in stated for name in each.values if name != "count"]
         object.__setattr__(self, "_columns", tuple(dict.fromkeys([*self.values, *extra])))
         problems = []
         if not self.by:
@@ -392,6 +399,7 @@ class RecordTable(JudgedTable):
         rules = self.rules if self.holding is None else self.rules.with_holdings()
         counted = {each: self._tabulated(all_of(self.where, each)) for each in ("", *rules.filters)}
         holdings = self._holdings()
+        codes = [dimension.name for dimension in counted[""].dimensions]
         found = [
             rules.judged(
                 counted,
@@ -399,10 +407,20 @@ class RecordTable(JudgedTable):
                 holdings=holdings,
                 shadow=None if value is None else self.shadow,
                 unit=10.0**-self.decimals if value is not None else 1.0,
+                marks=None if self.known is None else read_bounds(self.known, codes, value=value),
             )
             for value in (self.values or (None,))
         ]
         return counted[""], found
+
+    def suppressed(self, found: tuple[Table, list[Primary]], **options: Any) -> SharedSuppression:
+        """The table with hidden cells, and how they came about. CONFIDENTIAL.
+
+        Args:
+            found: What `judged` gave.
+            options: ``method`` and the options of `discreet.suppress`.
+        """
+        return super().suppressed(found, relations=self.relations, **options)
 
     def _tabulated(self, where: str) -> Table:
         from discreet.tabulation import tabulate

@@ -24,6 +24,7 @@ from discreet.rules.contributors import (
     ZeroUnsafe,
 )
 from discreet.rules.holdings import count_holdings
+from discreet.rules.known_bounds import read_bounds
 from discreet.rules.marked_cells import marked_cells
 from discreet.rules.marks import Mark, Marks
 from discreet.rules.primaries import CellVerdict, Primary, primary
@@ -53,6 +54,7 @@ __all__ = [
     "known_rules",
     "marked_cells",
     "primary",
+    "read_bounds",
 ]
 
 for _found in pkgutil.iter_modules(__path__):

@@ -550,6 +550,7 @@ class TableEntry(ReleaseSettings):
     value: NameList | None = None
     shadow: Text | None = None
     marks: Marks = Field(default_factory=list)
+    known: Text | None = None
 
     @property
     def values(self) -> list[str]:

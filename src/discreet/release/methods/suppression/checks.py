@@ -86,6 +86,8 @@ def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) 
         yield from _fitting(programme, name, table, RuleSet(programme.document.rules[table.rules]))
     if table.shadow is not None and table.values == [COUNT]:
         yield programme.at((*path, "shadow"), "counts have no shadow variable")
+    if table.known is not None:
+        yield from file_problems(programme, (*path, "known"), table.known)
     for number, mark in enumerate(table.marks):
         yield from _mark(programme, (*path, "marks", number), table, mark)
 

@@ -89,7 +89,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
     name = "suppress"
     manner = "hidden cells"
     beside: Mapping[str, str] = MappingProxyType({"noise": "true values tell the noise"})
-    table_keys = ("value", "shadow", "marks", "rules", "holdings")
+    table_keys = ("value", "shadow", "marks", "known", "rules", "holdings")
     hints: Mapping[str, str] = MappingProxyType(
         {
             "figures": "name what is published with value = …; "
@@ -284,6 +284,7 @@ def _member(inputs: Inputs, name: str) -> list[Any]:
     programme = inputs.programme
     entry = programme.tables[name]
     files = [programme.file(mark.file) for mark in entry.marks if mark.file is not None]
+    files += [programme.file(entry.known)] if entry.known is not None else []
     rules = programme.document.rules.get(entry.rules or "")
     told = set(entry.values)
     return [

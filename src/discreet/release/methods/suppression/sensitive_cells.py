@@ -80,7 +80,11 @@ class PrimaryJudge:
         except DiscreetError as error:
             raise self._placed(error, ("tables", name, "marks")) from None
         try:
-            return [self.judged(entry, each, counts, holdings, marks) for each in entry.values]
+            every = {value: self._with_known(marks, entry, value) for value in entry.values}
+        except DiscreetError as error:
+            raise self._placed(error, ("tables", name, "known")) from None
+        try:
+            return [self.judged(entry, v, counts, holdings, own) for v, own in every.items()]
         except DiscreetError as error:
             own = error.code == "marks" and entry.marks
             key: KeyPath = ("tables", name, "marks") if own else ("tables", name)
@@ -135,6 +139,16 @@ class PrimaryJudge:
             where = self.programme.problem(("tables", name, "marks", number), "").where
             found.append(Mark(cells=stated.cells or {}, where=where, **stated.decisions))
         return Marks(found, f"tables.{name}.marks")
+
+    def _with_known(self, marks: Marks, entry: TableEntry, value: str) -> Marks:
+        """The marks, and what the public knows of cells beforehand."""
+        if entry.known is None:
+            return marks
+        from discreet.rules import Marks, read_bounds
+
+        own = None if value == COUNT else value
+        path = self.programme.file(entry.known)
+        return Marks([*marks, *read_bounds(path, entry.by or [], value=own)], marks.source)
 
     def _placed(self, error: DiscreetError, key: KeyPath) -> ProgrammeError:
         """The error, with the key of the programme that it belongs to."""
