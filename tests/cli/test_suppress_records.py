@@ -186,6 +186,7 @@ def test_rules_come_from_a_file_too(tmp_path: Path) -> None:
         ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--internal", "x.csv"),
         ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--metadata", "firms.csv"),
         ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--repair"),
+        ("--by", "region", "--rule", "n=3", "--check", "--internal", "x.txt"),
         ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--where", "region =="),
         ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--prefixes", "branch=1"),
         ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--prefixes", "region=2;3"),

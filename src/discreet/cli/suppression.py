@@ -109,6 +109,10 @@ MissingSafe = Annotated[
 Waived = Annotated[
     str | None, _of_records("Filter of records whose units have consented to be shown.")
 ]
+Less = Annotated[
+    bool,
+    _of_records("List which merges of categories, or levels, would hide less.", "--hide-less"),
+]
 StatusOf = Annotated[
     str | None,
     typer.Option("--status", help="Column of statuses decided elsewhere.", rich_help_panel=_CELLS),
@@ -212,6 +216,7 @@ def suppress(
     reasons: Reasons = None,
     internal: Internal = None,
     check: Check = False,
+    hide_less: Less = False,
     as_json: Json = False,
 ) -> None:
     """Hide cells until every sensitive one is proven to be protected."""
@@ -236,7 +241,7 @@ def suppress(
 _CELLS_ONLY = ("metadata", "repair", "differences", "anew")
 _RECORDS_ONLY = (
     *("rule", "rules_file", "holding", "weight", "where", "shadow", "prefixes", "missing_safe"),
-    *("waivers", "known", "relation", "intervals"),
+    *("waivers", "known", "relation", "intervals", "hide_less"),
 )
 _STATUS_ONLY = ("count", "meaning", "levels", "published", "total")
 _WITH_BY = ("value", "classification", "decimals", "reasons", "internal", "check", "status")
@@ -257,13 +262,18 @@ def _check_options(given: Mapping[str, Any]) -> None:
         raise typer.BadParameter(f"--cost says nothing about {kind}")
     if given["out"] is None and not given["check"]:
         raise typer.BadParameter("name the file to write: --out FILE")
+    if given["check"] and given["internal"] and not given["hide_less"]:
+        raise typer.BadParameter("--internal says nothing about --check without --hide-less")
     if given["by"] and not (given["rule"] or given["rules_file"] or given["status"]):
         words = "say which cells are sensitive: --rule p=10 --rule n=3, --rules, or --status"
         raise typer.BadParameter(words)
 
 
 #: Parameters whose options have another name.
-_WORDS = {"rules_file": "rules", "missing_safe": "missing-safe", "time_limit": "time-limit"}
+_WORDS = {
+    **{"rules_file": "rules", "missing_safe": "missing-safe", "time_limit": "time-limit"},
+    "hide_less": "hide-less",
+}
 
 
 def _publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], None]:
@@ -333,23 +343,19 @@ def _text_publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path]
 
 def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A table of records, or of cells with a status, with hidden cells."""
-    from discreet.release.record_tables import checked_table, suppress_table
+    from discreet.release.record_files import checked_table, suppress_table
 
     table = _marked_table(given) if given["status"] else _record_table(given)
-    if given["check"]:
-        return checked_table(table)
     search = {name: given[name] for name in ("method", "time_limit", "internal")}
+    search |= {"savings": given["hide_less"]}
     search |= {} if given["reasons"] is None else {"reasons": given["reasons"]}
     if given["intervals"] is not None:
         search["intervals"] = "instead" if given["intervals"] == "instead" else True
     with progress_bar("Suppressing") as report:
-        return suppress_table(
-            table,
-            given["out"],
-            **search,
-            progress=lambda line: report(0, 1, line),
-            write=_publisher(given),
-        )
+        search["progress"] = lambda line: report(0, 1, line)
+        if given["check"]:
+            return checked_table(table, **search)
+        return suppress_table(table, given["out"], **search, write=_publisher(given))
 
 
 def _record_table(given: Mapping[str, Any]) -> RecordTable:

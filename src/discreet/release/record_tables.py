@@ -7,13 +7,12 @@ find in each of its values, to be handed to `SharedSuppression`. Rules are never
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -26,18 +25,17 @@ from discreet.errors import (
     SuppressionError,
     raise_all,
 )
-from discreet.files import write_text
 from discreet.release.programme.file import nearest
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
 from discreet.release.programme.universes import all_of
 from discreet.rules import Primary, known_rules, read_bounds
-from discreet.tables import ProtectedTable, Table
+from discreet.tables import Table
 from discreet.tables.table import Spanning
 from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression import SharedSuppression, Suppression
+    from discreet.protection.suppression import SharedSuppression
 
 #: Short names of rules on the command line.
 SHORT_NAMES = {"n": "minimum_frequency", "p": "p_percent", "nk": "dominance", "zero": "zeros"}
@@ -452,117 +450,3 @@ class RecordTable(JudgedTable):
             each: count_holdings(self.records, list(self.by), having=each or None, **counted)
             for each in ("", *self.rules.filters)
         }
-
-
-class RecordResult(NamedTuple):
-    """What became of records: words, and plain values for JSON, without values and costs."""
-
-    text: str
-    described: dict[str, Any]
-
-
-def checked_table(table: JudgedTable) -> RecordResult:
-    """How many cells the rules find sensitive; nothing is hidden or written."""
-    cells, found = table.judged()
-    named = _by_value(table, [_sensitive(each) for each in found])
-    told = {"table": table.name, "valid": True, "cells": len(cells), "values": named}
-    lines = [f"{table.name} is in order: {len(cells):,} cells."]
-    for value, each in named.items():
-        reasons = ", ".join(f"{code} {number:,}" for code, number in each["reasons"].items())
-        lines.append(f"{value}: {each['sensitive']:,} sensitive ({reasons or 'none'}).")
-    return RecordResult("\n".join(lines), told)
-
-
-def suppress_table(
-    table: JudgedTable,
-    out: str | os.PathLike[str],
-    *,
-    write: Callable[[ProtectedTable, Path], Any],
-    internal: str | os.PathLike[str] | None = None,
-    **options: Any,
-) -> RecordResult:
-    """Hide cells of a table of records, and write it.
-
-    Args:
-        table: The table.
-        out: A table to publish, by its suffix; or for one value a `.jj` file with the
-            pattern, CONFIDENTIAL, readable by its owner only.
-        write: Writes a published table.
-        internal: Where to write the report with costs and proofs: `.json`, else text;
-            CONFIDENTIAL, readable by its owner only.
-        options: ``method`` and the options of `discreet.suppress`.
-    """
-    from discreet.argus.jj import write_jj
-
-    target = Path(out)
-    pattern = target.suffix.lower() == ".jj"
-    if pattern and len(table.values) > 1:
-        what = "a pattern (.jj) is of one value"
-        raise SuppressionError(what, code="output-file", where=str(target), hint="name one value")
-    judged = table.judged()
-    done = table.suppressed(judged, **options)
-    systems = list(done.by_value.values())
-    if internal is not None:
-        _write_internal(table, judged, done, Path(internal))
-    if pattern:
-        write_jj(systems[0].problem.with_hidden(systems[0].pattern.hidden), target)
-    else:
-        write(done.tables[0], target)
-    named = _by_value(table, [_hidden(*each) for each in zip(judged[1], systems, strict=True)])
-    told = {"table": table.name, "method": systems[0].pattern.method, "values": named}
-    lines = [_in_words(value, each) for value, each in named.items()]
-    lines += [f"Note: {note}." for note in dict.fromkeys(n for each in systems for n in each.notes)]
-    if internal is not None:
-        told["internal"] = str(internal)
-        lines.append(f"CONFIDENTIAL report: {internal}")
-    return RecordResult("\n".join([*lines, f"Written: {out}"]), {**told, "out": str(out)})
-
-
-def _by_value(table: JudgedTable, found: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return dict(zip(table.values or ["count"], found, strict=True))
-
-
-def _sensitive(found: Primary) -> dict[str, Any]:
-    waived = {"waived": int(found.waived.sum())} if found.waived.any() else {}
-    return {"sensitive": int(found.sensitive.sum()), "reasons": found.numbers(), **waived}
-
-
-def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:
-    """What became of a value. Costs are sums of hidden values, so they are not told."""
-    from discreet.protection.suppression.publish.report import described_pattern
-
-    pattern = done.pattern
-    told = {key: each for key, each in described_pattern(pattern).items() if key in _TOLD}
-    hidden = int(done.members.hidden(pattern.hidden[: len(done.reason)], 0).sum())
-    return {"cells": len(found), "hidden": hidden, **_sensitive(found), **told}
-
-
-#: What is told of a pattern outside the internal report.
-_TOLD = ("unprotected", "gap", "complete", "seconds")
-
-
-def _in_words(value: str, told: Mapping[str, Any]) -> str:
-    gap = told["gap"]
-    far = "" if gap is None else f"; no safe pattern costs over {gap:.1%} less"
-    far = "; no safe pattern costs less" if gap == 0 else far
-    late = "" if told["complete"] else "; stopped by the time limit, proven all the same"
-    return (
-        f"{value}: {told['sensitive']:,} sensitive cells and "
-        f"{told['hidden'] - told['sensitive']:,} others of "
-        f"{told['cells']:,} are hidden{far}{late}."
-    )
-
-
-def _write_internal(
-    table: JudgedTable, judged: tuple[Table, list[Primary]], done: SharedSuppression, place: Path
-) -> None:
-    from discreet.protection.suppression import report_on
-
-    reports = {value or "count": report_on(each) for value, each in done.by_value.items()}
-    if place.suffix.lower() == ".json":
-        values = {value: report.described() for value, report in reports.items()}
-        text = json.dumps({"table": table.name, "values": values}, ensure_ascii=False, indent=2)
-    else:
-        words = [f"Value {value}\n{report.text()}" for value, report in reports.items()]
-        text = "\n\n".join(["CONFIDENTIAL", *words])
-    write_text(place, text + "\n", private=True)

@@ -1,0 +1,180 @@
+"""Tables of records, or of cells with a status, to files: `discreet suppress` with `--by`.
+
+In: a `JudgedTable` and places to write to. Out: the table to publish or its pattern, the report
+for use in the house (CONFIDENTIAL, readable by its owner only), and what may be told on a
+terminal: numbers of cells, never a value or a cost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.errors import SuppressionError
+from discreet.files import write_text
+from discreet.release.coarser_tables import Savings, hide_less
+from discreet.release.record_tables import JudgedTable, RecordTable
+from discreet.rules import Primary
+from discreet.tables import ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression import SharedSuppression, Suppression
+
+
+class RecordResult(NamedTuple):
+    """What became of records: words, and plain values for JSON, without values and costs."""
+
+    text: str
+    described: dict[str, Any]
+
+
+def checked_table(
+    table: JudgedTable,
+    *,
+    savings: bool = False,
+    internal: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> RecordResult:
+    """How many cells the rules find sensitive; no table is written.
+
+    Args:
+        table: The table.
+        savings: Also find out which changes would hide less.
+        internal: Where to list these with shares of values; CONFIDENTIAL.
+        options: ``method`` and the options of `discreet.suppress`, to find out.
+    """
+    cells, found = table.judged()
+    named = _by_value(table, [_sensitive(each) for each in found])
+    told: dict[str, Any] = {"table": table.name, "valid": True, "cells": len(cells)}
+    told["values"] = named
+    lines = [f"{table.name} is in order: {len(cells):,} cells."]
+    for value, each in named.items():
+        reasons = ", ".join(f"{code} {number:,}" for code, number in each["reasons"].items())
+        lines.append(f"{value}: {each['sensitive']:,} sensitive ({reasons or 'none'}).")
+    if savings:
+        less = hide_less(_of_records(table), **options)
+        told["hide_less"] = less.described()
+        lines.append(less.text())
+        if internal is not None:
+            _write_internal(table, None, less, Path(internal))
+            told["internal"] = str(internal)
+            lines.append(f"CONFIDENTIAL report: {internal}")
+    return RecordResult("\n".join(lines), told)
+
+
+def _of_records(table: JudgedTable) -> RecordTable:
+    """The table, if its records are there to be tabulated anew."""
+    if isinstance(table, RecordTable):
+        return table
+    what = "what would hide less is found out from records"
+    hint = "rules judge other categories anew; cells have one status"
+    raise SuppressionError(what, code="option", where=table.name, hint=hint)
+
+
+def suppress_table(
+    table: JudgedTable,
+    out: str | os.PathLike[str],
+    *,
+    write: Callable[[ProtectedTable, Path], Any],
+    internal: str | os.PathLike[str] | None = None,
+    savings: bool = False,
+    **options: Any,
+) -> RecordResult:
+    """Hide cells of a table, and write it.
+
+    Args:
+        table: The table.
+        out: A table to publish, by its suffix; or for one value a `.jj` file with the
+            pattern, CONFIDENTIAL, readable by its owner only.
+        write: Writes a published table.
+        internal: Where to write the report with costs and proofs: `.json`, else text;
+            CONFIDENTIAL, readable by its owner only.
+        savings: Also find out which changes would hide less.
+        options: ``method`` and the options of `discreet.suppress`.
+    """
+    from discreet.argus.jj import write_jj
+
+    target = Path(out)
+    pattern = target.suffix.lower() == ".jj"
+    if pattern and len(table.values) > 1:
+        what = "a pattern (.jj) is of one value"
+        raise SuppressionError(what, code="output-file", where=str(target), hint="name one value")
+    judged = table.judged()
+    done = table.suppressed(judged, **options)
+    systems = list(done.by_value.values())
+    less = hide_less(_of_records(table), done=(judged, done), **options) if savings else None
+    if internal is not None:
+        _write_internal(table, done, less, Path(internal))
+    if pattern:
+        write_jj(systems[0].problem.with_hidden(systems[0].pattern.hidden), target)
+    else:
+        write(done.tables[0], target)
+    named = _by_value(table, [_hidden(*each) for each in zip(judged[1], systems, strict=True)])
+    told: dict[str, Any] = {"table": table.name, "method": systems[0].pattern.method}
+    told["values"] = named
+    lines = [_in_words(value, each) for value, each in named.items()]
+    lines += [f"Note: {note}." for note in dict.fromkeys(n for each in systems for n in each.notes)]
+    if less is not None:
+        told["hide_less"] = less.described()
+        lines.append(less.text())
+    if internal is not None:
+        told["internal"] = str(internal)
+        lines.append(f"CONFIDENTIAL report: {internal}")
+    return RecordResult("\n".join([*lines, f"Written: {out}"]), {**told, "out": str(out)})
+
+
+def _by_value(table: JudgedTable, found: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return dict(zip(table.values or ["count"], found, strict=True))
+
+
+def _sensitive(found: Primary) -> dict[str, Any]:
+    waived = {"waived": int(found.waived.sum())} if found.waived.any() else {}
+    return {"sensitive": int(found.sensitive.sum()), "reasons": found.numbers(), **waived}
+
+
+def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:
+    """What became of a value. Costs are sums of hidden values, so they are not told."""
+    from discreet.protection.suppression.publish.report import described_pattern
+
+    pattern = done.pattern
+    told = {key: each for key, each in described_pattern(pattern).items() if key in _TOLD}
+    hidden = int(done.members.hidden(pattern.hidden[: len(done.reason)], 0).sum())
+    return {"cells": len(found), "hidden": hidden, **_sensitive(found), **told}
+
+
+#: What is told of a pattern outside the internal report.
+_TOLD = ("unprotected", "gap", "complete", "seconds")
+
+
+def _in_words(value: str, told: Mapping[str, Any]) -> str:
+    gap = told["gap"]
+    far = "" if gap is None else f"; no safe pattern costs over {gap:.1%} less"
+    far = "; no safe pattern costs less" if gap == 0 else far
+    late = "" if told["complete"] else "; stopped by the time limit, proven all the same"
+    return (
+        f"{value}: {told['sensitive']:,} sensitive cells and "
+        f"{told['hidden'] - told['sensitive']:,} others of "
+        f"{told['cells']:,} are hidden{far}{late}."
+    )
+
+
+def _write_internal(
+    table: JudgedTable, done: SharedSuppression | None, less: Savings | None, place: Path
+) -> None:
+    from discreet.protection.suppression import report_on
+
+    systems = {} if done is None else done.by_value
+    reports = {value or "count": report_on(each) for value, each in systems.items()}
+    if place.suffix.lower() == ".json":
+        values = {value: report.described() for value, report in reports.items()}
+        content: dict[str, Any] = {"table": table.name, "values": values}
+        content |= {} if less is None else {"hide_less": less.described(shares=True)}
+        text = json.dumps(content, ensure_ascii=False, indent=2)
+    else:
+        words = [f"Value {value}\n{report.text()}" for value, report in reports.items()]
+        words += [] if less is None else [f"How less would be hidden\n{less.text(shares=True)}"]
+        text = "\n\n".join(["CONFIDENTIAL", *words])
+    write_text(place, text + "\n", private=True)
