@@ -15,13 +15,13 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray, starts
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 
@@ -160,7 +160,7 @@ def _lists(size: int, key: Any, value: Any) -> tuple[IntArray, IntArray]:
     return starts(np.bincount(key, minlength=size)), np.asarray(value)[order].astype(np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _depths(start: Any, cell: Any, total: Any) -> Any:
     """How many relations lie above each cell at most, on the longest way to the top."""
     depth = np.zeros(cell.max() + 1 if cell.size else 1, dtype=np.int64)
@@ -179,7 +179,7 @@ def _depths(start: Any, cell: Any, total: Any) -> Any:
     return depth
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _root(leader: Any, row: int) -> int:
     while leader[row] != row:
         leader[row] = leader[leader[row]]
@@ -187,7 +187,7 @@ def _root(leader: Any, row: int) -> int:
     return row
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _families(total: Any, start: Any, above: Any) -> Any:
     """For each relation the first of its family: those that break down the same parent.
 
@@ -208,7 +208,7 @@ def _families(total: Any, start: Any, above: Any) -> Any:
                             leader[max(first, second)] = min(first, second)
                             first, second = _root(leader, b), _root(leader, across)
                             leader[max(first, second)] = min(first, second)
-    return np.array([_root(leader, row) for row in range(total.size)])
+    return np.array([_root(leader, row) for row in range(total.size)], np.int64)
 
 
 def axis_subsets(sizes: Sequence[int]) -> Iterator[tuple[bool, ...]]:

@@ -27,7 +27,12 @@ from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.relaxation import Relaxation
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
-from discreet.protection.suppression.proof.certificate import Pattern, certified, certify
+from discreet.protection.suppression.proof.certificate import (
+    Certificate,
+    Pattern,
+    certified,
+    certify,
+)
 from discreet.protection.suppression.proof.solver import (
     column_values,
     is_optimal,
@@ -210,6 +215,7 @@ class Branching:
         #: Hiding everything is safe: that is checked before there are movable cells.
         self.best: BoolArray = np.ones(len(self.movable), dtype=np.bool_)
         self.cost = self.movable.paid(self.best)
+        self._proof: Certificate | None = None
         self.bound = 0.0
         self.rounds = 0
         #: Steps of the solver so far.
@@ -246,7 +252,7 @@ class Branching:
         hidden = self.movable.hidden(problem, self.best)
         cost = problem.cost_of(hidden)
         bound = cost if self.proven else min(self._proven_bound, cost)
-        return certified(problem, hidden, method, bound=bound, **known)
+        return certified(problem, hidden, method, certificate=self._proof, bound=bound, **known)
 
     def complete(self, start: BoolArray, until: float) -> None:
         """Complete cells to a pattern, and keep it if it is the best."""
@@ -257,14 +263,15 @@ class Branching:
     def keep(self, chosen: BoolArray) -> bool:
         """Keep a pattern if it is cheaper than the best one and certified."""
         cheaper = self.movable.cost[chosen].sum() < self.movable.cost[self.best].sum()
-        if not cheaper or len(self._unprotected(chosen)):
+        proof = self._certificate(chosen) if cheaper else None
+        if proof is None or len(proof.unprotected):
             return False
-        self.best, self.cost = chosen, self.movable.paid(chosen)
+        self.best, self.cost, self._proof = chosen, self.movable.paid(chosen), proof
         return True
 
-    def _unprotected(self, chosen: BoolArray) -> IntArray:
+    def _certificate(self, chosen: BoolArray) -> Certificate:
         problem = self.relaxation.problem
-        return certify(problem, self.movable.hidden(problem, chosen)).unprotected
+        return certify(problem, self.movable.hidden(problem, chosen))
 
     def round(self, until: float) -> bool:
         """Solve the 0/1 program, then look for cuts that its solution violates.
@@ -277,7 +284,7 @@ class Branching:
         if found is None:
             return False
         cuts = self._cuts_at(found, until)
-        if not cuts and len(self._unprotected(found)):
+        if not cuts and len(self._certificate(found).unprotected):
             cuts = self._last_cuts(found)
         if cuts:
             self.relaxation.add(cuts)

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
@@ -27,6 +26,7 @@ from discreet.protection.suppression.methods.cuts import (
     movable_cells,
     relation_cuts,
 )
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import (
     CellState,
     Confidential,
@@ -223,7 +223,7 @@ def quick_lower_bound(problem: SuppressionProblem) -> int:
     return problem.cost_of(problem.hidden) + max(0, above)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _ascended(aims: Any, by_cell: Any, by_row: Any, cells: Any) -> float:
     """The sum of what demands may be charged; `price` is used up on the way."""
     first, entries, row = by_cell
@@ -259,7 +259,7 @@ def _ascended(aims: Any, by_cell: Any, by_row: Any, cells: Any) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _room(weight: float, side: int, low: Any, high: Any, at: int) -> float:
     """How much a cell can add to the move of another one, to one side or to both."""
     above: float = weight * high[at] if weight > 0.0 else weight * low[at]

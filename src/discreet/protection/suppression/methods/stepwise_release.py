@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.problem.unknowns import TOLERANCE
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
@@ -55,7 +55,7 @@ def _pushed(leaves: Leaves, aims: MoveTargets, which: IntArray) -> FloatArray:
     return pushed
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _holders(
     aims: Any, start: Any, at: Any, first: Any, of: Any, sum_start: Any, sum_at: Any, weight: Any,
     least: float, most: int,
@@ -83,15 +83,15 @@ def _holders(
                         seen[s] = i
                         chosen.append(np.int64(s))
         begin[i + 1] = len(chosen)
-    order = np.array(chosen)
+    order = np.array(chosen, np.int64)
     for i in range(aims.size):
         listed = order[begin[i] : begin[i + 1]].copy()
-        size = np.array([-weight[s, i % weight.shape[1]] for s in listed])
+        size = np.array([-weight[s, i % weight.shape[1]] for s in listed], np.float64)
         order[begin[i] : begin[i + 1]] = listed[np.argsort(size, kind="mergesort")]
     return begin, order
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _origins_of(
     start: Any, cells: Any, way: Any, row_start: Any, row_cell: Any, known: Any, rank: Any,
     number: int,
@@ -110,10 +110,10 @@ def _origins_of(
                     taken += 1
         if taken == 0 and spare >= 0:
             chosen.append(spare)
-    return np.array(chosen)
+    return np.array(chosen, np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _origins(cell: Any, way: Any, row_start: Any, row_cell: Any, known: Any, rank: Any) -> Any:
     """The known cells that a sum comes from, those of high rank first."""
     found = [np.int64(cell)]
@@ -131,8 +131,8 @@ def _origins(cell: Any, way: Any, row_start: Any, row_cell: Any, known: Any, ran
                 found.append(part)
             else:
                 stack.append(part)
-    usable = np.array([c for c in found if rank[c] >= 0])
-    ranked = np.array([-rank[c] for c in usable])
+    usable = np.array([c for c in found if rank[c] >= 0], np.int64)
+    ranked = np.array([-rank[c] for c in usable], np.int64)
     return usable[np.argsort(ranked, kind="mergesort")]
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import (
     WIDEST,
     Confidential,
@@ -154,7 +154,7 @@ def outer_bounds(unknowns: Unknowns) -> tuple[FloatArray, FloatArray]:
     return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _tighten(start: Any, cell: Any, coef: Any, low: Any, high: Any, rounds: int) -> None:
     for _ in range(rounds):
         changed = False

@@ -14,10 +14,10 @@ import heapq
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
@@ -100,7 +100,7 @@ def independent_relations(relations: Relations) -> Relations:
     return relations.rows(kept)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _taken_off(
     order: Any, first: Any, row: Any, coef: Any, width: Any, products: int, numbers: int
 ) -> Any:
@@ -152,10 +152,12 @@ def _taken_off(
             below_start.append(len(below))
         left[fresh[:ahead]] = 0
         taken = number + 1
-    return rank, np.array(start), np.array(base), np.array(share), taken
+    whole = np.int64
+    starts_at, of = np.array(start, whole), np.array(base, whole)
+    return rank, starts_at, of, np.array(share, whole), taken
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _search_from(
     root: int, stamp: int, column_of: Any, below_start: Any, below_row: Any, mark: Any,
     stack: Any, place: Any, passed: Any, fresh: Any, behind: int, ahead: int,
@@ -191,7 +193,7 @@ def _search_from(
     return behind, ahead
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _pivot(left: Any, rows: Any, width: Any) -> int:
     """The row with fewest cells among those where something is left; -1 if there is none."""
     best = -1
@@ -201,7 +203,7 @@ def _pivot(left: Any, rows: Any, width: Any) -> int:
     return best
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _inverse(number: int) -> int:
     """What a number must be multiplied with to give 1."""
     power, result, left = number % PRIME, 1, PRIME - 2
@@ -265,7 +267,7 @@ def circuits_of(relations: Relations, order: IntArray) -> Circuits:
     return Circuits(start=start, cells=cells, shares=shares, whole=done.whole and all_found)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _closed(
     order: Any, rank: Any, of_rank: Any, start: Any, base: Any, share: Any, first: Any, row: Any,
     coef: Any, miss: Any, most: int,
@@ -292,10 +294,11 @@ def _closed(
             all_found = False
             while len(cells) > ends[-1]:
                 cells.pop(), shares.pop()
-    return np.array(ends), np.array(cells), np.array(shares), all_found
+    found = np.array(cells, np.int64), np.array(shares, np.int64)
+    return np.array(ends, np.int64), found[0], found[1], all_found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _unfold(
     number: int, order: Any, of_rank: Any, start: Any, base: Any, share: Any, left: Any,
     noted: Any, cells: Any, shares: Any,
@@ -330,7 +333,7 @@ def _unfold(
     return steps  # type: ignore[no-any-return]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _made_whole(
     cells: Any, shares: Any, begin: int, first: Any, row: Any, coef: Any, miss: Any
 ) -> bool:
@@ -361,7 +364,7 @@ def _made_whole(
     return kept
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _small(number: int) -> int:
     """The number nearest to 0 with the same remainder."""
     rest = number % PRIME
@@ -470,7 +473,7 @@ def _put_together(
             moved[cells] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _steps(start: Any, cells: Any, shares: Any, down: Any, up: Any) -> Any:
     """How far each circuit can be turned forth and back."""
     forth, back = np.empty(start.size - 1), np.empty(start.size - 1)
@@ -485,7 +488,7 @@ def _steps(start: Any, cells: Any, shares: Any, down: Any, up: Any) -> Any:
     return forth, back
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _apply_circuits(
     numbers: Any, own: Any, side: float, start: Any, cells: Any, shares: Any, down: Any, up: Any,
     moved: Any,
@@ -513,7 +516,7 @@ def _apply_circuits(
     return looked
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _step(
     number: int, direction: float, start: Any, cells: Any, shares: Any, down: Any, up: Any,
     moved: Any,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.unknowns import Unknowns
 
 #: Deviations are made whole by multiplying with one of the first so many numbers.
@@ -67,7 +67,7 @@ def sure_moves(known: Unknowns, moved: FloatArray) -> tuple[FloatArray, bool, bo
     return sure, fits, whole
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _see(
     start: Any, cells: Any, moved: Any, first: Any, row: Any, coef: Any, sums: Any, miss: Any,
     least: Any, most: Any, low: Any, high: Any, whole_low: Any, whole_high: Any, fits: Any,
@@ -99,7 +99,7 @@ def _see(
                 high[some[k]] = max(high[some[k]], far[k] - off)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _multiple(
     cells: Any, moved: Any, first: Any, row: Any, coef: Any, sums: Any, least: Any, most: Any
 ) -> int:
@@ -118,7 +118,7 @@ def _multiple(
     return 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _kept(
     cells: Any, moved: Any, multiple: int, first: Any, row: Any, coef: Any, sums: Any
 ) -> bool:
@@ -137,7 +137,7 @@ def _kept(
     return kept
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _missed(
     cells: Any, moved: Any, first: Any, row: Any, coef: Any, miss: Any, least: Any, most: Any
 ) -> float:

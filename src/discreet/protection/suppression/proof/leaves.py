@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, starts
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import (
     CellState,
     Confidential,
@@ -136,7 +136,7 @@ def _agree(leaves: Leaves) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _ordered(total: Any, is_total: Any, first: Any, row: Any, start: Any, cell: Any) -> Any:
     """Totals in an order in which each comes after its parts; those in circles are left out."""
     waits = np.zeros(total.size, dtype=np.int64)
@@ -165,7 +165,7 @@ def _ordered(total: Any, is_total: Any, first: Any, row: Any, start: Any, cell: 
     return order[:size].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_up(
     totals: Any, total: Any, first: Any, row: Any, start: Any, cell: Any, full: Any
 ) -> None:
@@ -182,7 +182,7 @@ def _add_up(
                 break
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _shortest(
     totals: Any, total: Any, first: Any, row: Any, start: Any, cell: Any, known: Any,
     way: Any, size: Any,
@@ -206,7 +206,7 @@ def _shortest(
         size[at] = best
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _listed(
     cells: Any, way: Any, size: Any, start: Any, cell: Any, known: Any, number: Any, at: Any
 ) -> None:

@@ -12,10 +12,10 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
+from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
 
@@ -97,7 +97,7 @@ class Patches:
         return Patch(cells=cells[kept], whole=bool(whole), effort=self.effort, **system)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_totals(
     found: Any, far: float, heap: Any, price: Any, mobile: Any, cell_start: Any, cell_row: Any,
     total: Any, cell_seen: Any, stamp: int,
@@ -117,7 +117,7 @@ def _add_totals(
                 heapq.heappush(heap, (far + price[above], above))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _grown(
     seeds: Any, limit: int, price: Any, mobile: Any, start: Any, cell: Any, cell_start: Any,
     cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, near: Any, stamp: int,
@@ -156,10 +156,10 @@ def _grown(
                     seen[other] = stamp
                     nearest[other] = away
                     heapq.heappush(heap, (away, other))
-    return np.array(found), len(heap) == 0
+    return np.array(found, np.int64), len(heap) == 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _system(
     cells: Any, cell_start: Any, cell_row: Any, cell_coef: Any, row_seen: Any, number: Any,
     stamp: int,
@@ -195,7 +195,7 @@ def _system(
     return _without(kept, start, at, coef)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _peeled(
     size: int, rows: int, start: Any, at: Any, width: Any, cells: Any, cell_start: Any,
     cell_row: Any, number: Any,
@@ -219,7 +219,7 @@ def _peeled(
     return kept
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _without(kept: Any, start: Any, at: Any, coef: Any) -> Any:
     """The system of the kept cells, numbered anew; empty relations are left out."""
     new = np.cumsum(kept) - 1
