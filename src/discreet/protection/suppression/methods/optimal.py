@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cuts import (
     Aims,
