@@ -331,12 +331,13 @@ class RecordTable(JudgedTable):
         where: Which records count.
         shadow: Another value column for the rules to look at.
         holding: Column that says which records belong together. Every rule that can looks
-            at records and at holdings, unless it says `per`.
+            at records and at holdings, unless it says `per`; `stated` rules as they say.
         decimals: Digits after the decimal point that are published.
         cost: What hiding a cell costs: "value", "count", "unity", "distance" or a column.
         name: Name of the table.
         known: A file of what the public knows of cells; see `discreet.rules.read_bounds`.
         relations: What adds up among the values and other columns: "total = home + foreign".
+        stated: Whether rules look at holdings only where they say so.
 
     >>> import polars as pl
     >>> firms = pl.DataFrame({"branch": [*"aaaab"], "sales": [4, 5, 6, 7, 8]})
@@ -360,6 +361,7 @@ class RecordTable(JudgedTable):
     name: str = "table"
     known: str | os.PathLike[str] | None = None
     relations: Sequence[str] = ()
+    stated: bool = False
     _columns: Sequence[str] = field(init=False, default=())
 
     def __post_init__(self) -> None:
@@ -394,7 +396,8 @@ class RecordTable(JudgedTable):
         named = [column for axis in axes for column in axis.columns]
         named += [*self._columns, *(each for each in (self.weight, self.holding) if each)]
         read_columns(self.records, list(dict.fromkeys(named)))
-        rules = self.rules if self.holding is None else self.rules.with_holdings()
+        expanded = self.holding is not None and not self.stated
+        rules = self.rules.with_holdings() if expanded else self.rules
         counted = {each: self._tabulated(all_of(self.where, each)) for each in ("", *rules.filters)}
         holdings = self._holdings()
         codes = [dimension.name for dimension in counted[""].dimensions]

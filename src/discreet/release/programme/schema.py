@@ -396,6 +396,7 @@ class SuppressionEntry(ProgrammeEntry):
     intervals: Intervals = False
     reasons: Literal["rule", "kind", "none"] = "rule"
     unmatched: Literal["refuse", "ignore"] = "refuse"
+    hide_less: bool = False
     earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)
     earlier_change: Annotated[Any, BeforeValidator(_change)] = "refuse"
 

@@ -120,3 +120,25 @@ def test_mistakes_are_named_with_their_keys(folder: Path, rules: str, place: str
     with pytest.raises(ProgrammeError) as caught:
         released(folder, rules)
     assert f"rules.business.{place}" in str(caught.value)
+
+
+def test_the_internal_report_ranks_what_would_hide_less(folder: Path) -> None:
+    frame = pl.read_csv(folder / "firms.csv")
+    few = (pl.col("branch") == "c") | (pl.col("branch") == "d")
+    frame = frame.filter(~few | (pl.int_range(pl.len()).over("country", "branch") < 2))
+    frame.write_csv(folder / "firms.csv")
+    rules = "minimum_frequency = 3\n[suppression]\nmethod = 'fast'\nhide_less = true"
+    path = folder / "programme.toml"
+    text = PROGRAMME.replace('[suppression]\nmethod = "fast"\n', "")
+    path.write_text(text.format(rules=rules, table=""))
+    path.chmod(0o600)
+    dc.protect(path, out=folder / "release", internal=folder / "inside")
+    told = json.loads((folder / "inside" / "suppression-internal.json").read_text())
+    first = told["systems"][0]["hide_less"]["T1"]["ranked"][0]
+    assert first["codes"] == ["c", "d"]
+    assert first["hidden"] == 0
+    words = (folder / "inside" / "suppression-internal.txt").read_text()
+    assert "How less would be hidden of T1" in words
+    assert "1. branch: merge c and d: 0 of " in words
+    for file in (folder / "release").rglob("*"):
+        assert not file.is_file() or b"merge c and d" not in file.read_bytes()

@@ -39,6 +39,7 @@ from discreet.tables.value_relations import ValueRelation
 if TYPE_CHECKING:
     from discreet.protection.suppression import Knowledge, Suppression
     from discreet.protection.suppression.publish.report import PartHidden
+    from discreet.release.coarser_tables import Savings
     from discreet.rules import Primary
 
 
@@ -146,6 +147,36 @@ class TableSuppression:
             by_value={value: done.by_value[columns[value]] for value in values},
             earlier=tuple(one.before.name for one in past),
         )
+
+    def savings(self, names: Iterable[str], spanning: Mapping[str, Any]) -> dict[str, Savings]:
+        """Per table, what merges of categories or coarser levels would save, each by itself."""
+        from discreet.release.coarser_tables import hide_less
+        from discreet.release.record_tables import RecordTable
+
+        found = {}
+        for name in names:
+            entry = self.programme.tables[name]
+            rules = rules_of(self.programme, entry)
+            values = [value for value in entry.values if value != COUNT]
+            if self.tell is not None:
+                self.tell(f"looking for what would hide less of {name}")
+            try:
+                table = RecordTable(
+                    records=self.inputs.records[self.programme.source_of(name).name],
+                    by=[spanning[variable] for variable in entry.by or []],
+                    rules=rules,
+                    values=values,
+                    weight=entry.weight,
+                    where=entry.where or None,
+                    shadow=entry.shadow if values else None,
+                    holding=entry.holdings if rules.holdings else None,
+                    stated=True,
+                    name=name,
+                )
+                found[name] = hide_less(table, method="fast", knowledge=self.knowledge)
+            except DiscreetError:  # by itself it cannot be protected, or has rules of other values
+                continue
+        return found
 
     @property
     def knowledge(self) -> Knowledge:
@@ -293,8 +324,13 @@ def public_text(entries: Mapping[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
-def internal_entry(done: SuppressedTables, digests: Mapping[str, str]) -> dict[str, Any]:
-    """Everything about tables that were protected together. CONFIDENTIAL."""
+def internal_entry(
+    done: SuppressedTables, digests: Mapping[str, str], savings: Mapping[str, Savings]
+) -> dict[str, Any]:
+    """Everything about tables that were protected together, and what would hide less of each.
+
+    CONFIDENTIAL.
+    """
     from discreet.protection.suppression import report_on
 
     reports = {value: report_on(each) for value, each in done.by_value.items()}
@@ -303,13 +339,16 @@ def internal_entry(done: SuppressedTables, digests: Mapping[str, str]) -> dict[s
         "earlier": list(done.earlier),
         "values": {value: report.described() for value, report in reports.items()},
         "text": {value: report.text() for value, report in reports.items()},
+        "hide_less": {name: each.described(shares=True) for name, each in savings.items()},
+        "advice": {name: each.text(shares=True) for name, each in savings.items()},
     }
 
 
 def write_internal(entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
     """Write the internal report, readable by its owner only. CONFIDENTIAL."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    systems = [{key: each[key] for key in each if key != "text"} for each in entries]
+    words_only = ("text", "advice")
+    systems = [{key: each[key] for key in each if key not in words_only} for each in entries]
     content = {"format": f"{_FORMAT}-internal", "format_version": 1, "systems": systems}
     text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     lines = ["CONFIDENTIAL", ""]
@@ -319,6 +358,8 @@ def write_internal(entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
             lines.append(f"Published before: {', '.join(each['earlier'])}")
         for value, words in each["text"].items():
             lines += [f"Value {value}", words, ""]
+        for name, words in each["advice"].items():
+            lines += [f"How less would be hidden of {name}", words, ""]
     write_text(folder / INTERNAL[0], text, private=True)
     write_text(folder / INTERNAL[1], "\n".join(lines), private=True)
 

@@ -175,6 +175,8 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         changed = changed_notes(past)
         for done in hider.hidden(judged, past):
             told = public_entries(done, inputs.programme.suppression.reasons)
+            asked = done.tables if inputs.programme.suppression.hide_less else ()
+            savings = hider.savings(asked, spanning)
             late = not all(each.pattern.complete for each in done.by_value.values())
             found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
             yield ProtectedGroup(
@@ -187,7 +189,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
                     )
                     for name, table in done.tables.items()
                 },
-                internal=internal_entry(done, context.digests),
+                internal=internal_entry(done, context.digests, savings),
                 warnings=(*changed, *([found] if late else [])),
             )
             changed = []
