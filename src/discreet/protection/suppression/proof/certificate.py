@@ -184,7 +184,11 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) 
     solved = 0
     # Where all cells must be moved at once anyway, patches would be work on top.
     if len(block) > _PATCHED and not attacked.any():
-        reach.low, reach.high, solved = bounds_by_patches(problem, block, reach.low, reach.high)
+        fit = DeviationCheck(block, reach.low.copy(), reach.high.copy())
+        found = bounds_by_patches(problem, block, reach.low, reach.high, fit)
+        reach.low, reach.high, solved = found
+        np.minimum(reach.whole_low, fit.whole_low, out=reach.whole_low)
+        np.maximum(reach.whole_high, fit.whole_high, out=reach.whole_high)
     if not (attacked | (possible & ~block.protected(reach.low, reach.high))).any():
         return solved
     need = np.maximum.reduce([block.lower, block.upper, block.sliding, np.ones(len(block))])

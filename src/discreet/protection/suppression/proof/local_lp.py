@@ -15,6 +15,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, Unknowns
+from discreet.protection.suppression.proof.deviations import DeviationCheck
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, fitting_proofs
 from discreet.protection.suppression.proof.patches import (
     MoveLimits,
@@ -181,11 +182,16 @@ _LARGEST = 8 * PATCH_SIZE
 
 
 def bounds_by_patches(
-    problem: SuppressionProblem, unknowns: Unknowns, low: FloatArray, high: FloatArray
+    problem: SuppressionProblem,
+    unknowns: Unknowns,
+    low: FloatArray,
+    high: FloatArray,
+    check: DeviationCheck | None = None,
 ) -> tuple[FloatArray, FloatArray, int]:
     """How far hidden cells move down and up after work on patches, given how far they were seen to.
 
-    The last number is how many linear programs it took.
+    The last number is how many linear programs it took. Proofs are held against `check`, if
+    there is one.
     """
     draft = DraftPattern(problem, unknowns)
     draft.halve()
@@ -200,6 +206,6 @@ def bounds_by_patches(
             found = flow_for_task(draft, int(task), step, price, largest=_LARGEST)
             if found is not None:
                 draft.take_all(*found)
-    low, high = low.copy(), high.copy()
-    fitting_proofs(unknowns, draft.proofs, low, high)
-    return low, high, draft.solved
+    fit = DeviationCheck(unknowns, low.copy(), high.copy()) if check is None else check
+    fitting_proofs(unknowns, draft.proofs, fit.low, fit.high, fit)
+    return fit.low, fit.high, draft.solved
