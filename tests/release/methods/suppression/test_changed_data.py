@@ -117,11 +117,16 @@ def test_who_has_both_releases_finds_no_sensitive_cell(changed: Path) -> None:
     for by in (["region", "branch"], ["branch", "size"]):
         table = table_of(by, "turnover", revised())
         primary = dc.primary(table, rules(), value="turnover")
-        frame = primary.to_polars(table).filter(pl.col("verdict") == "sensitive")
+        frame = primary.to_polars(table).with_columns(true=table.sums["turnover"])
+        frame = frame.filter(pl.col("verdict") == "sensitive")
         columns = [pl.col(n) if n in by else pl.lit(TOTAL).alias(n) for n in PARTS]
-        for cell in frame.select(*columns).rows():
+        for *codes, true, lower, upper in frame.select(*columns, "true", "lower", "upper").rows():
+            cell = tuple(codes)
             low, high = attacker.interval(("new", cell))
             assert high - low > 1, "nobody knows it exactly"
+            if old[cell] is None:  # who saw it before knows what he saw
+                assert low <= max(true - lower, 0) + 1e-3
+                assert high >= true + upper - 1e-3
             looked += 1
     assert looked > 4
 
