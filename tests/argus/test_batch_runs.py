@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from discreet.argus import read_jj
 from discreet.argus.runs import run_batch
 from discreet.cli.commands import app
-from discreet.errors import DiscreetError, SuppressionError
+from discreet.errors import DiscreetError, DiscreetWarning, SuppressionError
 from discreet.publication import write
 
 BATCH = """\
@@ -239,3 +239,39 @@ def test_the_command_carries_batches_out(folder: Path) -> None:
     (folder / "safe.txt").unlink()
     path.write_text(path.read_text().replace('"safe.txt"', '"none/safe.csv"'))
     assert CliRunner().invoke(app, ["suppress", str(path)]).exit_code == 2
+
+
+LINKED = """\
+<OPENMICRODATA> "firms.asc"
+<OPENMETADATA> "firms.rda"
+<SPECIFYTABLE> "Size""Place"|"Turnover"|"Turnover"|"Turnover"
+<SAFETYRULE> FREQ(3,30)
+<SPECIFYTABLE> "Place"|"Turnover"|"Turnover"|"Turnover"
+<SAFETYRULE> FREQ(3,30)
+<READMICRODATA>
+{recodes}
+<SUPPRESS> MOD(0,5)
+<WRITETABLE> (1,3,AS+,"safe.csv")
+"""
+
+
+def test_groups_of_linked_tables_are_the_same(full: Path) -> None:
+    """The sum of places A = P1 + … + P4 would be known to nobody but an attacker."""
+    (full / "place.grc").write_text("A:P1-P4\nB:P5-P8\n")
+    path, recode = full / "linked.arb", '<RECODE> {},"Place","place.grc"'
+    path.write_text(LINKED.format(recodes=recode.format(1)))
+    with pytest.raises(SuppressionError) as caught:
+        run_batch(path, write=write)
+    assert "different groups of 'Place'" in str(caught.value)
+    assert not list(full.glob("safe.*"))
+    path.write_text(LINKED.format(recodes="\n".join(recode.format(at) for at in (1, 2))))
+    (done,) = run_batch(path, write=write)
+    assert done.pattern.safe
+
+
+def test_tables_that_share_cells_and_are_protected_apart_are_worth_a_warning(full: Path) -> None:
+    path = full / "linked.arb"
+    text = LINKED.format(recodes="").replace("MOD(0,5)", "MOD(1,5)\n<SUPPRESS> MOD(2,5)")
+    path.write_text(text)
+    with pytest.warns(DiscreetWarning, match="tables 1, 2 are protected apart"):
+        run_batch(path, write=write)

@@ -150,6 +150,7 @@ def test_counts_are_published_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("m,9,u", ("--rule", "n=3"), "--rule"),
         ("m,9,u", ("--holding", "n"), "--holding"),
         ("m,9,u", ("--published", "sx == 1"), "sx"),
+        (",9,u", ("--published", "sex == 'Total'"), "it cannot be told whether"),
         ("m,9,u", ("--levels", "v"), "two columns"),
         ("m,9,u", ("--levels", "v,w"), "column 'w'"),
         ("m,9,u", ("--total", "age=1"), "age"),

@@ -193,6 +193,7 @@ def test_rules_come_from_a_file_too(tmp_path: Path) -> None:
         ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--holding", "no"),
         ("--by", "region", "--value", "turnover,staff", "--rule", "n=3", "--out", "x.jj"),
         ("--rule", "n=3", "--out", "x.csv"),
+        ("--by", "region", "--rule", "n=3", "--out", "x.csv", "--decimals", "2"),
         ("--rules", "none.toml", "--by", "region", "--out", "x.csv"),
         *[
             ("--by", "region", "--value", "turnover", "--rule", "n=3", "--out", "x.csv", *more)
@@ -209,3 +210,52 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     assert json.loads(done.stdout)["error"]["what"]
     assert "77" not in done.output
     assert content(tmp_path) == before
+
+
+def test_consent_of_groups_is_that_of_all_their_firms(firms: pl.DataFrame, tmp_path: Path) -> None:
+    draw = np.random.default_rng(8)
+    said = [["yes", "yes", "yes", "no", None][at] for at in draw.integers(0, 5, firms.height)]
+    firms = firms.with_columns(consent=pl.Series(said))
+    firms.write_csv("firms.csv")
+    words = ("--by", "region,branch", "--value", "turnover", "--rule", "p=20", "--holding", "group")
+    waived = ("--waivers", "consent == 'yes'", *FAST, "--out", "safe.csv", "--internal", "in.txt")
+    done = run("suppress", "firms.csv", *words, *waived)
+    assert done.exit_code == 0, done.output
+    how = {"values": ["turnover"], "contributions": 2}
+    table = dc.tabulate(firms, ["region", "branch"], **how)
+    holdings = dc.rules.count_holdings(firms, ["region", "branch"], holding="group", **how)
+    waivers = dc.rules.count_waivers(
+        firms, ["region", "branch"], consent="consent == 'yes'", holding="group", **how
+    )
+    listed = [dc.rules.PPercent(20), dc.rules.PPercent(20, per="holding")]
+    found = dc.primary(table, listed, value="turnover", holdings=holdings, waivers=waivers)
+    assert f"turnover: {int(found.sensitive.sum())} sensitive cells" in done.stdout
+    number = int(found.waived.sum())
+    assert number > 0
+    assert f"; {number} are not sensitive because units have consented." in done.stdout
+    assert f"units have consented: {number} cells" in (tmp_path / "in.txt").read_text()
+
+
+def test_rules_that_others_can_read_are_worth_a_warning(tmp_path: Path) -> None:
+    place = tmp_path / "rules.toml"
+    place.write_text("minimum_frequency = 3\n")
+    words = ("suppress", "firms.csv", "--by", "region", "--rules", "rules.toml", "--check")
+    place.chmod(0o644)
+    assert "chmod 600 rules.toml" in run(*words).stderr
+    place.chmod(0o600)
+    assert "chmod" not in run(*words).stderr
+
+
+def test_thresholds_of_codes_are_for_holdings_too(tmp_path: Path) -> None:
+    place = tmp_path / "rules.toml"
+    words = ("suppress", "firms.csv", "--by", "region,branch", "--rules", "rules.toml", "--check")
+    told = []
+    for text in ("", "[[codes]]\ncells = { region = '011' }\nminimum_frequency = 4\n"):
+        place.write_text(f"minimum_frequency = 1\n{text}")
+        place.chmod(0o600)
+        for more in ((), ("--holding", "group")):
+            done = run(*words, *more, "--json")
+            assert done.exit_code == 0, done.output
+            told.append(json.loads(done.stdout)["values"]["count"]["sensitive"])
+    assert told[:2] == [0, 0]
+    assert 0 < told[2] <= told[3]

@@ -15,7 +15,7 @@ from discreet.argus.apriori import read_hst
 from discreet.argus.batch import Batch, BatchTable
 from discreet.argus.cells import read_tab
 from discreet.argus.metadata import ArgusMetadata, read_rda, read_records
-from discreet.argus.recodes import recoded
+from discreet.argus.recodes import GroupRecode, read_grc, recoded
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules import Primary, Request, Rule, count_holdings, count_waivers, primary
 from discreet.tables import Table
@@ -76,8 +76,28 @@ def _wrong(plan: Batch, metadata: ArgusMetadata) -> Iterator[Problem]:
             if name not in table.variables:
                 yield Problem(f"{name!r} is recoded and does not span the table", where)
     yield from _wrong_outputs(plan)
+    if any(step.table == 0 for step in plan.protections):
+        yield from _wrong_links(plan)
     if plan.of == "cells" and len(plan.tables) != 1:
         yield Problem("a file of cells holds one table", plan.data)
+
+
+def _wrong_links(plan: Batch) -> Iterator[Problem]:
+    """Variables that linked tables group differently: that groups add up would not be known."""
+    for variable in dict.fromkeys(name for table in plan.tables for name in table.variables):
+        recodes = {
+            tuple(text for own, text in table.recodes if own == variable)
+            for table in plan.tables
+            if variable in table.variables
+        }
+        grouped = any(
+            not text.isdigit() and isinstance(read_grc(plan.file(text)), GroupRecode)
+            for each in recodes
+            for text in each
+        )
+        if len(recodes) > 1 and grouped:
+            hint = "use one recode for all, or fold a hierarchy (<TREERECODE>, or levels)"
+            yield Problem(f"linked tables have different groups of {variable!r}", "recodes", hint)
 
 
 def _wrong_outputs(plan: Batch) -> Iterator[Problem]:

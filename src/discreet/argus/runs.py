@@ -66,6 +66,7 @@ def run_batch(
     """
     plan = read_batch(path)
     judged = judged_tables(plan)
+    _warn_of_tables_apart(plan)
     done, last = [], {}
     for step in plan.protections:
         chosen = range(len(judged)) if step.table == 0 else [step.table - 1]
@@ -82,6 +83,16 @@ def run_batch(
         last.update({at: (result, number) for number, at in enumerate(chosen)})
     _write(plan, last, write)
     return done
+
+
+def _warn_of_tables_apart(plan: Batch) -> None:
+    """Tables of one response share cells, at least their total: apart they can open each other."""
+    apart = sorted({step.table for step in plan.protections} - {0})
+    responses = [plan.tables[number - 1].response for number in apart]
+    if len(set(responses)) < len(responses):
+        numbers = ", ".join(str(number) for number in apart)
+        what = f"tables {numbers} are protected apart, and may open each other: use table 0 for all"
+        warnings.warn(what, DiscreetWarning, stacklevel=3)
 
 
 def _write(

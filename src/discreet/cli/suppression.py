@@ -18,6 +18,7 @@ from discreet.cli.program import (
     progress_bar,
     show,
     trees_from,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -359,8 +360,11 @@ def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _record_table(given: Mapping[str, Any]) -> RecordTable:
+    from discreet.release.programme.problems import warnings_about
     from discreet.release.record_tables import RecordTable, rules_from, spanning_of
 
+    if given["rules_file"] is not None and warnings_about(given["rules_file"]):
+        warn([f"others on this computer can read the rules: chmod 600 {given['rules_file']}"])
     judging = {name: given[name] for name in ("missing_safe", "waivers")}
     rules = rules_from(given["rule"] or (), given["rules_file"], **judging)
     lengths = pairs(given["prefixes"], "NAME=1,3")

@@ -53,7 +53,9 @@ def checked_table(
     lines = [f"{table.name} is in order: {len(cells):,} cells."]
     for value, each in named.items():
         reasons = ", ".join(f"{code} {number:,}" for code, number in each["reasons"].items())
-        lines.append(f"{value}: {each['sensitive']:,} sensitive ({reasons or 'none'}).")
+        lines.append(
+            f"{value}: {each['sensitive']:,} sensitive ({reasons or 'none'}){_waived(each)}."
+        )
     if savings:
         less = hide_less(_of_records(table), **options)
         told["hide_less"] = less.described()
@@ -157,8 +159,13 @@ def _in_words(value: str, told: Mapping[str, Any]) -> str:
     return (
         f"{value}: {told['sensitive']:,} sensitive cells and "
         f"{told['hidden'] - told['sensitive']:,} others of "
-        f"{told['cells']:,} are hidden{far}{late}."
+        f"{told['cells']:,} are hidden{far}{late}{_waived(told)}."
     )
+
+
+def _waived(told: Mapping[str, Any]) -> str:
+    number = told.get("waived", 0)
+    return f"; {number:,} are not sensitive because units have consented" if number else ""
 
 
 def _write_internal(

@@ -291,6 +291,8 @@ class MarkedTable(JudgedTable):
         from discreet.rules import marked_cells
 
         problems = []
+        if self.decimals and not self.values:
+            problems.append(Problem("counts are whole numbers", "decimals", "name a value column"))
         if len(self.values) > 1:
             problems.append(Problem("a status is that of one value", "", "name one value"))
         if len(self.levels) not in (0, 2):
@@ -380,6 +382,8 @@ class RecordTable(JudgedTable):
             hint = "leave out one of them"
             what = "holdings of a weighted table cannot be told apart"
             problems.append(Problem(what, self.holding, hint))
+        if self.decimals and not self.values:
+            problems.append(Problem("counts are whole numbers", "decimals", "name a value column"))
         if self.shadow is not None and not self.values:
             problems.append(Problem("counts have no shadow variable", self.shadow))
         if not self.rules.judges(counts=not self.values):

@@ -188,5 +188,10 @@ def _passing(frame: pl.DataFrame, text: str) -> BoolArray:
     parsed = parse_filter(text)
     parsed.check(nw.from_native(frame).schema)
     passed = nw.from_native(frame).select(out=parsed.to_narwhals())["out"]
-    found: BoolArray = passed.to_native().fill_null(value=False).to_numpy().astype(np.bool_)
+    native = passed.to_native()
+    if native.null_count():
+        what = f"of {native.null_count():,} cells it cannot be told whether they are published"
+        hint = "a code is missing there: fill it in, or let the filter ask for it: … is null"
+        raise SuppressionError(what, code="published", where="published", hint=hint)
+    found: BoolArray = native.to_numpy().astype(np.bool_)
     return found
