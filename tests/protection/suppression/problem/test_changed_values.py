@@ -147,3 +147,21 @@ def test_two_earlier_periods_and_single_respondents() -> None:
     assert blanks(done.tables[0]) == {"A", "B"}
     # B has the value of two periods ago: no change is known of it, and one cell says it all.
     assert len(done.members.changed) == 9 - 1
+
+
+def test_differences_by_rounding_are_no_changes() -> None:
+    """Many parts each a unit off beside a total that changed: everything adds up, then and now."""
+    many = {f"R{at}": 100 + at for at in range(12)}
+    old = regions(**many)
+    new = regions(**{code: value + 1 for code, value in many.items()})
+    before = Earlier(table=old, hidden=mask(old, "R0", "R1"), primary=Levels(old, "R0", 20))
+    problem, members = build_problem((new, Levels(new, "R0", 20)), value="t", earlier=[before])
+    assert not problem.relations.residuals(problem.value).any()
+    assert len(members.changed) == 13
+    change = [at for at in range(len(problem)) if problem.name(at) == "the change of region=R5"]
+    assert problem.high[change].tolist() == [1]
+    releases = [before, Earlier(table=new, hidden=mask(new, "R0", "R2"))]
+    assert not check_releases(releases, value="t").safe, "R1 is that of then, but for a unit"
+    same = regions(**{**many, "R3": 104})
+    _, members = build_problem((same, mask(same, "R0")), value="t", earlier=[before])
+    assert not len(members.changed), "by a unit, of rounded values"

@@ -76,9 +76,12 @@ def with_changed_apart(
     for table, (own, units) in enumerate(zip(linked.cells, given, strict=True)):
         there = known[own]
         if table >= current:
-            at = np.flatnonzero(there & (np.abs(units - value[own]) > rounding))
+            off = np.where(there, np.abs(units - value[own]), 0)
+            # What differs by rounding is the same to all, unless others really changed.
+            at = np.flatnonzero(off > 0 if (off > rounding).any() else off > rounding)
             thought = shares[table - current]
-            told = np.full(at.size, np.nan if thought is None else thought)
+            most = np.nan if thought is None else thought
+            told = np.where(off[at] > rounding, most, 0.0)
             found.append((np.full(at.size, table), at, own[at], units[at], told))
         value[own[~there]], known[own] = units[~there], True
     if not any(at.size for _, at, *_ in found):
@@ -121,7 +124,8 @@ def with_changes_known(problem: SuppressionProblem, changed: ChangedCells) -> Su
     """The problem with what attackers think of changes: one more cell for each.
 
     A change is at most its share of the larger of both values; more if it was, and as much as
-    protection levels need: who knows better than the rules allow can be kept from nothing.
+    protection levels need, unless nothing is thought to have changed: who knows better than the
+    rules allow can be kept from nothing.
     """
     fixed = problem.state == CellState.fixed
     bounded = np.isfinite(changed.share) & ~(fixed[changed.now] & fixed[changed.before])
@@ -132,7 +136,8 @@ def with_changes_known(problem: SuppressionProblem, changed: ChangedCells) -> Su
     new, old = problem.value[now], problem.value[before]
     most = np.ceil(share * np.maximum(np.abs(new), np.abs(old))).astype(np.int64)
     levels = [problem.lower, problem.upper, problem.sliding]
-    most = np.maximum.reduce([most, *(level[at] for level in levels for at in (now, before))])
+    needed = np.maximum.reduce([level[at] for level in levels for at in (now, before)])
+    most = np.maximum(most, np.where(share > 0, needed, 0))
     delta, nothing = new - old, np.zeros(number, dtype=np.int64)
     columns = {
         "value": delta,
