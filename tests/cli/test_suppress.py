@@ -91,7 +91,7 @@ def test_signs_of_other_tools_are_blanks(tmp_path: Path) -> None:
     path = tmp_path / "other.csv"
     path.write_text("sex,value\nTotal,18\nm,x\nw,x\nd,2\n")
     told = json.loads(run("audit", path, "--by", "sex", "--json", "--intervals").stdout)
-    assert [(row["low"], row["high"]) for row in told["intervals"]] == [(0.0, 16.0)] * 2
+    assert [(row["low"], row["high"]) for row in told["intervals"]] == [(1.0, 15.0)] * 2
     path.write_text("sex,value\nTotal,18\nm,many\n")
     done = run("audit", path, "--by", "sex", "--json")
     assert done.exit_code == 2

@@ -132,11 +132,11 @@ def test_a_file_without_names_of_columns_is_not_quoted() -> None:
 def test_intervals_are_listed_for_people_too() -> None:
     assert run("suppress", *TAB, "--out", "safe.csv").exit_code == 0
     told = run("audit", "safe.csv", "--by", "sex,branch", "--intervals").stdout.splitlines()
-    assert "  m, a: 0 to 40" in told
+    assert "  m, a: 1 to 39" in told
     assert len(told) == 5
     assert run("suppress", "p.jj.gz", "--method", "fast", "--out", "safe.jj").exit_code == 0
     inside = run("audit", "safe.jj", "--intervals").stdout.splitlines()
     assert len([line for line in inside if " to " in line]) == 15
     (Path("open.csv")).write_text("sex,value\nTotal,\nm,\nw,3\n")
     unbounded = run("audit", "open.csv", "--by", "sex", "--intervals").stdout
-    assert "  Total: 3 to no bound" in unbounded
+    assert "  Total: 4 to no bound" in unbounded

@@ -19,6 +19,7 @@ source = "firms.parquet"
 
 [suppression]
 method = "fast"
+reasons = "rule"
 
 [rules.business]
 minimum_frequency = 3

@@ -97,7 +97,7 @@ class Case:
     def demands(self) -> dict[Cell, Demand]:
         """The strictest levels that any table asks for each sensitive cell."""
         truth, same = self.truth(), equal_cells(self.sums())
-        signed = min(truth.values(), default=0) < 0
+        signed, least = min(truth.values(), default=0) < 0, self.least()
         strictest: dict[Cell, np.ndarray] = {}
         for at, asked in enumerate(self.asked):
             for place, (codes, _, _) in enumerate(self.rows(at)):
@@ -110,14 +110,28 @@ class Case:
         for cell in truth:
             levels = strictest.get(same.get(cell, cell))
             if levels is not None:
-                lower = levels[0] if signed else min(levels[0], truth[cell])
+                lower = levels[0] if signed else min(levels[0], truth[cell] - least)
                 found[cell] = Demand(truth[cell], float(lower), float(levels[1]), float(levels[2]))
         return found
+
+    def least(self) -> float:
+        """What every hidden cell is at least: zeros are shown, unless one of them is sensitive."""
+        truth = self.truth()
+        zeros = {cell for cell, value in truth.items() if not value}
+        asked = {
+            named(list(self.trees[at]), codes)
+            for at, judged in enumerate(self.asked)
+            for (codes, _, _), is_so in zip(self.rows(at), judged.sensitive, strict=True)
+            if is_so
+        }
+        shown = self.options.get("zero_cells", "fixed") == "fixed" and not zeros & asked
+        return 1.0 if shown and min(truth.values(), default=0) >= 0 else 0.0
 
     def bounds(self) -> dict[Cell, tuple[float, float]]:
         """What attackers know beforehand: shares of the value, with room for the levels."""
         truth, demands = self.truth(), self.demands()
-        knowledge = self.options.get("knowledge") or Knowledge()
+        stated = self.options.get("knowledge")
+        knowledge, least = stated or Knowledge(), self.least()
         signed = min(truth.values(), default=0) < 0
         found = {}
         for cell, value in truth.items():
@@ -126,9 +140,11 @@ class Case:
                 for share in (knowledge.below, knowledge.above)
             ]
             demand = demands.get(cell, Demand(value))
-            low = min(value - room[0], value - demand.lower)
-            low = low if signed else max(low, 0.0)
-            high = max(value + room[1], value + demand.upper, low + demand.sliding)
+            low, high = value - room[0], value + room[1]
+            if stated is None:
+                low, high = min(low, value - demand.lower), max(high, value + demand.upper)
+            low = low if signed else max(low, min(least, value))
+            high = high if stated else max(high, low + demand.sliding)
             found[cell] = (low, high)
         return found
 

@@ -137,7 +137,8 @@ RULE = '''\
 
 from dataclasses import dataclass
 
-from discreet.rules.protocol import CellEvidence, Per, Reason, Rule, RuleJudgement, whole
+from discreet.rules.evidence import CellEvidence, RuleInference, RuleJudgement
+from discreet.rules.protocol import Per, Reason, Rule, whole
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,6 +161,10 @@ class Crowd(Rule):
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive."""
         return cells.both(cells.count("records", self.name) >= self.n, cells.share(20))
+
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Nothing that anyone could use."""
+        return RuleInference.nothing()
 '''
 
 RULED = """\
@@ -193,6 +198,7 @@ languages = ["de"]
 source = "people.parquet"
 [suppression]
 method = "fast"
+reasons = "rule"
 [rules.all]
 crowd = NUMBER
 [tables.T1]
@@ -250,6 +256,7 @@ def test_a_rule_is_one_module(tmp_path: Path) -> None:
         ("    contributions = 1\n", "does not say its contributions"),
         ("    of_counts = True\n", "does not say its of_counts"),
         ('    per: Per = "record"\n', "does not say its per"),
+        (RULE[RULE.index("    def inference") :], "does not say its inference"),
     ],
 )
 def test_a_rule_that_forgets_something_is_an_error_at_import(

@@ -400,6 +400,9 @@ def _primary(
         low=unknown,
         high=unknown,
         waived=np.zeros(len(table), dtype=np.bool_),
+        at_most=np.full(len(table), np.inf),
+        at_least=np.full(len(table), -np.inf),
+        opens=np.zeros(len(table), dtype=np.bool_),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import SuppressionError
 from discreet.rules.cell_lookup import places_in
-from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.rules.evidence import CellEvidence, RuleInference, RuleJudgement
 from discreet.rules.protocol import MOST, Per, Reason, Rule, Ties, number, whole
 from discreet.tables import Table
 
@@ -78,6 +78,10 @@ class Dominance(Rule):
         level = 100 * top / self.k - total
         return (top > 0) & cells.exceeds(level, 100 * top / self.k, self.ties), level
 
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Nothing about the sum: shares of contributors do not bound it."""
+        return RuleInference.nothing()
+
 
 @dataclass(frozen=True, repr=False)
 class PPercent(Rule):
@@ -115,6 +119,10 @@ class PPercent(Rule):
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         return _estimated(cells, self.p / 100, self.n, self.ties, self.name)
+
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Nothing about the sum: shares of contributors do not bound it."""
+        return RuleInference.nothing()
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,6 +170,10 @@ class PQ(Rule):
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         return _estimated(cells, self.p / self.q, self.n, self.ties, self.name)
+
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Nothing about the sum: shares of contributors do not bound it."""
+        return RuleInference.nothing()
 
 
 def _estimated(cells: CellEvidence, share: float, n: int, ties: str, rule: str) -> RuleJudgement:
@@ -224,6 +236,10 @@ class Request(Rule):
         large = cells.exceeds(size - limit, limit, self.ties) & (size > 0)
         few = (place >= 0) & (cells.count(cells.contributors, self.name) < self.minimum)
         return cells.both(large | few, cells.share(self.safety_range))
+
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Nothing about the sum: shares of contributors do not bound it."""
+        return RuleInference.nothing()
 
     def _sizes(self, cells: CellEvidence) -> FloatArray:
         assert cells.contributions is not None

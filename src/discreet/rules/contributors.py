@@ -7,17 +7,19 @@ In: parameters. Out: rules that look at `CellEvidence` and say which cells are s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.rules.evidence import CellEvidence, RuleInference, RuleJudgement
 from discreet.rules.protocol import Per, Reason, Rule, choice, number, whole
 
 _OF = ("records", "values", "nonzero", "weights")
 _INFINITE = float("inf")
+#: With fewer counts than these to choose from, a reason would tell the count.
+_ROOM = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,6 +72,18 @@ class MinimumFrequency(Rule):
             present = present & (count > 0)
         return cells.both(present & (count < self.n), cells.share(self.safety_range))
 
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Of published counts: fewer than n where it marks, n or more where it does not."""
+        weighted = cells.places.table.weight is not None
+        shown = "weights" if weighted else "records"
+        if cells.value is not None or self.per == "holding" or (self.of or "records") != shown:
+            return RuleInference.nothing()
+        # Sums of weights are published rounded, so that n itself can stand there.
+        most = self.n if weighted else self.n - 1
+        if most < _ROOM:
+            return RuleInference(at_most=_INFINITE, at_least=self.n, opens=True)
+        return RuleInference(at_most=most, at_least=most if weighted else self.n, opens=False)
+
 
 @dataclass(frozen=True, repr=False)
 class MarginalRule(Rule):
@@ -119,6 +133,10 @@ class MarginalRule(Rule):
         wanted = self.difference + 1 - np.where(sensitive, nearest, 0.0)
         return cells.directed(sensitive, np.minimum(wanted, count), np.zeros(len(cells)))
 
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Told as a reason, it says that a count is nearly one of its margins."""
+        return replace(RuleInference.nothing(), opens=cells.value is None)
+
 
 @dataclass(frozen=True, repr=False)
 class ZeroUnsafe(Rule):
@@ -150,6 +168,10 @@ class ZeroUnsafe(Rule):
         sensitive = given & (cells.count("nonzero", self.name) == 0)
         nothing = np.zeros(len(cells))
         return cells.directed(sensitive, nothing, nothing + self.safety_range)
+
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """Told as a reason, it says that the value is 0."""
+        return replace(RuleInference.nothing(), opens=True)
 
 
 @dataclass(frozen=True, repr=False)

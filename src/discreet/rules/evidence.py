@@ -38,6 +38,29 @@ class RuleJudgement:
     sliding: FloatArray
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RuleInference:
+    """What follows about a published number for who knows a rule and what it marks. SECRET.
+
+    Args:
+        at_most: A cell that the rule marks shows no more than this; infinite for nothing.
+        at_least: A cell that it does not mark shows no less; minus infinite for nothing.
+        opens: Whether a cell would be as good as known if the rule were told as its reason.
+    """
+
+    at_most: float
+    at_least: float
+    opens: bool
+
+    @classmethod
+    def nothing(cls) -> RuleInference:
+        """That of rules on something else than the published number."""
+        return cls(at_most=float("inf"), at_least=float("-inf"), opens=False)
+
+    def __repr__(self) -> str:
+        return "<RuleInference: secret>"
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellEvidence:
     """What a rule looks at, cell by cell (confidential).

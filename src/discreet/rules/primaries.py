@@ -65,6 +65,10 @@ class Primary:
         cost: What marks say hiding a cell costs; NaN where they say nothing.
         low: What marks say attackers know beforehand: no smaller; NaN for nothing.
         high: No larger.
+        at_most: What follows for who knows that, and by which number, a rule marks the
+            cell: no more is published, in the unit of the value; infinite for nothing.
+        at_least: For who knows that no such rule marks it: no less; minus infinite for nothing.
+        opens: Whether its reason, if told, would make it as good as known.
         waived: Cells that a rule would mark, had nobody consented to be shown: for the log.
     """
 
@@ -79,11 +83,15 @@ class Primary:
     cost: FloatArray
     low: FloatArray
     high: FloatArray
+    at_most: FloatArray
+    at_least: FloatArray
+    opens: BoolArray
     waived: BoolArray
 
     def __post_init__(self) -> None:
         columns = (self.reason, self.lower, self.upper, self.sliding, self.cost, self.waived)
-        lengths = {len(column) for column in (*columns, self.low, self.high)}
+        known = (self.low, self.high, self.at_most, self.at_least, self.opens)
+        lengths = {len(column) for column in (*columns, *known)}
         if lengths | {self.rules.shape[1]} != {len(self.verdict)}:
             raise SuppressionError("the columns of the primaries differ in length", code="primary")
 
@@ -207,8 +215,15 @@ def primary(
     if waivers is not None:
         by_per = {per: _guarded(cells, waivers) for per, cells in by_per.items()}
         strict, draft = draft, _by_rules(table, value, scoped, by_per, exempting, marked)
-        draft = replace(draft, waived=strict.sensitive & ~draft.sensitive)
+        draft = _waived(strict, draft)
     return _by_marks(draft, places, records, marked, given.source, manual_range)
+
+
+def _waived(strict: Primary, draft: Primary) -> Primary:
+    """What rules say, and for which cells they would say more had nobody consented."""
+    waived = strict.sensitive & ~draft.sensitive
+    # A waived count can be a small one, though no rule marks it any more.
+    return replace(draft, waived=waived, at_least=np.where(waived, -np.inf, draft.at_least))
 
 
 def _scoped(rule: Rule, cells: CellEvidence, scope: BoolArray | None) -> RuleJudgement:
@@ -294,10 +309,17 @@ def _by_rules(
     judged = ~np.any([np.zeros(size, dtype=np.bool_), *exempt], axis=0)
     levels = {name: np.zeros(size) for name in _LEVELS}
     reason = np.zeros(size, dtype=np.int8)
+    at_most, at_least, opens = np.full(size, np.inf), np.full(size, -np.inf), np.zeros_like(judged)
     for at, (rule, scope) in enumerate(scoped):
         judgement = _scoped(rule, evidence[rule.per], scope)
+        told = rule.inference(evidence[rule.per])
         said[at] = judgement.sensitive & judged
-        reason[(reason == Reason.none) & said[at]] = rule.reason
+        first = (reason == Reason.none) & said[at]
+        reason[first] = rule.reason
+        opens[first] = told.opens
+        at_most[said[at]] = np.minimum(at_most[said[at]], told.at_most)
+        spared = judged & ~said[at] & (True if scope is None else scope)
+        at_least[spared] = np.maximum(at_least[spared], told.at_least)
         for name, level in levels.items():
             asked: FloatArray = getattr(judgement, name)
             np.maximum(level, np.where(said[at], asked, 0.0), out=level)
@@ -312,6 +334,9 @@ def _by_rules(
         cost=marked.numbers["cost"],
         low=marked.numbers["low"],
         high=marked.numbers["high"],
+        at_most=at_most,
+        at_least=at_least,
+        opens=opens,
         waived=np.zeros(size, dtype=np.bool_),
     )
 

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args
 
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.rules.evidence import CellEvidence, RuleInference, RuleJudgement
 from discreet.tabulation.measures import LARGEST_K
 
 #: Whether a contributor is a record or a holding.
@@ -168,8 +168,8 @@ class Rule:
     reason: ClassVar[Reason]
 
     def __init_subclass__(cls) -> None:
-        said = ("key", "bare", "filters", "reason", "per", "contributions", "of_counts", "judge")
-        missing = [name for name in said if name not in cls.__dict__]
+        said = ("key", "bare", "filters", "reason", "per", "contributions", "of_counts")
+        missing = [name for name in (*said, "judge", "inference") if name not in cls.__dict__]
         if missing:
             raise TypeError(f"rule {cls.__name__} does not say its {', '.join(missing)}")
         if not isinstance(cls.reason, Reason) or cls.reason in (Reason.none, Reason.manual):
@@ -197,6 +197,10 @@ class Rule:
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
+        raise NotImplementedError
+
+    def inference(self, cells: CellEvidence) -> RuleInference:
+        """What readers who know the rule infer about the published number."""
         raise NotImplementedError
 
     @property

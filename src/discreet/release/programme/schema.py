@@ -381,6 +381,7 @@ class BoundsEntry(ProgrammeEntry):
     below: Share = 1.0
     above: Share = 1.0
     negative: bool | None = None
+    rules: bool = True
 
 
 class SuppressionEntry(ProgrammeEntry):
@@ -390,11 +391,11 @@ class SuppressionEntry(ProgrammeEntry):
     time_limit: Positive | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[CostEntry, BeforeValidator(_cost)] = CostEntry()
-    bounds: BoundsEntry = BoundsEntry()
+    bounds: BoundsEntry | None = None
     zero_cells: Literal["fixed", "partners"] = "fixed"
     singletons: bool | None = None
     intervals: Intervals = False
-    reasons: Literal["rule", "kind", "none"] = "rule"
+    reasons: Literal["rule", "kind", "none"] | None = None
     unmatched: Literal["refuse", "ignore"] = "refuse"
     hide_less: bool = False
     earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)

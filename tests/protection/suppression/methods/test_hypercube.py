@@ -43,8 +43,8 @@ def test_the_cheapest_square_around_the_cell_is_hidden() -> None:
 
 
 def test_corners_too_small_for_the_level_are_passed_over() -> None:
-    """The cell must be able to move by 9, so 8 and 7 are no partners."""
-    table = square((2, 50, 9), (60, 70, 80), (8, 40, 7))
+    """The cell must be able to move by 9, so 8 and 7 are no partners; none is zero."""
+    table = square((2, 50, 10), (60, 70, 80), (8, 40, 7))
     mark = dc.rules.Mark(cells={"row": "r0", "column": "c0"}, status="unsafe", lower=2, upper=9)
     found = hidden(table, dc.primary(table, [], marks=[mark]), cost=Cost(totals=1000))
     assert found == {("r0", "c0"), ("r0", "c2"), ("r1", "c0"), ("r1", "c2")}

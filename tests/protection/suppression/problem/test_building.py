@@ -139,7 +139,7 @@ def test_attackers_bounds_hold_the_levels_and_follow_what_is_known() -> None:
     cells = table()
     alone = mask(cells, region="N1", size="a")
     problem, _ = build_problem((cells, alone), value="turnover")
-    assert (problem.low == 0).all()
+    assert (problem.low == 1).all()  # zeros are shown
     assert (problem.high == 2 * problem.value).all()
     problem, _ = build_problem(
         (cells, alone), value="turnover", knowledge=Knowledge(below=0.25, above=None)

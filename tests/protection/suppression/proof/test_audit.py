@@ -68,8 +68,8 @@ def test_a_square_of_blanks_protects(table: dc.Table) -> None:
     assert frame["cell"].to_list() == [f"sex={sex}, age={age}" for sex, age in sorted(
         ((s, a) for s, a in square), key=lambda pair: f"sex={pair[0]}, age={pair[1]}")]  # fmt: skip
     low, high = frame.filter(cell="sex=m, age=young").select("low", "high").row(0)
-    # At most twice the true value is thought possible, and nothing below 0.
-    assert (low, high) == (0.0, 4.0)
+    # At most twice the true value is thought possible, and zeros are shown.
+    assert (low, high) == (1.0, 4.0)
 
 
 def test_levels_wider_than_the_interval_are_missed(table: dc.Table) -> None:
@@ -136,9 +136,9 @@ def test_intervals_of_blanks_need_no_true_table() -> None:
     square = [(sex, age) for sex in "mw" for age in ("young", "middle")]
     found = audit_published(published(square), ["sex", "age"])
     rows = {row[:2]: row[2:4] for row in found.to_polars().rows()}
-    # Row m: 52 - 20 = 32, column young: 30, so m young lies between 0 and 30.
-    assert rows[("m", "young")] == (0.0, 30.0)
-    assert rows[("w", "middle")] == (8.0, 38.0)
+    # Row m: 52 - 20 = 32, column young: 30, so m young lies between 1 and 29.
+    assert rows[("m", "young")] == (1.0, 29.0)
+    assert rows[("w", "middle")] == (9.0, 37.0)
     assert found.described()["exact"] == 0
 
 
@@ -173,7 +173,7 @@ def test_rounded_values_leave_more_room() -> None:
 def test_a_hidden_grand_total_has_no_end() -> None:
     frame = pl.DataFrame({"sex": ["Total", "m", "w"], "value": [None, 3, None]})
     rows = audit_published(frame, ["sex"]).to_polars().sort("sex")
-    assert rows["low"].to_list() == [3.0, 0.0]
+    assert rows["low"].to_list() == [4.0, 1.0]
     assert rows["high"].to_list() == [None, None]
 
 

@@ -26,7 +26,7 @@ def problem_of(counts: dict[str, int], *sensitive: str) -> tuple[SuppressionProb
     frame = pl.DataFrame({"size": list(total | counts), "n": list((total | counts).values())})
     table = dc.Table.from_cells(frame, by=["size"], count="n")
     codes = [table.dimensions[0].codes[at] for at in table.index[0]]
-    problem, _ = build_problem((table, np.isin(codes, sensitive)))
+    problem, _ = build_problem((table, np.isin(codes, sensitive)), zero_cells="partners")
     return problem, problem.value.copy()
 
 

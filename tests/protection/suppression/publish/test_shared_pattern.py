@@ -84,7 +84,7 @@ def test_the_pattern_of_one_value_alone_leaves_the_other_open() -> None:
 def test_values_shown_are_the_true_ones_and_reasons_are_those_of_each_value() -> None:
     table = tabulated([REGION, "branch"])
     found = judged(table, (*VALUES, None))
-    safe = dc.suppress(table, found, method="fast")
+    safe = dc.suppress(table, found, method="fast", reasons="rule")
     assert [figure.name for figure in safe.figures] == [*VALUES, "count"]
     true = table.to_polars()
     for name in (*VALUES, "count"):

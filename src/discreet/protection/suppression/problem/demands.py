@@ -23,7 +23,6 @@ from discreet.protection.suppression.problem.changed_values import (
 )
 from discreet.protection.suppression.problem.parameters import (
     Cost,
-    Knowledge,
     distances_to_sensitive,
     whole_costs,
 )
@@ -41,7 +40,8 @@ class PrimaryFindings(Protocol):
     """What primary rules found: any object with these columns, one entry per cell.
 
     It may also have `fixed` (cells that must be published), `secondary` (cells that are
-    hidden already), `cost`, `low` and `high` (given by hand; NaN where not).
+    hidden already), `cost`, `low` and `high` (given by hand; NaN where not), `at_most`,
+    `at_least` and `opens` (what readers infer who know the rules; see `discreet.rules.Primary`).
     """
 
     @property
@@ -103,6 +103,8 @@ class Demands(Confidential):
     cost: FloatArray
     low: FloatArray
     high: FloatArray
+    at_most: FloatArray
+    at_least: FloatArray
 
     @classmethod
     def of(cls, asked: PrimaryFindings | BoolArray | None, table: Table, units: int) -> Demands:
@@ -131,6 +133,8 @@ class Demands(Confidential):
             cost=_given(asked, "cost", table),
             low=_given(asked, "low", table) * units,
             high=_given(asked, "high", table) * units,
+            at_most=np.where(mask, _given(asked, "at_most", table) * units, np.nan),
+            at_least=_given(asked, "at_least", table) * units,
         )
 
     @classmethod
@@ -191,11 +195,21 @@ def hidden_in(table: Table, published: ProtectedTable) -> BoolArray:
     listed = np.ones(len(table), dtype=np.bool_)
     for part in index:
         listed &= part >= 0
-    status = np.full(len(table), CellStatus.suppressed, dtype=np.int8)
+    # What is not listed is not known, but for empty cells: their codes are left out.
+    unlisted = np.where(occupied(table), CellStatus.suppressed, CellStatus.published)
+    status = unlisted.astype(np.int8)
     places = [part[listed] for part in index]
     status[listed] = _status(published, places, int(listed.sum()))
     hidden: BoolArray = status == CellStatus.suppressed
     return hidden
+
+
+def occupied(table: Table) -> BoolArray:
+    """Which cells have records, or a value."""
+    filled: BoolArray = table.count != 0
+    for column in table.sums.values():
+        filled |= column != 0
+    return filled
 
 
 def _status(
@@ -277,38 +291,6 @@ def merged_demands(
     state[before] = CellState.secondary
     state[sensitive] = CellState.primary
     return CellDemands(state=state, **levels)
-
-
-def bounds_of(
-    system: CombinedCells, demands: Sequence[Demands], asked: CellDemands, knowledge: Knowledge
-) -> tuple[IntArray, IntArray, IntArray]:
-    """What attackers know of each cell beforehand; bounds given by hand go first.
-
-    Returns:
-        Lowest and highest values, and the lower levels: without negative values no cell
-        can be thought to be further below its value than 0 is.
-    """
-    value = system.value
-    signed = bool((value < 0).any()) if knowledge.negative is None else knowledge.negative
-    lower = asked.lower if signed else np.minimum(asked.lower, np.maximum(value, 0))
-    low, high = knowledge.bounds(value, lower, asked.upper, asked.sliding)
-    told_low = _stated_bounds(system, [demand.low for demand in demands], np.maximum)
-    told_high = _stated_bounds(system, [demand.high for demand in demands], np.minimum)
-    low = np.where(np.isfinite(told_low), told_low, low).astype(np.int64)
-    high = np.where(np.isfinite(told_high), told_high, high).astype(np.int64)
-    return low, high, lower
-
-
-def _stated_bounds(
-    system: CombinedCells, given: Sequence[FloatArray], tighter: np.ufunc
-) -> FloatArray:
-    """Bounds given by hand, the tightest of each cell; infinite where there are none."""
-    loose = -np.inf if tighter is np.maximum else np.inf
-    told = np.full(len(system.value), loose)
-    for cells, bound in zip(system.cells, given, strict=True):
-        there = np.isfinite(bound) & (cells >= 0)
-        tighter.at(told, cells[there], np.rint(bound[there]))
-    return told
 
 
 def costs_of(

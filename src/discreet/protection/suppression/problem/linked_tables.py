@@ -27,7 +27,6 @@ from discreet.protection.suppression.problem.demands import (
     Demands,
     Earlier,
     PrimaryFindings,
-    bounds_of,
     costs_of,
     merged_demands,
 )
@@ -38,8 +37,10 @@ from discreet.protection.suppression.problem.equal_cells import (
     stacked_relations,
     with_equal_cells_merged,
 )
-from discreet.protection.suppression.problem.parameters import Cost, Knowledge
+from discreet.protection.suppression.problem.parameters import Cost, Knowledge, Reader
+from discreet.protection.suppression.problem.reader_bounds import bounds_of
 from discreet.protection.suppression.problem.system import (
+    CellState,
     Confidential,
     Relations,
     SuppressionProblem,
@@ -115,6 +116,8 @@ class TableCells(Confidential):
 ProblemSource = tuple[Table, PrimaryFindings | BoolArray | None]
 
 _MOST_DECIMALS = 9
+#: Values of which the number of records, or the sum of their weights, is published.
+COUNTS = (None, "weight")
 
 
 def build_problem(
@@ -128,6 +131,7 @@ def build_problem(
     earlier: Sequence[Earlier] = (),
     same: Mapping[VariableCode, VariableCode] | None = None,
     repair: bool = False,
+    reasons: Literal["rule", "kind", "none"] = "none",
     title: str = "",
 ) -> tuple[SuppressionProblem, TableCells]:
     """Make one problem of tables, those that share cells together.
@@ -141,13 +145,14 @@ def build_problem(
         cost: What hiding a cell costs: "value", "count", "unity", "distance", the name of a
             value column, or a `Cost`.
         knowledge: What attackers know beforehand; a value between 0 and twice the true
-            one unless given.
+            one unless given. What every reader knows is added, see `Reader`.
         zero_cells: Whether cells of value 0 that have records may be hidden to protect
-            others ("partners") or stay published ("fixed").
+            others ("partners") or stay published ("fixed"); of counts, all stored ones.
         earlier: Tables published before: their cells stay published or hidden; those whose
             values have changed since are cells of their own, hidden again if that is cheap.
         same: Codes that mean the same as a code of another variable.
         repair: Add up totals anew that are no sum of their parts.
+        reasons: What is told of hidden cells besides: the "rule", the "kind", or "none".
         title: Name of the problem; that of the first table unless given.
 
     >>> import polars as pl
@@ -162,6 +167,7 @@ def build_problem(
     _check_options(zero_cells, decimals)
     options: dict[str, Any] = {"decimals": decimals, "cost": cost, "knowledge": knowledge}
     options |= {"zero_cells": zero_cells, "repair": repair, "title": title, "same": same}
+    options["reasons"] = reasons
     problem, members = joint_problem(_sources(tables, value), earlier, value=value, **options)
     problem = with_changes_known(problem, members.changed)
     problem.check()
@@ -177,8 +183,9 @@ def joint_problem(
     cost: str | Cost,
     knowledge: Knowledge | None,
     same: Mapping[VariableCode, VariableCode] | None,
-    zero_cells: str = "fixed",
+    zero_cells: Literal["fixed", "partners"] = "fixed",
     repair: bool = False,
+    reasons: Literal["rule", "kind", "none"] = "none",
     title: str = "",
 ) -> tuple[SuppressionProblem, TableCells]:
     """The same, unchecked, and without what attackers think of values that have changed."""
@@ -187,19 +194,42 @@ def joint_problem(
     demands = [Demands.of(asked, table, units) for table, asked in sources]
     demands += [Demands.before(before, units) for before in earlier]
     shares = [before.change for before in earlier]
-    system = _system(listed, value, decimals, same, repair, shares)
+    empty = value in COUNTS and (
+        zero_cells == "partners"
+        or any(
+            bool((demand.secondary & (table.count == 0)).any())
+            for demand, table in zip(demands, listed, strict=True)
+        )
+    )
+    how: dict[str, Any] = {"repair": repair, "shares": shares, "empty": empty}
+    system = _system(listed, value, decimals, same, **how)
     asked = merged_demands(system, demands, zero_cells)
     costs, coarser = costs_of(Cost.read(cost), system, demands, listed, asked)
-    known = knowledge or Knowledge()
-    low, high, lower = bounds_of(system, demands, asked, known)
-    levels = {**vars(asked), "low": low, "high": high, "lower": lower}
+    reader = reader_of(value, decimals, zero_cells, reasons)
+    bounds = bounds_of(system, demands, asked, knowledge, reader)
     problem = SuppressionProblem(
-        value=system.value, cost=costs, **levels, relations=system.relations,
-        decimals=decimals, name=system.names, title=title or listed[0].name,
+        value=system.value, cost=costs, state=asked.state, **vars(bounds),
+        relations=system.relations, decimals=decimals, name=system.names,
+        title=title or listed[0].name,
     )  # fmt: skip
-    cut = int((lower != asked.lower).sum())
-    notes = [*_notes(known, cut, coarser=coarser), *changes_note(system.changed)]
+    levels = ("lower", "upper", "sliding")
+    cut = np.any([getattr(problem, name) != getattr(asked, name) for name in levels], axis=0)
+    judged = any(np.isfinite(demand.at_most).any() for demand in demands)
+    notes = [_SHARES.format((knowledge or Knowledge()).share_text)]
+    notes += reader_notes(reader, problem, judged=judged)
+    notes += [*_notes(int(cut.sum()), coarser=coarser), *changes_note(system.changed)]
     return problem, _members(system, listed[: len(sources)], notes)
+
+
+def reader_of(
+    value: str | None,
+    decimals: int,
+    zero_cells: Literal["fixed", "partners"],
+    reasons: Literal["rule", "kind", "none"],
+) -> Reader:
+    """Who reads tables of a value that are published so."""
+    one = 10**decimals if value is None else 1
+    return Reader(zero_cells=zero_cells, reasons=reasons, one=one, counts=value in COUNTS)
 
 
 def _check_options(zero_cells: str, decimals: int) -> None:
@@ -209,13 +239,32 @@ def _check_options(zero_cells: str, decimals: int) -> None:
         raise SuppressionError("decimals lie between 0 and 9", code="decimals")
 
 
-def _notes(knowledge: Knowledge, cut: int, *, coarser: bool) -> list[str]:
-    """What was assumed and changed, in words."""
-    notes = [f"attackers are taken to know of each value that it lies {knowledge.share_text}"]
+_SHARES = "attackers are taken to know of each value that it lies {}"
+
+
+def _notes(cut: int, *, coarser: bool) -> list[str]:
+    """What was changed, in words."""
+    notes = []
     if coarser:
         notes.append("costs were made coarser to stay exact in sums")
     if cut:
-        notes.append(f"{cut:,} lower protection levels were cut at the value 0")
+        what = "sensitive cells have protection levels that end at what readers know"
+        notes.append(f"{cut:,} {what}")
+    return notes
+
+
+def reader_notes(reader: Reader, problem: SuppressionProblem, *, judged: bool) -> list[str]:
+    """What readers are taken to know of hidden cells, in words."""
+    hidden = problem.state != CellState.fixed
+    notes = []
+    if hidden.any() and int(problem.low[hidden].min()) >= reader.one:
+        notes.append("readers are taken to know that hidden cells are not zero: zeros are shown")
+    elif reader.zero_cells == "partners":
+        notes.append("readers are taken to know that zeros may be hidden too")
+    if judged:
+        what = "to know the number of a minimum frequency, below which sensitive counts lie"
+        told = "" if reader.reasons == "none" else ", and from the reasons which those are"
+        notes.append(f"readers are taken {what}{told}")
     return notes
 
 
@@ -243,12 +292,19 @@ def _system(
     value: str | None,
     decimals: int,
     same: Mapping[VariableCode, VariableCode] | None,
+    *,
     repair: bool,
     shares: Sequence[float | None],
+    empty: bool,
 ) -> CombinedCells:
-    """The cells of tables of now and, with what is thought of changes, of earlier ones."""
+    """The cells of tables of now and, with what is thought of changes, of earlier ones.
+
+    Cells without records take part only if `empty` ones are stored to do so.
+    """
     given = [units_of(table, value, decimals) for table in tables]
-    occupied = [(table.count != 0) | (own != 0) for table, own in zip(tables, given, strict=True)]
+    occupied = [
+        (table.count != 0) | (own != 0) | empty for table, own in zip(tables, given, strict=True)
+    ]
     rounding = 0 if value is None else 1
     linked, changed = with_changed_apart(
         linked_cells(tables, same), given, len(tables) - len(shares), shares, rounding

@@ -8,6 +8,7 @@ and bounds that follow the values are CONFIDENTIAL.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -114,13 +115,16 @@ class Knowledge:
     """The bounds that an attacker is said to know for each cell beforehand.
 
     A cell of value v lies between v - below·|v| and v + above·|v|, and at 0 or above
-    in tables without negative values. Whatever the shares, the bounds leave room for
-    the protection levels of the cell: else nothing could protect it.
+    in tables without negative values; what every reader knows comes on top, see `Reader`.
+    Knowledge that is stated is taken as it is: sensitive cells to which it leaves no room
+    are refused. Where none is stated, the shares below give way to protection levels.
 
     Args:
         below: Share of the value that the cell may be smaller; None for no bound.
         above: Share that it may be larger; None for no bound.
         negative: Whether attackers reckon with negative values; None: if there are any.
+        rules: Whether they know the number of a minimum frequency, below which sensitive
+            counts lie.
 
     >>> Knowledge(above=0.5).share_text
     'from 0 to 1.5 times the true value'
@@ -129,6 +133,7 @@ class Knowledge:
     below: float | None = 1.0
     above: float | None = 1.0
     negative: bool | None = None
+    rules: bool = True
 
     def __post_init__(self) -> None:
         for name, share in (("below", self.below), ("above", self.above)):
@@ -146,14 +151,12 @@ class Knowledge:
         high = "any value" if self.above is None else f"{1 + self.above:g} times the true value"
         return f"from {low} to {high}"
 
-    def bounds(
-        self, value: IntArray, lower: IntArray, upper: IntArray, sliding: IntArray
-    ) -> tuple[IntArray, IntArray]:
-        """Lowest and highest value of each cell, in units, given its protection levels.
+    def signed(self, value: IntArray) -> bool:
+        """Whether attackers reckon with negative values."""
+        return bool((value < 0).any()) if self.negative is None else self.negative
 
-        Lower levels are not above the value where none is negative.
-        """
-        signed = bool((value < 0).any()) if self.negative is None else self.negative
+    def bounds(self, value: IntArray) -> tuple[IntArray, IntArray]:
+        """Lowest and highest value of each cell, in units, by the shares alone."""
         low = -np.full(len(value), UNBOUNDED, dtype=np.int64)
         high = np.full(len(value), UNBOUNDED, dtype=np.int64)
         size = np.abs(value).astype(np.float64)
@@ -161,9 +164,25 @@ class Knowledge:
             low = np.maximum(value - np.ceil(np.minimum(self.below * size, UNBOUNDED)), low)
         if self.above is not None:
             high = np.minimum(value + np.ceil(np.minimum(self.above * size, UNBOUNDED)), high)
-        low, high = low.astype(np.int64), high.astype(np.int64)
-        low = np.minimum(low, value - lower)
-        if not signed:
+        if not self.signed(value):
             low = np.maximum(low, 0)
-        high = np.maximum(np.maximum(high, value + upper), low + sliding)
-        return np.maximum(low, -UNBOUNDED), np.minimum(high, UNBOUNDED)
+        return low.astype(np.int64), high.astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """What everybody knows who reads a table with hidden cells.
+
+    Args:
+        zero_cells: "fixed": zeros are printed, so that no hidden cell is one; "partners":
+            zeros may be hidden too.
+        reasons: What is told of hidden cells: the kind of "rule", whether they are primary
+            or secondary ("kind"), or "none".
+        one: The smallest number above 0 that can be published, in units.
+        counts: Whether counts (or sums of weights) are published, which rules look at.
+    """
+
+    zero_cells: Literal["fixed", "partners"]
+    reasons: Literal["rule", "kind", "none"]
+    one: int
+    counts: bool

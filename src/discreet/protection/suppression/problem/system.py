@@ -252,6 +252,15 @@ class SuppressionProblem:
         """Cells that are hidden from the start: sensitive ones and earlier secondaries."""
         return np.isin(self.state, (CellState.primary, CellState.secondary))
 
+    @property
+    def without_room(self) -> IntArray:
+        """Sensitive cells whose bounds alone rule out that any pattern protects them."""
+        width, bare = self.high - self.low, (self.lower == 0) & (self.upper == 0)
+        wanted = np.where(bare, np.maximum(self.sliding, 1), self.sliding)
+        lost = (self.value - self.lower < self.low) | (self.value + self.upper > self.high)
+        lost |= width < wanted
+        return np.flatnonzero(lost & (self.state == CellState.primary)).astype(np.int64)
+
     def with_hidden(self, hidden: BoolArray) -> SuppressionProblem:
         """The same with a pattern: free cells that are hidden become secondary."""
         state = self.state.copy()

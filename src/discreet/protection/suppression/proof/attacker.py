@@ -120,12 +120,14 @@ def published_intervals(
     *,
     negative: bool | BoolArray = False,
     rounding: float = 0.0,
+    smallest: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """What everyone can work out about hidden cells from the others.
 
     Values of hidden cells are not looked at. A published value may be off by so many units:
     0.5 where each was rounded on its own, 0 where totals are sums of what is printed. It is
-    off by the same in all its relations. Gives the lowest and highest value of each hidden
+    off by the same in all its relations. No hidden value is below `smallest` where none is
+    negative: 1 unit where zeros are shown. Gives the lowest and highest value of each hidden
     cell in whole units, rounded outwards, infinite where nothing bounds them.
 
     >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
@@ -137,7 +139,7 @@ def published_intervals(
     rest = relations.rhs.astype(np.float64)
     np.add.at(rest, relations.row[known], -(relations.coef * value[relations.cell])[known])
     # Hidden cells as values, and, where these were rounded, shown ones as what they are off by.
-    least = np.where(hidden, 0.0, -np.minimum(rounding, np.maximum(value, 0)))
+    least = np.where(hidden, smallest, -np.minimum(rounding, np.maximum(value, 0)))
     least = np.where(negative, np.where(hidden, -np.inf, -rounding), least)
     most = np.where(hidden, np.inf, rounding)
     unknown = np.ones(len(hidden), dtype=np.bool_) if rounding else hidden

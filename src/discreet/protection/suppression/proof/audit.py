@@ -12,16 +12,31 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.demands import Demands, Earlier, hidden_in
+from discreet.protection.suppression.problem.demands import (
+    Demands,
+    Earlier,
+    hidden_in,
+    occupied,
+)
+from discreet.protection.suppression.problem.empty_cells import (
+    earlier_with_empty_cells,
+    hides_empty_cells,
+    with_empty_cells,
+    zeros_of,
+)
 from discreet.protection.suppression.problem.equal_cells import VariableCode
-from discreet.protection.suppression.problem.linked_tables import TableCells, build_problem
+from discreet.protection.suppression.problem.linked_tables import (
+    COUNTS,
+    TableCells,
+    build_problem,
+)
 from discreet.protection.suppression.problem.parameters import Knowledge
 from discreet.protection.suppression.problem.related_values import (
     RelatedValues,
@@ -34,6 +49,7 @@ from discreet.protection.suppression.problem.system import (
     Confidential,
     SuppressionProblem,
 )
+from discreet.protection.suppression.problem.table_relations import units_of
 from discreet.protection.suppression.proof.attacker import attack_intervals
 from discreet.protection.suppression.proof.certificate import Certificate, certify
 from discreet.protection.suppression.proof.singletons import (
@@ -44,7 +60,7 @@ from discreet.protection.suppression.proof.whole_numbers import (
     held_in_whole_numbers,
     untested_notes,
 )
-from discreet.tables import Contributions, ProtectedTable, Table
+from discreet.tables import CellStatus, Contributions, ProtectedTable, Table
 from discreet.tables.protected import single_figure
 from discreet.tables.value_relations import ValueRelation
 
@@ -76,7 +92,7 @@ class Estimates(Confidential):
 
 
 def _estimates(
-    found: Audit, members: TableCells, tables: Sequence[Table], value: str | None, most: int
+    found: Audit, members: TableCells, rows: Sequence[_Audited], most: int
 ) -> Estimates | None:
     """What contributors of sensitive cells can say of each other, where that is known.
 
@@ -84,6 +100,7 @@ def _estimates(
     his own contribution, and those of his coalition of `most`. None if the tables do not hold
     the contributions needed: `most` + 1 unweighted ones.
     """
+    value, tables = rows[0].value, [row.table for row in rows]
     if value is None or not all(value in table.contributions for table in tables):
         return None
     problem, units = found.problem, 10.0**found.problem.decimals
@@ -131,6 +148,7 @@ class AuditOptions(TypedDict, total=False):
     same: Mapping[VariableCode, VariableCode] | None
     relations: Sequence[str | ValueRelation]
     repair: bool
+    zero_cells: Literal["fixed", "partners"]
     intervals: bool
     coalition: int
     earlier: Sequence[Earlier]
@@ -153,6 +171,8 @@ class Audit:
         estimates: How closely contributors of a cell can estimate each other; None unless
             asked for, and for tables without the contributions.
         notes: What users should know, in words.
+        counted: Numbers of cells in the tables: "cells", "hidden", "sensitive", "secondaries";
+            those of the problem, where equal cells are one, if None.
     """
 
     problem: SuppressionProblem
@@ -165,6 +185,7 @@ class Audit:
     respondents: RespondentAudit | None = None
     estimates: Estimates | None = None
     notes: tuple[str, ...] = ()
+    counted: Mapping[str, int] | None = None
 
     @property
     def safe(self) -> bool:
@@ -213,12 +234,15 @@ class Audit:
 
     def described(self) -> dict[str, Any]:
         """The verdicts as plain values, for JSON; no true values."""
-        told: dict[str, Any] = {
-            "table": self.problem.title,
+        counted = self.counted or {
             "cells": len(self.problem),
             "hidden": int(self.hidden.sum()),
             "sensitive": int(self.sensitive.sum()),
             "secondaries": int((self.hidden & ~self.sensitive).sum()),
+        }
+        told: dict[str, Any] = {
+            "table": self.problem.title,
+            **counted,
             "cost": int(self.problem.cost[self.hidden & ~self.sensitive].sum()),
             "unprotected": len(self.certificate.unprotected),
             "exact": len(self.certificate.exact),
@@ -277,7 +301,8 @@ def audit(
             place of its entry. Without, every hidden cell counts as sensitive, and must
             not be known exactly.
         options: ``value``, ``decimals``, ``knowledge``, ``same``, ``repair`` as for
-            `build_problem`; ``relations``, ``earlier`` as for `suppress`; ``intervals``: work out
+            `build_problem`; ``zero_cells``: "partners" if zeros may be hidden too (known where
+            some are); ``relations``, ``earlier`` as for `suppress`; ``intervals``: work out
             exactly between which values each hidden cell can lie; ``coalition``: also find
             out what this many respondents can learn who know their own values (0: nothing
             of the kind).
@@ -293,7 +318,10 @@ def audit(
     began = time.monotonic()
     chosen = _checked(options)
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", 0)
-    rows, problem, members = _problem(*_by_figure(*_listed(safe, tables, primary)), chosen)
+    listed = _listed(safe, tables, primary)
+    before = [each.hidden for each in chosen.get("earlier", ())]
+    chosen["reasons"] = told_reasons([*listed[0], *before])
+    rows, problem, members = _problem(*_by_figure(*listed), chosen)
     blanks = tuple(row.blank for row in rows)
     blank = members.gathered(blanks, len(problem))
     shown = members.gathered(tuple(~each for each in blanks), len(problem))
@@ -304,18 +332,16 @@ def audit(
         alone = tuple(row.table.contributors(row.value) for row in rows)
         respondents = members.numbers(alone, len(problem))
         told = audit_respondents(problem, hidden, respondents, most=coalition)
-        values = {row.value for row in rows}
-        if len(values) == 1:
-            true = [row.table for row in rows]
-            estimates = _estimates(found, members, true, values.pop(), coalition)
-    both = int((blank & shown).sum())
-    note = f"{both:,} hidden cells are published elsewhere, or equal one that is"
+        if len({row.value for row in rows}) == 1:
+            estimates = _estimates(found, members, rows, coalition)
+    note = f"{int((blank & shown).sum()):,} hidden cells are published elsewhere, or equal one"
     return replace(
         found,
         seconds=time.monotonic() - began,
         respondents=told,
         estimates=estimates,
-        notes=(*members.notes, *found.notes, *([note] if both else [])),
+        notes=(*members.notes, *found.notes, *([note] if (blank & shown).any() else [])),
+        counted=_counted(found, members, rows),
     )
 
 
@@ -332,6 +358,31 @@ def _with_earlier(
         shown = Demands.before(each, 1).fixed & (cells >= 0)
         hidden[cells[shown]] = False
     return hidden
+
+
+def _counted(found: Audit, members: TableCells, rows: Sequence[_Audited]) -> dict[str, int]:
+    """Numbers of cells as they stand in the tables; whoever counts blanks finds the same."""
+    shown = [(at, row.published) for at, row in enumerate(rows) if row.published is not None]
+    hidden = sum(int((safe.status == CellStatus.suppressed).sum()) for _, safe in shown)
+    both = found.sensitive & found.hidden
+    secret = sum(int(members.hidden(both, at).sum()) for at, _ in shown)
+    return {
+        "cells": sum(int((members.cells[at] >= 0).sum()) for at, _ in shown),
+        "hidden": hidden,
+        "sensitive": sum(int(members.hidden(found.sensitive, at).sum()) for at, _ in shown),
+        "secondaries": hidden - secret,
+    }
+
+
+def told_reasons(
+    published: Sequence[ProtectedTable | BoolArray],
+) -> Literal["rule", "kind", "none"]:
+    """What published tables tell of their hidden cells; masks tell nothing."""
+    said = [each.withheld for each in published if isinstance(each, ProtectedTable)]
+    kinds = {note.kind for each in said if each is not None for note in each.reasons}
+    if not kinds:
+        return "none"
+    return "kind" if kinds <= {"primary", "secondary"} else "rule"
 
 
 class _Audited(NamedTuple):
@@ -376,17 +427,58 @@ def _problem(
 ) -> tuple[list[_Audited], SuppressionProblem, TableCells]:
     """One problem of everything that is audited, and the tables in its order."""
     values = _values(published, true, asked, chosen)
-    blanks = [_blank(table, each) for table, each in zip(true, published, strict=True)]
-    wanted = [mask if each is None else each for each, mask in zip(asked, blanks, strict=True)]
     relations = stated_relations(chosen.pop("relations", ()))
     if chosen.get("earlier") and (len(set(values)) > 1 or relations):
         what = "what was published before is audited with one value at a time"
         raise SuppressionError(what, code="earlier", where="audit")
-    rows = [_Audited(*row) for row in zip(published, true, wanted, blanks, values, strict=True)]
+    rows = _with_blanks(published, true, asked, values, chosen)
     if len(set(values)) > 1 or relations:
         return _several_values(rows, relations, chosen)
     chosen["value"] = values[0]
+    chosen["zero_cells"] = _zero_cells(rows, chosen)
     return rows, *build_problem([(row.table, row.asked) for row in rows], **chosen)
+
+
+def _with_blanks(
+    published: Sequence[ProtectedTable],
+    true: Sequence[Table],
+    asked: Sequence[Any],
+    values: Sequence[str | None],
+    chosen: dict[str, Any],
+) -> list[_Audited]:
+    """The tables with what is hidden in them; of counts with empty cells, where some are."""
+    rows = []
+    earlier: Sequence[Earlier] = chosen.get("earlier", ())
+    grown = {
+        value
+        for safe, table, value in zip(published, true, values, strict=True)
+        if value in COUNTS and hides_empty_cells(table, safe)
+    }
+    if earlier and values[0] in COUNTS:
+        if any(hides_empty_cells(each.table, each.hidden) for each in earlier):
+            grown.add(values[0])
+        chosen["earlier"] = [earlier_with_empty_cells(e) if grown else e for e in earlier]
+    for safe, table, found, value in zip(published, true, asked, values, strict=True):
+        whole, judged = with_empty_cells(table, found) if value in grown else (table, found)
+        blank = hidden_in(whole, safe)
+        if judged is None:  # what is hidden, and not empty, counts as sensitive
+            judged = blank & occupied(whole)
+        rows.append(_Audited(safe, whole, judged, blank, value))
+    return rows
+
+
+def _zero_cells(
+    rows: Sequence[_Audited], chosen: Mapping[str, Any]
+) -> Literal["fixed", "partners"]:
+    """Whether readers must reckon with hidden zeros: some are, or the tables say so."""
+    if chosen.get("zero_cells") == "partners" or any(row.published is None for row in rows):
+        return "partners"
+    for row in rows:
+        units = units_of(row.table, row.value, chosen.get("decimals", 0))
+        counted = row.value in COUNTS or occupied(row.table)
+        if (row.blank & (units == 0) & counted).any():
+            return "partners"
+    return zeros_of([row.published for row in rows if row.published is not None])
 
 
 def _values(
@@ -422,6 +514,7 @@ def _several_values(
         shown = [row.published for row in own if row.published is not None]
         decimals = chosen.get("decimals", shown[0].figure_decimals() if shown else 0)
         options = {**chosen, "value": value, "decimals": 0 if value is None else decimals}
+        options["zero_cells"] = _zero_cells(own, options)
         problem, members = build_problem([(row.table, row.asked) for row in own], **options)
         tables = tuple(row.table for row in own)
         parts.append(ValueCells(value=value, problem=problem, members=members, tables=tables))
@@ -472,14 +565,6 @@ def _several(given: Any, kind: type[Any]) -> list[Any]:
     """One object or several of a kind as a list; nothing if they are of another kind."""
     listed = list(given) if isinstance(given, Sequence) else [given]
     return listed if all(isinstance(each, kind) for each in listed) else []
-
-
-def _blank(table: Table, published: ProtectedTable) -> BoolArray:
-    """Which cells with records are hidden; empty ones hide nothing, whatever is printed."""
-    occupied: BoolArray = table.count != 0
-    for column in table.sums.values():
-        occupied |= column != 0
-    return hidden_in(table, published) & occupied
 
 
 def _value_of(published: ProtectedTable, table: Table) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,30 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.classifications import Classification
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.changed_values import with_changes_known
-from discreet.protection.suppression.problem.demands import Demands, Earlier
+from discreet.protection.suppression.problem.demands import (
+    CellDemands,
+    CombinedCells,
+    Demands,
+    Earlier,
+)
+from discreet.protection.suppression.problem.empty_cells import (
+    earlier_with_empty_cells,
+    hides_empty_cells,
+    zeros_of,
+)
 from discreet.protection.suppression.problem.equal_cells import VariableCode
-from discreet.protection.suppression.problem.linked_tables import joint_problem
-from discreet.protection.suppression.problem.parameters import Knowledge
+from discreet.protection.suppression.problem.linked_tables import (
+    COUNTS,
+    TableCells,
+    joint_problem,
+    reader_of,
+)
+from discreet.protection.suppression.problem.parameters import Knowledge, Reader
+from discreet.protection.suppression.problem.reader_bounds import CellBounds, bounds_of
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.table_relations import relations_of
 from discreet.protection.suppression.proof.attacker import published_intervals
+from discreet.protection.suppression.proof.audit import told_reasons
 from discreet.protection.suppression.proof.certificate import Certificate, certify
 from discreet.protection.suppression.proof.whole_numbers import held_in_whole_numbers
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
@@ -104,6 +121,7 @@ def audit_published(
     decimals: int = 0,
     negative: bool = False,
     rounding: float = 0.0,
+    zero_cells: Literal["fixed", "partners"] = "fixed",
 ) -> Blanks:
     """Work out between which values the hidden cells of a published table lie.
 
@@ -116,6 +134,8 @@ def audit_published(
         negative: Whether values may be below 0.
         rounding: By how many units of the last digit a published value may be off: 0.5
             where each was rounded on its own.
+        zero_cells: "partners" if zeros may be hidden as well; else a hidden value is taken
+            to be one unit or more, unless the table itself says or shows otherwise.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "value": [18, 9, 7, None]})
@@ -128,7 +148,16 @@ def audit_published(
     else:
         dimensions, index, units, hidden = _of_frame(published, by, value, decimals)
     relations = relations_of(dimensions, index)
-    low, high = published_intervals(relations, units, hidden, negative=negative, rounding=rounding)
+    told = zeros_of([published]) if isinstance(published, ProtectedTable) else zero_cells
+    smallest = 0.0 if "partners" in (told, zero_cells) else max(0.0, 1.0 - rounding)
+    how: dict[str, Any] = {"negative": negative, "rounding": rounding}
+    try:
+        low, high = published_intervals(relations, units, hidden, smallest=smallest, **how)
+    except SuppressionError:
+        if negative or not smallest:
+            raise
+        # Some hidden cell must be zero for the published ones to add up.
+        low, high = published_intervals(relations, units, hidden, **how)
     scale = 10.0**decimals
     return Blanks(
         dimensions=tuple(dimensions),
@@ -238,34 +267,63 @@ def check_releases(
     >>> check_releases([first, second]).opened
     ('region=N', 'region=S', 'region=W')
     """
+    if value in COUNTS and any(hides_empty_cells(each.table, each.hidden) for each in releases):
+        releases = [earlier_with_empty_cells(each) for each in releases]
     *before, last = [replace(each, hidden=_all(each), primary=None) for each in releases]
     options: dict[str, Any] = {"value": value, "decimals": decimals, "knowledge": knowledge}
-    problem, members = joint_problem(
-        [(last.table, None)], before, **options, same=same, cost="unity"
-    )
-    ordered = [releases[-1], *releases[:-1]]
-    demands = [Demands.before(release, 10**decimals) for release in ordered]
+    options |= {"same": same, "cost": "unity"}
+    problem, members = joint_problem([(last.table, None)], before, **options)
+    demands = [Demands.before(each, 10**decimals) for each in (releases[-1], *releases[:-1])]
     cells = (*members.cells, *members.before)
     masks = {
         name: _gathered(cells, [getattr(demand, name) for demand in demands], len(problem))
         for name in ("sensitive", "fixed", "secondary")
     }
     named = any(release.primary is not None for release in releases)
-    sensitive = masks["sensitive"] if named else masks["secondary"]
+    sensitive = masks["sensitive" if named else "secondary"]
     hidden = masks["secondary"] & ~masks["fixed"]
-    problem = _judged(problem, cells, demands, sensitive)
+    asked = _asked(problem, cells, demands, sensitive, hidden)
+    known = (knowledge, _reader(releases, value, decimals))
+    bounds = vars(_bounds(problem, members, demands, asked, known))
+    problem = replace(problem, state=asked.state, **bounds)
     problem = with_changes_known(problem, members.changed)
+    problem.check()
     changes = np.ones(len(problem) - len(hidden), dtype=np.bool_)
     sensitive, hidden = np.r_[sensitive, ~changes], np.r_[hidden, changes]
-    problem.check()
+    found = certify(problem, hidden, sensitive & hidden)
     return ReleaseCheck(
         problem=problem,
         hidden=hidden,
         shown=np.flatnonzero(masks["secondary"] & masks["fixed"]).astype(np.int64),
-        certificate=held_in_whole_numbers(
-            problem, hidden, certify(problem, hidden, sensitive & hidden)
-        ),
+        certificate=held_in_whole_numbers(problem, hidden, found),
     )
+
+
+def _reader(releases: Sequence[Earlier], value: str | None, decimals: int) -> Reader:
+    """Who reads the releases, and what they tell besides."""
+    told = [release.hidden for release in releases if isinstance(release.hidden, ProtectedTable)]
+    return reader_of(value, decimals, zeros_of(told), told_reasons(told))
+
+
+def _bounds(
+    problem: SuppressionProblem,
+    members: TableCells,
+    demands: Sequence[Demands],
+    asked: CellDemands,
+    known: tuple[Knowledge | None, Reader],
+) -> CellBounds:
+    """What attackers know of the cells, now that it is clear which are hidden."""
+    system = CombinedCells(
+        cells=[*members.cells, *members.before],
+        given=[],
+        value=problem.value,
+        relations=problem.relations,
+        totals=np.zeros_like(problem.value),
+        names=problem.name,
+        notes=[],
+        changed=members.changed,
+    )
+    return bounds_of(system, demands, asked, *known)
 
 
 def _all(release: Earlier) -> BoolArray:
@@ -280,13 +338,14 @@ def _gathered(cells: Sequence[IntArray], masks: Sequence[BoolArray], size: int) 
     return marked
 
 
-def _judged(
+def _asked(
     problem: SuppressionProblem,
     cells: Sequence[IntArray],
     demands: Sequence[Demands],
     sensitive: BoolArray,
-) -> SuppressionProblem:
-    """The problem with the levels of the sensitive cells, and bounds that hold them."""
+    hidden: BoolArray,
+) -> CellDemands:
+    """States and levels of all cells: one that a release shows may be sensitive in another."""
     levels: dict[str, Any] = {
         name: np.zeros(len(problem), np.int64) for name in ("lower", "upper", "sliding")
     }
@@ -294,11 +353,6 @@ def _judged(
         mine = demand.sensitive & (place >= 0)
         for name, level in levels.items():
             np.maximum.at(level, place[mine], getattr(demand, name)[mine])
-    if not (problem.value < 0).any():
-        levels["lower"] = np.minimum(levels["lower"], problem.value)
-    state = np.full(len(problem), CellState.free, dtype=np.int8)
+    state = np.where(hidden, CellState.free, CellState.fixed).astype(np.int8)
     state[sensitive] = CellState.primary
-    low = np.minimum(problem.low, problem.value - levels["lower"])
-    high = np.maximum(problem.high, problem.value + levels["upper"])
-    high = np.maximum(high, low + levels["sliding"])
-    return replace(problem, state=state, low=low, high=high, **levels)
+    return CellDemands(state=state, **levels)

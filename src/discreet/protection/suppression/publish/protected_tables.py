@@ -17,6 +17,7 @@ import numpy as np
 from discreet._version import __version__
 from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.empty_cells import ZEROS_HIDDEN, zeros_of
 from discreet.rules import Reason
 from discreet.tables import CellStatus, Figure, Note, ProtectedTable, Provenance, Table, Withheld
 from discreet.tables.dimension import parts_with_figures
@@ -52,6 +53,10 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "en": "In the place of hidden values stand intervals that anyone could work out.",
         "de": "Anstelle gesperrter Werte stehen Intervalle, die jeder errechnen könnte.",
     },
+    "zeros": {
+        "en": "Hidden values may be zero.",
+        "de": "Gesperrte Werte können auch null sein.",
+    },
     "reasons": {"en": "Reasons: {}.", "de": "Gründe: {}."},
 }
 
@@ -64,14 +69,16 @@ class PublicationStyle:
         value: The value column; None for counts.
         decimals: Digits after the decimal point.
         reasons: Whether the kind of rule is told, only primary or secondary, or nothing.
+        zeros: Whether zeros may be among the hidden cells, which is then said.
         titles: language → heading.
         universe: language → who is counted.
         instead: Whether intervals, if there are any, stand in the place of hidden values.
     """
 
     value: str | None
-    decimals: int = 0
-    reasons: Literal["rule", "kind", "none"] = "rule"
+    decimals: int
+    reasons: Literal["rule", "kind", "none"]
+    zeros: bool
     titles: Mapping[str, str] = field(default_factory=dict)
     universe: Mapping[str, str] = field(default_factory=dict)
     instead: bool = False
@@ -123,7 +130,7 @@ def published_table(
         value=value,
         status=status,
         provenance=Provenance(version=__version__, method=METHOD),
-        notes=pattern_notes(withheld) if blank.any() else (),
+        notes=pattern_notes(withheld, zeros=how.zeros) if blank.any() else (),
         name=table.name,
         titles=how.titles,
         universe=how.universe,
@@ -174,8 +181,8 @@ def _kinds(reasons: str) -> dict[int, Note]:
     return {**named, 0: Note("secondary", _WORDS["secondary"])}
 
 
-def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:
-    """The remark to print with a table that has hidden cells, with the reasons that occur."""
+def pattern_notes(withheld: Withheld | None, *, zeros: bool) -> tuple[Note, ...]:
+    """The remarks to print with a table that has hidden cells, with the reasons that occur."""
     texts = {}
     for language in _LANGUAGES:
         parts = [_WORDS["note"][language]]
@@ -185,7 +192,7 @@ def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:
         if withheld is not None and withheld.low is not None:
             parts.append(_WORDS["instead" if withheld.instead else "intervals"][language])
         texts[language] = " ".join(parts)
-    return (Note(METHOD, texts),)
+    return (Note(METHOD, texts), *([Note(ZEROS_HIDDEN, _WORDS["zeros"])] if zeros else []))
 
 
 def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
@@ -214,7 +221,7 @@ def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
         figures=figures,
         decimals=max(figure.decimals for figure in figures),
         parts=None if first.parts is None else parts_with_figures(first.parts, dimensions),
-        notes=pattern_notes(withheld) if hidden else (),
+        notes=pattern_notes(withheld, zeros=zeros_of(tables) == "partners") if hidden else (),
         withheld=withheld,
     )
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
@@ -29,8 +29,10 @@ from discreet.protection.suppression.problem.demands import (
     Earlier,
     PrimaryFindings,
 )
+from discreet.protection.suppression.problem.empty_cells import with_partners
 from discreet.protection.suppression.problem.equal_cells import VariableCode
 from discreet.protection.suppression.problem.linked_tables import (
+    COUNTS,
     ProblemSource,
     TableCells,
     build_problem,
@@ -43,17 +45,22 @@ from discreet.protection.suppression.problem.related_values import (
     stated_relations,
     unpublished_values,
 )
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    UNBOUNDED,
+    CellState,
+    SuppressionProblem,
+)
 from discreet.protection.suppression.problem.table_relations import refuse_cells
-from discreet.protection.suppression.proof.attacker import published_intervals
 from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
 from discreet.protection.suppression.proof.singletons import with_singleton_sums
+from discreet.protection.suppression.publish.hidden_intervals import public_intervals
 from discreet.protection.suppression.publish.protected_tables import (
     PublicationStyle,
     joined_figures,
     published_table,
     reasons_of,
 )
+from discreet.protection.suppression.publish.told_reasons import ToldReasons, in_harmless_words
 from discreet.tables import ProtectedTable, Table
 from discreet.tables.value_relations import ValueRelation
 
@@ -71,7 +78,7 @@ class SuppressionOptions(TypedDict, total=False):
     relations: Sequence[str | ValueRelation]
     repair: bool
     singletons: bool | None
-    reasons: Literal["rule", "kind", "none"]
+    reasons: ToldReasons | None
     intervals: bool | Literal["instead"]
     time_limit: float | None
     progress: Progress | None
@@ -96,6 +103,7 @@ PROBLEM_OPTIONS = (
     "earlier",
     "same",
     "repair",
+    "reasons",
 )
 _SEARCH = ("time_limit", "progress", "seed")
 
@@ -111,6 +119,7 @@ class Suppression:
         pattern: Which of them are hidden, with proof, cost and bound.
         sources: The true tables with their sensitive cells.
         reason: For each problem cell, the reason for hiding it; see `reasons_of`.
+        reasons: What is told of them: "rule", "kind" or "none".
         notes: What users should know, in words.
     """
 
@@ -120,6 +129,7 @@ class Suppression:
     pattern: Pattern
     sources: tuple[ProblemSource, ...]
     reason: npt.NDArray[np.int8]
+    reasons: ToldReasons
     notes: tuple[str, ...]
 
     @classmethod
@@ -142,8 +152,16 @@ class Suppression:
         if chosen.get("relations"):
             raise _wrong("relations are between several values", "name them all in one call")
         chosen.setdefault("value", _value(sources))
-        problem, members = build_problem(sources, **options_among(chosen, PROBLEM_OPTIONS))
-        return solved_and_published(sources, problem, members, method, chosen)
+        if chosen["value"] in COUNTS:
+            sources = with_partners(sources, chosen)
+
+        def solved(told: Mapping[str, Any]) -> Suppression:
+            own = {**chosen, **told}
+            problem, members = build_problem(sources, **options_among(own, PROBLEM_OPTIONS))
+            return solved_and_published(sources, problem, members, method, own)
+
+        found = [asked for _, asked in sources]
+        return in_harmless_words(found, chosen, solved, counts=chosen["value"] in COUNTS)
 
     def __repr__(self) -> str:
         return f"<Suppression (confidential) of {len(self.tables)} tables by {self.pattern.method}>"
@@ -157,16 +175,21 @@ def solved_and_published(
     chosen: Mapping[str, Any],
 ) -> Suppression:
     """Find a pattern and publish it, with the options of `suppress`: all after `build_problem`."""
+    hint = "say that attackers know less, or ask for lower protection levels"
+    what = "the cell cannot be protected: what attackers are said to know leaves it no room"
+    refuse_cells(problem.without_room, problem.name, what, "knowledge", hint)
     grown, notes = _guarded(problem, members, sources, chosen)
     pattern = find_pattern(grown, method, **options_among(chosen, _SEARCH))
     hidden = pattern.hidden[: len(problem)]
     reason = reasons_of(problem, members, sources)
+    zeros = chosen.get("zero_cells") == "partners" or bool((problem.value[hidden] == 0).any())
     low_high = None
     if chosen.get("intervals", False):
-        low_high = _intervals(problem, hidden, _signed(problem, members, sources))
+        smallest = 0.0 if zeros or len(chosen.get("decimals_of", {})) > 1 else 1.0
+        low_high = public_intervals(problem, members, sources, hidden, smallest=smallest)
     published = []
     for at, (table, asked) in enumerate(sources):
-        how = _style(asked, chosen)
+        how = _style(asked, chosen, zeros)
         # Related values are solved in one unit, and published each in its own.
         unit = 10.0 ** (problem.decimals - how.decimals)
         bounds = None if low_high is None else (low_high[0] / unit, low_high[1] / unit)
@@ -178,17 +201,19 @@ def solved_and_published(
         pattern=pattern,
         sources=tuple(sources),
         reason=reason,
-        notes=(*members.notes, *notes, *pattern.notes),
+        reasons=chosen["reasons"],
+        notes=(*members.notes, *chosen["told"], *notes, *pattern.notes),
     )
 
 
-def _style(asked: Any, chosen: Mapping[str, Any]) -> PublicationStyle:
+def _style(asked: Any, chosen: Mapping[str, Any], zeros: bool) -> PublicationStyle:
     """How a table is published; several values have each their own decimals."""
     value = getattr(asked, "value", chosen["value"])
     return PublicationStyle(
         value=value,
         decimals=chosen.get("decimals_of", {}).get(value, chosen.get("decimals", 0)),
-        reasons=chosen.get("reasons", "rule"),
+        reasons=chosen["reasons"],
+        zeros=zeros,
         titles=chosen.get("titles", {}),
         universe=chosen.get("universe", {}),
         instead=chosen.get("intervals") == "instead",
@@ -216,7 +241,7 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
         what = f"there is no option {unknown[0]!r}"
         hint = f"options: {', '.join(sorted(known))}"
         raise SuppressionError(what, code="option", where="suppress", hint=hint)
-    if options.get("reasons", "rule") not in ("rule", "kind", "none"):
+    if options.get("reasons") not in (None, "rule", "kind", "none"):
         raise SuppressionError(
             "reasons is rule, kind or none", code="option", where="suppress: reasons"
         )
@@ -266,31 +291,6 @@ def _guarded(
     notes = [f"{added:,} sums of cells are protected against single respondents"] * bool(added)
     hopeless = f"{left:,} sums that single respondents know cannot be protected by any pattern"
     return grown, notes + [hopeless] * bool(left)
-
-
-def _signed(
-    problem: SuppressionProblem, members: TableCells, sources: Sequence[ProblemSource]
-) -> BoolArray:
-    """Which cells can be negative: those of values of which some are."""
-    signed = np.full(len(problem), bool((problem.value < 0).any()))
-    cells: dict[Any, list[IntArray]] = {}
-    for (_, asked), own in zip(sources, members.cells, strict=True):
-        cells.setdefault(getattr(asked, "value", None), []).append(own[own >= 0])
-    for parts in cells.values() if len(cells) > 1 else ():
-        every = np.concatenate(parts)
-        signed[every] = (problem.value[every] < 0).any()
-    return signed
-
-
-def _intervals(
-    problem: SuppressionProblem, hidden: BoolArray, negative: BoolArray
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Intervals by published values only: bounds known beforehand follow true values."""
-    low, high = (problem.value.astype(np.float64) for _ in range(2))
-    low[hidden], high[hidden] = published_intervals(
-        problem.relations, problem.value, hidden, negative=negative
-    )
-    return low, high
 
 
 #: A table with what was found in it: for one value, or for several that share a pattern.
@@ -362,17 +362,23 @@ class SharedSuppression:
         stated = stated_relations(chosen.pop("relations", ()))
         values = dict.fromkeys(value for _, judged in listed for value in judged)
         every = _with_unpublished([*listed, *_before(earlier_of or {}, values)], stated)
-        systems = {
-            value: _ValueSystem.of(value, every, _own(chosen, value, decimals, earlier_of or {}))
-            for value in dict.fromkeys(value for _, judged in every for value in judged)
-        }
-        _solve(_related(list(systems.values()), stated, chosen), method)
-        published = [
+        both = dict.fromkeys(value for _, judged in every for value in judged)
+        own = {value: _own(chosen, value, decimals, earlier_of or {}) for value in both}
+        every = _counts_with_empty_cells(every, own)
+
+        def solved(told: Mapping[str, Any]) -> dict[str | None, _ValueSystem]:
+            systems = {v: _ValueSystem.of(v, every, {**own[v], **told}) for v in own}
+            _solve(_related(list(systems.values()), stated, chosen), method)
+            return systems
+
+        found = [one for _, judged in listed for one in judged.values()]
+        counts = not set(values).isdisjoint(COUNTS)
+        systems = in_harmless_words(found, chosen, solved, counts=counts)
+        published = tuple(
             joined_figures([systems[value].published(at) for value in judged])
             for at, (_, judged) in enumerate(listed)
-        ]
-        done = {value: systems[value].finished for value in values}
-        return cls(tables=tuple(published), by_value=done)
+        )
+        return cls(tables=published, by_value={v: systems[v].finished for v in values})
 
     def __repr__(self) -> str:
         return (
@@ -402,6 +408,19 @@ def _judged(tables: Sequence[Any]) -> list[tuple[Table, dict[str | None, Primary
             raise _wrong("a value of a table was judged twice", "name each value once")
         found.append((table, by_value))
     return found
+
+
+def _counts_with_empty_cells(
+    every: Sequence[tuple[Table, dict[str | None, PrimaryFindings]]],
+    own: Mapping[str | None, dict[str, Any]],
+) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
+    """Tables of counts, with their empty cells where these may be hidden and no value is shown."""
+    if len(own) > 1 or set(own) - set(COUNTS):
+        return list(every)
+    ((value, options),) = own.items()
+    sources: list[ProblemSource] = [(table, judged[value]) for table, judged in every]
+    grown: Any = with_partners(sources, options)
+    return [(table, {value: asked}) for table, asked in grown]
 
 
 def _own(
@@ -478,6 +497,8 @@ class _ValueSystem:
     ) -> _ValueSystem:
         numbers = [at for at, (_, judged) in enumerate(listed) if value in judged]
         sources: list[ProblemSource] = [(listed[at][0], listed[at][1][value]) for at in numbers]
+        if any(isinstance(asked, UnpublishedValue) for _, asked in sources):
+            own = {**own, "zero_cells": "partners"}  # nobody sees where it is zero
         problem, members = build_problem(sources, **options_among(own, PROBLEM_OPTIONS))
         # A zero that stays published gives way; what was asked for by name does not.
         show = (problem.state == CellState.fixed) & (problem.value != 0)
@@ -547,13 +568,33 @@ class _RelatedSystem:
         state = self.problem.state.copy()
         state[hide & np.isin(state, (CellState.free, CellState.fixed))] = CellState.secondary
         state[show & (state == CellState.free)] = CellState.fixed
-        problem = replace(self.problem, state=state)
+        problem = replace(self._known_by_readers(), state=state)
         sources = [source for part in self.parts for source in part.sources]
         chosen = self._chosen()
         done = solved_and_published(sources, problem, self.members, method, chosen)
         self._done = done.pattern.hidden[: len(problem)]
         self._hand_on(done, state)
         return True
+
+    def _known_by_readers(self) -> SuppressionProblem:
+        """The problem, where any hidden cell of a value may be zero once one of them is."""
+        columns: dict[str, Any] = {}
+        start = 0
+        for part in self.parts:
+            own = slice(start, start + len(part.problem))
+            start = own.stop
+            if not (part.hide & (part.problem.value == 0)).any():
+                continue
+            options = {**options_among(part.chosen, PROBLEM_OPTIONS), "zero_cells": "partners"}
+            problem, _ = build_problem(part.sources, **options)
+            scale = 10 ** (self.problem.decimals - part.problem.decimals)
+            for name in ("low", "high", "lower", "upper"):
+                column = columns.setdefault(name, getattr(self.problem, name).copy())
+                units = np.clip(
+                    getattr(problem, name).astype(np.float64) * scale, -UNBOUNDED, UNBOUNDED
+                )
+                column[own] = units.astype(np.int64)
+        return replace(self.problem, **columns)
 
     def _chosen(self) -> dict[str, Any]:
         decimals = {part.value: part.chosen["decimals"] for part in self.parts}
@@ -713,10 +754,11 @@ def suppress(
             hold in the data are found and named in notes; ``singletons``: also protect sums
             that a single respondent could undo (for values they are unless told otherwise,
             for counts they are not); ``reasons``: whether files say which kind of "rule"
-            hides a cell, only the "kind" – primary or secondary – or "none"; ``intervals``:
-            publish between which values anyone can bound hidden cells, beside their sign or
-            ("instead") in its place; ``time_limit`` in
-            seconds, ``progress``, ``seed``; ``titles``, ``universe`` as for
+            hides a cell, only the "kind" – primary or secondary – or "none": "rule" for
+            values and "none" for counts unless told otherwise, coarser where they would open
+            cells; ``intervals``: publish between which values anyone can bound hidden cells,
+            beside their sign or ("instead") in its place; ``time_limit`` in seconds,
+            ``progress``, ``seed``; ``titles``, ``universe`` as for
             `discreet.perturb`.
 
     Returns:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from discreet.tables.figures import figure_dimension
 from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression import Knowledge, Suppression
+    from discreet.protection.suppression import Knowledge, SharedSuppression, Suppression
     from discreet.protection.suppression.publish.report import PartHidden
     from discreet.release.coarser_tables import Savings
     from discreet.rules import Primary
@@ -139,6 +139,7 @@ class TableSuppression:
             )
         except SuppressionError as error:
             raise self._placed(error, names) from None
+        self._refuse_reasons(done, names)
         return SuppressedTables(
             tables={
                 each.name: self._described(safe)
@@ -178,16 +179,41 @@ class TableSuppression:
                 continue
         return found
 
+    def _refuse_reasons(self, done: SharedSuppression, names: str) -> None:
+        """Refuse reasons that open counts, where other tables of the programme tell them."""
+        stated = self.programme.suppression.reasons
+        opened = any(
+            column in (None, "weight") and each.reasons != (stated or each.reasons)
+            for column, each in done.by_value.items()
+        )
+        if opened and len(self.programme.protected["suppress"]) > 1:
+            what = f"reasons = {stated!r} would make sensitive counts known"
+            hint = 'reasons = "none"'
+            raise SuppressionError(what, code="reasons", where=names, hint=hint)
+
     @property
-    def knowledge(self) -> Knowledge:
-        """What attackers are taken to know beforehand."""
+    def knowledge(self) -> Knowledge | None:
+        """What attackers are said to know beforehand; None where the programme does not say."""
         from discreet.protection.suppression import Knowledge
 
         bounds = self.programme.suppression.bounds
+        if bounds is None:
+            return None
         below, above = (
             None if share == "none" else share for share in (bounds.below, bounds.above)
         )
-        return Knowledge(below=below, above=above, negative=bounds.negative)
+        return Knowledge(below=below, above=above, negative=bounds.negative, rules=bounds.rules)
+
+    @property
+    def reasons(self) -> Literal["rule", "kind", "none"] | None:
+        """What is told of hidden cells; nothing, unless asked for, where counts are published.
+
+        Reasons beside values tell of the counts of the same records.
+        """
+        stated = self.programme.suppression.reasons
+        hidden = self.programme.protected["suppress"]
+        counts = any(COUNT in self.programme.tables[name].values for name in hidden)
+        return "none" if stated is None and counts else stated
 
     def relations(self, table: str, values: Iterable[str]) -> list[ValueRelation]:
         """What adds up among values of a table and of those linked to it, by their columns."""
@@ -214,7 +240,7 @@ class TableSuppression:
             "knowledge": self.knowledge,
             "zero_cells": stated.zero_cells,
             "singletons": stated.singletons,
-            "reasons": stated.reasons,
+            "reasons": self.reasons,
             "intervals": stated.intervals,
             "time_limit": stated.time_limit,
             "seed": stated.seed,
@@ -282,12 +308,10 @@ INTERNAL = ("suppression-internal.json", "suppression-internal.txt")
 _FORMAT = "discreet-suppression"
 
 
-def public_entries(done: SuppressedTables, reasons: str) -> dict[str, dict[str, Any]]:
+def public_entries(done: SuppressedTables) -> dict[str, dict[str, Any]]:
     """What anyone may know of the hidden cells of each table.
 
-    Args:
-        done: The tables that were protected together.
-        reasons: Whether reasons are published: "none" keeps primary and secondary together.
+    Where no reasons are published, primary and secondary cells are kept together.
     """
     from discreet.protection.suppression import report_on
 
@@ -297,7 +321,7 @@ def public_entries(done: SuppressedTables, reasons: str) -> dict[str, dict[str, 
         for part in report_on(suppression).parts:
             parts.setdefault(part.table, []).append(part)
         for name, own in parts.items():
-            values[name][value] = _numbers(own, told=reasons != "none")
+            values[name][value] = _numbers(own, told=suppression.reasons != "none")
     return {
         name: {"values": told, "protected": True, "with": [n for n in done.tables if n != name]}
         for name, told in values.items()

@@ -174,7 +174,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         past = recounted_tables(inputs, names)
         changed = changed_notes(past)
         for done in hider.hidden(judged, past):
-            told = public_entries(done, inputs.programme.suppression.reasons)
+            told = public_entries(done)
             asked = done.tables if inputs.programme.suppression.hide_less else ()
             savings = hider.savings(asked, spanning)
             late = not all(each.pattern.complete for each in done.by_value.values())
@@ -343,6 +343,7 @@ def _group_audit(
                 [table for _, table, _ in rows],
                 [primary for _, _, primary in rows],
                 knowledge=hider.knowledge,
+                zero_cells=inputs.programme.suppression.zero_cells,
                 coalition=coalition,
                 **({**one, "earlier": changed} if len(names) == 1 else {"relations": relations}),
             )
