@@ -176,3 +176,45 @@ def test_frames_are_refused_likewise() -> None:
         marked_cells(frame, ["sex"], status="s", value="v")
     with pytest.raises(DiscreetError):
         marked_cells(frame, ["sex"], status="s")
+
+
+@pytest.mark.parametrize("rule", ["p_10", "nk_2_75", "pq_25_50", "freq_maxN3_allowZerosFALSE"])
+def test_cells_that_another_tool_marked_are_protected(
+    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    """Primaries of sdcTable, its own relations for the attacker."""
+    monkeypatch.chdir(tmp_path)
+    folder = reference / "sdctable"
+    cells = pl.read_csv(folder / "T1_cells_and_primary.csv.gz")
+    cells.write_csv("cells.csv")
+    words = ("--by", "region,gender", "--value", "val", "--count", "freq", "--status", rule)
+    words += ("--total", "region=total", "--total", "gender=total", "--meaning", "s=safe")
+    done = run("suppress", "cells.csv", *words, "--out", "safe.csv", "--method", "optimal")
+    assert done.exit_code == 0, done.output
+    safe = pl.read_csv("safe.csv").select("region", "gender", "value")
+    both = cells.join(safe, on=["region", "gender"], how="left", maintain_order="left")
+    gone = both["value"].is_null()
+    assert gone.filter(cells[rule] == "u").all()
+    assert (both["value"] == both["val"]).filter(~gone).all()
+    relations = pl.read_csv(folder / "T1_constraints.csv.gz")
+    for at in np.flatnonzero((cells[rule] == "u").to_numpy()):
+        ends = [bound(relations, cells["val"], gone, int(at), sense) for sense in (1.0, -1.0)]
+        assert ends[0] <= 0.8 * cells["val"][int(at)] + 1e-6
+        assert -ends[1] >= 1.2 * cells["val"][int(at)] - 1e-6
+
+
+def bound(
+    relations: pl.DataFrame, value: pl.Series, gone: pl.Series, target: int, sense: float
+) -> float:
+    """The smallest value that a reader finds for a hidden cell; of the negative one, if -1."""
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    for hidden, true in zip(gone, value, strict=True):
+        solver.addVar(0 if hidden else true, highspy.kHighsInf if hidden else true)
+    for _, rows in relations.group_by("row", maintain_order=True):
+        columns, factors = (rows["col"] - 1).to_list(), rows["val"].cast(float).to_list()
+        solver.addRow(0, 0, len(columns), columns, factors)
+    solver.changeColCost(target, sense)
+    solver.run()
+    optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return float(solver.getInfo().objective_function_value) if optimal else -np.inf
