@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         audit_published,
         check_releases,
     )
+    from discreet.protection.suppression.publish.ingredients import ingredient_of
     from discreet.protection.suppression.publish.protected_tables import figure_of
     from discreet.protection.suppression.publish.report import SuppressionReport, report_on
     from discreet.protection.suppression.publish.suppression import (
@@ -52,6 +53,7 @@ _HOMES = {
     "check_releases": "proof.release_audit",
     "figure_of": "publish.protected_tables",
     "find_pattern": "methods.registry",
+    "ingredient_of": "publish.ingredients",
     "report_on": "publish.report",
     "suppress": "publish.suppression",
 }
@@ -73,6 +75,7 @@ __all__ = [
     "check_releases",
     "figure_of",
     "find_pattern",
+    "ingredient_of",
     "report_on",
     "suppress",
 ]

@@ -247,6 +247,17 @@ class FigureEntry(ProgrammeEntry):
         return self.kind in COUNTED
 
 
+class RatioEntry(ProgrammeEntry):
+    """[tables.NAME.ratios]: a mean or ratio of two values of a table with hidden cells."""
+
+    part: Text | None = None
+    whole: Text | None = None
+    factor: Positive = 1.0
+    decimals: Decimals = 2
+    title: Texts = Field(default_factory=dict)
+    unit: Texts = Field(default_factory=dict)
+
+
 class CellNoteEntry(ProgrammeEntry):
     """[[tables.NAME.notes]]: a remark about some cells."""
 
@@ -553,6 +564,7 @@ class TableEntry(ReleaseSettings):
     shadow: Text | None = None
     marks: Marks = Field(default_factory=list)
     known: Text | None = None
+    ratios: dict[str, RatioEntry] = Field(default_factory=dict)
 
     @property
     def values(self) -> list[str]:

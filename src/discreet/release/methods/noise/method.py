@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 #: What of a table changes no cell, or is described by itself; and what other methods ask for.
 _APART = {"official", "parts", "source", "workbook"}
-_OTHERS = {"protect", "rules", "holdings", "value", "shadow", "marks", "known"}
+_OTHERS = {"protect", "rules", "holdings", "value", "shadow", "marks", "known", "ratios"}
 
 
 class NoiseProtection(Protection[Programme, Inputs]):

@@ -16,6 +16,7 @@ from discreet.release.programme.problems import (
     Found,
     file_problems,
     filter_parsed,
+    missing_keys,
     named_twice,
     warnings_about,
 )
@@ -86,10 +87,29 @@ def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) 
         yield from _fitting(programme, name, table, RuleSet(programme.document.rules[table.rules]))
     if table.shadow is not None and table.values == [COUNT]:
         yield programme.at((*path, "shadow"), "counts have no shadow variable")
+    yield from _ratios(programme, path, table)
     if table.known is not None:
         yield from file_problems(programme, (*path, "known"), table.known)
     for number, mark in enumerate(table.marks):
         yield from _mark(programme, (*path, "marks", number), table, mark)
+
+
+def _ratios(programme: Programme, path: KeyPath, table: TableEntry) -> Found:
+    """Means and ratios are made of two values that the table publishes."""
+    for ratio, entry in table.ratios.items():
+        place: KeyPath = (*path, "ratios", ratio)
+        yield from missing_keys(
+            programme, place, entry, part='part = "turnover"', whole='whole = "count"'
+        )
+        for key in ("part", "whole"):
+            if (value := getattr(entry, key)) is not None and value not in table.values:
+                what = f"the table does not publish {value!r}"
+                hint = "a ratio would give away what is hidden of it: name it under value, too"
+                yield programme.at((*place, key), what, hint)
+        if entry.part == entry.whole and entry.part is not None:
+            yield programme.at(place, "part and whole are the same value")
+        if ratio in (*table.values, _WEIGHT):
+            yield programme.at(place, f"the table has a value called {ratio!r}", "rename the ratio")
 
 
 def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet) -> Found:

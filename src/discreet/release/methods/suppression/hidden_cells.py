@@ -24,6 +24,7 @@ from discreet.files import write_text
 from discreet.protection.protocol import COUNT, Counts
 from discreet.release.inputs import Inputs
 from discreet.release.methods.suppression.earlier_tables import RecountedTable
+from discreet.release.methods.suppression.ratios import with_ratios
 from discreet.release.methods.suppression.sensitive_cells import (
     PrimaryJudge,
     column_of,
@@ -142,7 +143,7 @@ class TableSuppression:
         self._refuse_reasons(done, names)
         return SuppressedTables(
             tables={
-                each.name: self._described(safe)
+                each.name: self._with_ratios(each.name, self._described(safe))
                 for each, safe in zip(group, done.tables, strict=True)
             },
             by_value={value: done.by_value[columns[value]] for value in values},
@@ -255,6 +256,20 @@ class TableSuppression:
             return dataclasses.replace(safe, figures=figures)
         dimensions = (*safe.dimensions[:-1], figure_dimension(figures))
         return dataclasses.replace(safe, figures=figures, dimensions=dimensions)
+
+    def _with_ratios(self, name: str, safe: ProtectedTable) -> ProtectedTable:
+        """The table with its means and ratios, as far as their ingredients are shown."""
+        entry = self.programme.tables[name]
+        place = {value: number for number, value in enumerate(entry.values)}
+        figures = [
+            Figure(name=ratio, kind="ratio", titles=own.title, unit=own.unit, decimals=own.decimals)
+            for ratio, own in entry.ratios.items()
+        ]
+        made = {
+            ratio: (place[own.part or ""], place[own.whole or ""], float(own.factor))
+            for ratio, own in entry.ratios.items()
+        }
+        return with_ratios(safe, made, figures)
 
     def _figure(self, figure: Figure) -> Figure:
         value = COUNT if figure.name == "weight" else figure.name

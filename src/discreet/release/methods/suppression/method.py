@@ -80,7 +80,10 @@ if TYPE_CHECKING:
 
 
 #: What of a table changes no cell of other tables.
-_OWN = {"official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"}
+_OWN = {
+    *("official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"),
+    "ratios",
+}
 
 
 class SuppressionProtection(Protection[Programme, Inputs]):
@@ -89,7 +92,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
     name = "suppress"
     manner = "hidden cells"
     beside: Mapping[str, str] = MappingProxyType({"noise": "true values tell the noise"})
-    table_keys = ("value", "shadow", "marks", "known", "rules", "holdings")
+    table_keys = ("value", "shadow", "marks", "known", "ratios", "rules", "holdings")
     hints: Mapping[str, str] = MappingProxyType(
         {
             "figures": "name what is published with value = …; "
@@ -262,7 +265,7 @@ def _entries(inputs: Inputs, name: str, group: str) -> list[Any]:
     programme = inputs.programme
     entry = programme.tables[name]
     return [
-        entry.model_dump(include={"title", "universe", "notes", "formats", "complete"}),
+        entry.model_dump(include={"title", "universe", "notes", "formats", "complete", "ratios"}),
         programme.suppression.model_dump(exclude={"earlier"}),
         [before.entry for before in inputs.earlier],
         group,
