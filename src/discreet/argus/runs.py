@@ -9,6 +9,7 @@ once; nothing is written unless every sensitive cell is proven to be protected.
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -154,6 +155,7 @@ def suppress_file(
         progress: Is told what is being done.
         write: Writes published tables.
     """
+    begin = time.monotonic()
     place, target = Path(source), Path(out)
     check_writable(target.parent)
     changed = 0
@@ -162,7 +164,7 @@ def suppress_file(
     if _is_jj(place):
         problem, changed = _problem(place, repair, differences, anew)
         _warn_of_nothing(place, problem.state == CellState.primary)
-        pattern = find_pattern(problem, method, **search)
+        pattern = find_pattern(problem, method, begin=begin, **search)
         write_jj(problem.with_hidden(pattern.hidden), target)
     else:
         cells = _cells(place, metadata)

@@ -11,8 +11,10 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.protection.suppression.methods.fast import (
+    NEAR_SHARE,
     covered,
     finished_pattern,
+    kept_for_the_limit,
     pruned,
     quick_draft,
     started_draft,
@@ -22,7 +24,7 @@ from discreet.protection.suppression.methods.optimal import Branching
 from discreet.protection.suppression.methods.relaxation import Relaxation, single_relation_bounds
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
-from discreet.protection.suppression.proof.certificate import Pattern
+from discreet.protection.suppression.proof.certificate import Pattern, certificate_from_proofs
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks
 
@@ -51,9 +53,10 @@ def protect_auto(
     if 2 * len(problem.primary) > _MANY:
         draft, near = quick_draft(problem, watch, seed)
         return finished_pattern(draft, "auto", watch, None if near is None else near.bound)
+    fallback = kept_for_the_limit(problem, watch, seed)
     base = started_draft(problem, watch, seed)
-    near = single_relation_bounds(problem, watch.over)
-    first = covered(base, near, watch, seed)
+    near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
+    first = covered(base, near, watch, seed, fallback)
     if near is None or watch.over():
         bound = None if near is None else near.bound
         return finished_pattern(pruned(first, watch), "auto", watch, bound)
@@ -66,7 +69,7 @@ def _closed(
     """The best pattern after closing the gap from both sides."""
     _pruned(first, watch, _PRUNE_SHARE)
     search = Branching(near, _NODES)
-    search.keep(_chosen(search, first))
+    search.keep(_chosen(search, first), certificate_from_proofs(first))
     _cut(search, watch)
     _branched(search, watch)
     if not search.proven and not watch.over():
@@ -74,7 +77,7 @@ def _closed(
         draw = np.random.default_rng([seed, 2])
         best = searched(best, watch.over, _budget(best, _SEARCH_SHARE), draw)
         _pruned(best, watch, _PRUNE_SHARE)
-        if search.keep(_chosen(search, best)):
+        if search.keep(_chosen(search, best), certificate_from_proofs(best)):
             _branched(search, watch)
     watch.tell("audit")
     return search.pattern("auto", **watch.result())

@@ -150,10 +150,11 @@ def quick_draft(
     """
     above = stepwise_draft(problem, watch, seed)
     if above is None:
+        fallback = kept_for_the_limit(problem, watch, seed)
         base = started_draft(problem, watch, seed)
-        near = single_relation_bounds(problem, watch.over)
-        return pruned(covered(base, near, watch, seed), watch), near
-    near = single_relation_bounds(problem, watch.over)
+        near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
+        return pruned(covered(base, near, watch, seed, fallback), watch), near
+    near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
     bound = quick_lower_bound(problem) if near is None else near.bound
     if gap_of(above, bound) > WIDE_GAP and not watch.over():
         above = _cheaper(above, near, watch, seed)
@@ -189,8 +190,27 @@ def _cheaper(
     return draft if draft.spent < above.spent else above
 
 
+#: With more cells that may move, something proven is found first where time is limited.
+_NET = 1_000
+#: How much of the time that takes at most, and the relaxation over single relations.
+_NET_SHARE = NEAR_SHARE = 0.3
+
+
+def kept_for_the_limit(
+    problem: SuppressionProblem, watch: WorkTime, seed: int
+) -> DraftPattern | None:
+    """A pattern to fall back on where time is limited and the table is large."""
+    if not watch.limited or len(problem) <= _NET:
+        return None
+    return draft_at_time_limit(problem, watch, seed, watch.share(_NET_SHARE))
+
+
 def covered(
-    base: DraftPattern, near: Relaxation | None, watch: WorkTime, seed: int
+    base: DraftPattern,
+    near: Relaxation | None,
+    watch: WorkTime,
+    seed: int,
+    fallback: DraftPattern | None,
 ) -> DraftPattern:
     """A started pattern with all tasks covered, farthest first; more is hidden if time is up."""
     draft = base.without(base.hidden)
@@ -200,7 +220,7 @@ def covered(
         tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
         cover_or_refuse(draft, order, watch.over, tell, price_factor(draft, near))
     if len(draft.open):
-        return draft_at_time_limit(draft.problem, watch, seed)
+        return fallback or draft_at_time_limit(draft.problem, watch, seed)
     drop_unused(draft)
     return fitted(draft, watch)
 
@@ -241,21 +261,26 @@ def stepwise_draft(
         return None
     if len(draft.open):
         watch.tell("cover")
-        cover_or_refuse(draft, draft.open, never)
+        cover_or_refuse(draft, draft.open, watch.refused)
     drop_unused(draft)
     return draft
 
 
-def draft_at_time_limit(problem: SuppressionProblem, watch: WorkTime, seed: int) -> DraftPattern:
-    """A pattern when time is up: from above if that can be, or else with all cells hidden."""
-    watch.tell("time is up: hide more")
-    draft = stepwise_draft(problem, watch, seed, always=True)
+def draft_at_time_limit(
+    problem: SuppressionProblem, watch: WorkTime, seed: int, own: WorkTime | None = None
+) -> DraftPattern:
+    """A pattern when time is up: from above if that can be, or else with all cells hidden.
+
+    Where it is found beforehand, to be on the safe side, it has a time limit of its `own`.
+    """
+    watch.tell("hide more than needed, in case time is up")
+    draft = stepwise_draft(problem, own or watch, seed, always=True)
     if draft is not None:
         return draft
     draft = DraftPattern(problem)
     draft.hidden[:] = True
-    prove_by_hidden_cells(draft, never, seed)
-    cover_or_refuse(draft, draft.open, never)
+    prove_by_hidden_cells(draft, watch.refused, seed)
+    cover_or_refuse(draft, draft.open, watch.refused)
     drop_unused(draft)
     return draft
 
@@ -278,15 +303,15 @@ def finished_pattern(
 ) -> Pattern:
     """The audited pattern; cells that the audit finds open are repaired first."""
     watch.tell("audit")
-    proof = _audited(draft)
+    proof = _audited(draft, watch)
     known = {"certificate": proof, "bound": bound, **watch.result()}
     return certified(draft.problem, draft.mask(), method, **known)
 
 
-def _audited(draft: DraftPattern) -> Certificate:
+def _audited(draft: DraftPattern, watch: WorkTime) -> Certificate:
     """A certificate for the hidden cells, after repair if need be."""
     for _ in range(_REPAIRS):
-        certificate = _certificate(draft)
+        certificate = _certificate(draft, watch)
         if not len(certificate.unprotected):
             return certificate
         at = draft.at(certificate.unprotected)
@@ -294,9 +319,9 @@ def _audited(draft: DraftPattern) -> Certificate:
         failed = cover_tasks(draft, np.intersect1d(draft.open, np.r_[at, at + len(draft)]), never)
         if failed:
             break
-    return _certificate(draft)
+    return _certificate(draft, watch)
 
 
-def _certificate(draft: DraftPattern) -> Certificate:
-    few = int(draft.hidden.sum()) <= _ATTACK_LIMIT
+def _certificate(draft: DraftPattern, watch: WorkTime) -> Certificate:
+    few = int(draft.hidden.sum()) <= _ATTACK_LIMIT and not watch.limited
     return certify(draft.problem, draft.mask()) if few else certificate_from_proofs(draft)

@@ -260,11 +260,14 @@ class Branching:
         if found is not None:
             self.keep(found)
 
-    def keep(self, chosen: BoolArray) -> bool:
-        """Keep a pattern if it is cheaper than the best one and certified."""
+    def keep(self, chosen: BoolArray, proof: Certificate | None = None) -> bool:
+        """Keep a pattern that is cheaper than the best one and certified; a proof may be given."""
         cheaper = self.movable.cost[chosen].sum() < self.movable.cost[self.best].sum()
-        proof = self._certificate(chosen) if cheaper else None
+        if not cheaper:
+            return False
         if proof is None or len(proof.unprotected):
+            proof = self._certificate(chosen)
+        if len(proof.unprotected):
             return False
         self.best, self.cost, self._proof = chosen, self.movable.paid(chosen), proof
         return True

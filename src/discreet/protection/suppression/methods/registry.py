@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.frozen_cells import with_conflicts
-from discreet.protection.suppression.methods.relaxation import lower_bound_of
+from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
@@ -36,6 +36,7 @@ def find_pattern(
     time_limit: float | None = None,
     progress: Progress | None = None,
     seed: int = 0,
+    begin: float | None = None,
 ) -> Pattern:
     """Find which cells to hide.
 
@@ -44,10 +45,11 @@ def find_pattern(
         method: "auto": near the lowest cost, with a bound; "fast": quickly, at any size;
             "optimal": the lowest cost, proven; "modular" and "hypercube": the methods of
             these names, repaired where an audit finds cells open.
-        time_limit: Seconds after which the best pattern so far is returned; it is
-            audited too.
+        time_limit: Seconds for everything, proof and some time for writing too: then the best
+            pattern so far is returned, proven. If there is none, that is an error.
         progress: Is told what is being done.
         seed: For methods that draw; the same seed gives the same pattern.
+        begin: When the time that is limited began, by the monotonic clock; now if None.
 
     Returns:
         A pattern that protects every sensitive cell, with a bound on what others cost.
@@ -63,17 +65,19 @@ def find_pattern(
         raise SuppressionError(f"there is no method {method!r}", code="method", hint=hint)
     if time_limit is not None and not time_limit > 0:
         raise SuppressionError("a time limit is more than 0 seconds", code="time-limit")
+    watch = WorkTime(time_limit, progress, begin)
     problem.check()
     module = importlib.import_module(f"discreet.protection.suppression.methods.{method}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
     try:
-        pattern = protect(problem, WorkTime(time_limit, progress), seed)
+        pattern = protect(problem, watch, seed)
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
     pattern = protected_in_whole_numbers(problem, pattern)
     _refuse_unsafe(problem, pattern)
     if pattern.bound is None:
-        pattern = replace(pattern, bound=min(lower_bound_of(problem), pattern.cost))
+        bound = quick_lower_bound(problem) if watch.limited else lower_bound_of(problem)
+        pattern = replace(pattern, bound=min(bound, pattern.cost))
     return pattern
 
 

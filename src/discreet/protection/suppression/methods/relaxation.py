@@ -62,6 +62,8 @@ class Relaxation(Confidential):
         self.complete = not len(self.separator.aims)
         self._blur = 0
         self._begun = False
+        #: When the solver must stop, by the monotonic clock.
+        self.until = math.inf
         self._rows: list[CuttingPlane] = []
         self._age: IntArray = np.zeros(0, dtype=np.int64)
         self._aside: list[CuttingPlane] = []
@@ -113,7 +115,8 @@ class Relaxation(Confidential):
         """Take in what single relations ask for, without any attack: quick at any size."""
         self._begin()
         for _ in range(rounds):
-            if over() or not self.add(bridge_cuts(self.movable, self.x)):
+            late = over() or time.monotonic() > self.until
+            if late or not self.add(bridge_cuts(self.movable, self.x)):
                 break
             self.solve()
 
@@ -136,10 +139,16 @@ class Relaxation(Confidential):
 
     def solve(self) -> None:
         """Solve the program as it stands; anew, where going on from the last time fails."""
+        if math.isfinite(self.until):
+            left = max(0.1, self.until - time.monotonic())
+            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left)
         self._solver.run()
-        if not is_optimal(self._solver):
+        late = time.monotonic() > self.until
+        if not is_optimal(self._solver) and not late:
             self._solver.clearSolver()
             self._solver.run()
+        if not is_optimal(self._solver) and late:
+            return  # with the bound and the fractional pattern from before
         if not is_optimal(self._solver):
             what = "the solver found no cheapest fractional pattern"
             hint = "report this: hiding everything fulfils every cut"
@@ -186,7 +195,7 @@ _ROUNDING, _WHOLE = 1e-9, 1e-4
 
 
 def single_relation_bounds(
-    problem: SuppressionProblem, over: Callable[[], bool]
+    problem: SuppressionProblem, over: Callable[[], bool], until: float = math.inf
 ) -> Relaxation | None:
     """What single relations ask for, as a linear program; None if there are too many cells.
 
@@ -195,6 +204,7 @@ def single_relation_bounds(
     if int((problem.state != CellState.fixed).sum()) > _MANY or over():
         return None
     relaxation = Relaxation(problem, possible=True)
+    relaxation.until = until
     relaxation.near(_ROUNDS, over)
     return relaxation
 

@@ -11,23 +11,35 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from discreet.errors import SuppressionError
+
+#: The share of the time after which the search ends: proof and writing need the rest.
+_SEARCHING = 0.8
+#: Without a proven pattern after so much of the time, and some seconds, there is none.
+_LATE, _GRACE = 1.1, 2.0
+
 
 class WorkTime:
     """How long a method has been at work, and whether it must stop.
 
     Args:
-        limit: Seconds; None for no limit.
+        limit: Seconds for everything, proof and writing too; None for no limit.
         progress: Is called with a line of text now and then.
+        begin: When the work began, by the monotonic clock; now if None.
     """
 
     def __init__(
-        self, limit: float | None = None, progress: Callable[[str], None] | None = None
+        self,
+        limit: float | None = None,
+        progress: Callable[[str], None] | None = None,
+        begin: float | None = None,
     ) -> None:
-        self._begin = time.monotonic()
+        self._begin = time.monotonic() if begin is None else begin
         self._progress = progress
+        self._limit = math.inf if limit is None else limit
         self.limited = limit is not None
-        #: When time will be up, by the monotonic clock.
-        self.until = math.inf if limit is None else self._begin + limit
+        #: When the search must end, by the monotonic clock.
+        self.until = self._begin + _SEARCHING * self._limit
         self.struck = False
 
     @property
@@ -37,9 +49,24 @@ class WorkTime:
 
     def over(self) -> bool:
         """Whether the limit has struck; remembered once asked."""
-        if self.limited and time.monotonic() >= self.until:
+        if self.limited and not self.struck and time.monotonic() >= self.until:
             self.struck = True
         return self.struck
+
+    def refused(self) -> bool:
+        """Never true: for work that must be done; an error if that takes far too long."""
+        late = self._begin + max(_LATE * self._limit, self._limit + _GRACE)
+        if self.limited and time.monotonic() > late:
+            what = "no pattern is proven to be safe within the time limit"
+            raise SuppressionError(what, code="time-limit", hint="allow more time")
+        return False
+
+    def share(self, part: float) -> WorkTime:
+        """A limit of its own for some of the time that is left for the search."""
+        if not self.limited:
+            return self
+        left = max(0.0, self.until - time.monotonic())
+        return WorkTime(part * left / _SEARCHING, self._progress)
 
     def tell(self, line: str) -> None:
         """Tell about progress."""

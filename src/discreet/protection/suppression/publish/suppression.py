@@ -13,6 +13,7 @@ an end.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
@@ -105,7 +106,7 @@ PROBLEM_OPTIONS = (
     "repair",
     "reasons",
 )
-_SEARCH = ("time_limit", "progress", "seed")
+_SEARCH = ("time_limit", "progress", "seed", "begin")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -147,8 +148,9 @@ class Suppression:
             method: As for `suppress`.
             options: As for `suppress`.
         """
+        begin = time.monotonic()
         sources = _sources(tables)
-        chosen = checked_options(options)
+        chosen = {**checked_options(options), "begin": begin}
         if chosen.get("relations"):
             raise _wrong("relations are between several values", "name them all in one call")
         chosen.setdefault("value", _value(sources))

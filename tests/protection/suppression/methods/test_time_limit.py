@@ -1,0 +1,50 @@
+"""A time limit holds for everything; what is returned then is proven, or it is an error."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from discreet.errors import SuppressionError
+from discreet.protection.suppression import find_pattern
+from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.proof.certificate import certify
+from tests.protection.suppression.methods.test_never_absurd import firms
+
+
+def test_time_spent_before_the_search_counts():
+    watch = WorkTime(10.0, begin=time.monotonic() - 9.0)
+    assert watch.over()
+    assert watch.seconds >= 9.0
+    assert not WorkTime(10.0, begin=time.monotonic() - 6.0).over()
+
+
+def test_the_search_leaves_time_for_proof_and_writing():
+    assert WorkTime(100.0).until < time.monotonic() + 90.0
+
+
+def test_a_part_of_the_time_ends_before_the_rest():
+    watch = WorkTime(100.0)
+    part = watch.share(0.3)
+    assert time.monotonic() < part.until < time.monotonic() + 30.0
+    assert WorkTime().share(0.3).until == np.inf
+
+
+def test_what_must_be_done_is_refused_when_it_is_far_too_late():
+    assert not WorkTime(1.0, begin=time.monotonic() - 0.5).refused()
+    assert not WorkTime(begin=time.monotonic() - 1e6).refused()
+    with pytest.raises(SuppressionError, match="within the time limit") as caught:
+        WorkTime(1.0, begin=time.monotonic() - 4.0).refused()
+    assert caught.value.code == "time-limit"
+
+
+@pytest.mark.parametrize("method", ["fast", "auto"])
+def test_a_pattern_that_was_cut_short_is_safe_within_the_time(method):
+    problem = firms((30, 20, 2), 1.6, 4)
+    begin = time.monotonic()
+    pattern = find_pattern(problem, method, time_limit=2.0, begin=begin - 1.5)
+    assert time.monotonic() - begin < 0.5 + 3.0
+    assert not pattern.complete
+    assert not len(certify(problem, pattern.hidden).unprotected)
