@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import discreet as dc
 from discreet.errors import DiscreetError
 from discreet.release import audit_release, protect
+from discreet.release.methods.suppression.changed_tables import table_of_then
 from tests.helpers.attacker_apart import Attacker
 from tests.helpers.firm_programmes import (
     FIRST,
@@ -142,3 +144,25 @@ def test_tables_added_to_a_programme_leave_the_others_as_they_are(hidden_copy: P
         before, after = hidden_copy / "first" / file, hidden_copy / "both" / file
         assert before.read_bytes() == after.read_bytes()
     assert audit_release(hidden_copy / "both.toml", hidden_copy / "both").safe
+
+
+def test_hidden_values_of_then_add_up_with_what_was_published() -> None:
+    """Next to those of today; also where a zero was hidden; None where nothing adds up."""
+    now = pl.DataFrame({"size": ["Total", "s", "m", "l", "x"], "n": [40, 3, 9, 20, 8]})
+    table = dc.Table.from_cells(now, by=["size"], count="n")
+    code = table.to_polars()["size"]
+    found = dc.primary(table, [dc.rules.MinimumFrequency(4)])
+    safe = dc.suppress(table, code.is_in(["s", "m"]).to_numpy(), method="fast", reasons="none")
+    for total, wanted in ((44, 16), (29, 1), (28, 0), (27, None)):
+        place = [at for at, name in enumerate(safe.dimensions[0].codes) if name == "Total"]
+        value = safe.value.copy()
+        value[np.isin(safe.index[0], place)] = total
+        then = table_of_then(replace(safe, value=value), table, found, None, 0)
+        if wanted is None:
+            assert then is None
+            continue
+        assert then is not None
+        assert then.changed == 1
+        assert then.table.count[then.hidden].sum() == wanted
+        assert (then.table.count[then.hidden] >= min(wanted, 1)).all() or wanted < 2
+        assert then.sensitive.sum() == 1

@@ -75,12 +75,15 @@ def table_of_then(
     there = place >= 0
     now = units_of(today, column, decimals)
     guess = np.where(there, now[np.maximum(place, 0)], 0)
-    least = 1 if column is None else 0
     if (units[~hidden] < 0).any():
         return None
     relations = relations_of(published.spanning, index)
-    filled = _filled(relations, units, hidden, np.maximum(guess, least), least)
-    if filled is None:
+    # Of counts zeros are printed, unless they were hidden as partners.
+    for least in (1, 0) if column is None else (0,):
+        filled = _filled(relations, units, hidden, np.maximum(guess, least), least)
+        if filled is not None:
+            break
+    else:
         return None
     levels = {
         name: np.where(there, np.asarray(getattr(found, name))[np.maximum(place, 0)], 0.0)
