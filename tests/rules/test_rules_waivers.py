@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -229,3 +230,30 @@ def test_a_table_without_the_variable_is_judged_by_both() -> None:
             [MinimumFrequency(2), CodeRules({"size": "1"}, [MinimumFrequency(4)])]
         ).items()
     )
+
+
+@pytest.mark.parametrize(
+    ("consent", "others"),
+    [
+        ("`my consent` == 'yes'", 3),
+        ("ok", 3),
+        ("`my consent` in ('yes', '') and ok == true", 3),
+        ("not (answer == 2)", 3),  # NaN is a missing value, too
+        ("`my consent` != 'no' or ok", 3),
+        ("`my consent` is not null", 1),
+    ],
+)
+def test_engines_agree_on_who_has_not_consented(consent: str, others: int) -> None:
+    frame = pl.DataFrame(
+        {
+            "branch": ["x"] * 6,
+            "my consent": ["yes", "no", None, "yes", "", "yes"],
+            "ok": [True, False, None, True, True, None],
+            "answer": [1.0, float("nan"), 2.0, None, 1.0, 1.0],
+        }
+    )
+    database = duckdb.connect()
+    database.register("records", frame.to_arrow())
+    for records in (frame, frame.lazy(), frame.to_pandas(), database.sql("select * from records")):
+        found = count_waivers(records, ["branch"], consent=consent)
+        assert found.records.count.tolist() == [others, others]
