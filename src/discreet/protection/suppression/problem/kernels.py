@@ -32,7 +32,7 @@ class _Spent(threading.local):
 _spent = _Spent()
 
 
-class _Compiled:
+class _LazyKernel:
     """A function as it stands and compiled."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -49,7 +49,7 @@ class _Compiled:
         called = {
             name: found.fast
             for name, found in plain.__globals__.items()
-            if name in names and isinstance(found, _Compiled)
+            if name in names and isinstance(found, _LazyKernel)
         }
         linked = FunctionType(plain.__code__, {**plain.__globals__, **called}, plain.__name__)
         linked.__qualname__, linked.__module__ = plain.__qualname__, plain.__module__
@@ -94,4 +94,4 @@ def compiled(function: Function) -> Function:
     >>> int(total(np.arange(5)))
     10
     """
-    return cast(Function, _Compiled(function))
+    return cast(Function, _LazyKernel(function))
