@@ -210,7 +210,7 @@ def test_a_lone_respondent_among_records_without_values_is_alone() -> None:
     table = dc.tabulate(pl.DataFrame(columns), ["branch"], values=["turnover"], contributions=1)
     few = dc.primary(table, [rules.MinimumFrequency(2)], value="turnover")
     done = Suppression.of((table, few), method="fast")
-    assert any("protected against single respondents" in note for note in done.notes)
+    assert any("stand alone behind hidden cells" in note for note in done.notes)
     assert sum(done.tables[0].get(code) is None for code in "abcd") == 3
 
 

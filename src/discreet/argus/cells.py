@@ -30,6 +30,7 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, Position
 from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
 from discreet.rules import CellVerdict, Primary, Reason
+from discreet.rules.holdings import lone_contributors
 from discreet.tables import Contributions, Dimension, Table
 from discreet.tables.dimension import parts_of
 from discreet.tables.table import sort_cells
@@ -403,6 +404,7 @@ def _primary(
         at_most=np.full(len(table), np.inf),
         at_least=np.full(len(table), -np.inf),
         opens=np.zeros(len(table), dtype=np.bool_),
+        contributor=lone_contributors(table, value),
     )
 
 

@@ -448,8 +448,13 @@ def audit(
         typer.Option(help="Another release of the same data that anyone can lay beside it."),
     ] = None,
     coalition: Annotated[
-        int, typer.Option(min=0, help="What so many respondents together can learn; of a release.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            help="What so many contributors together can learn, of a release; 1 for values, "
+            "0 leaves them out.",
+        ),
+    ] = None,
     metadata: Metadata = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Spanning variables of published cells with blanks.")
@@ -473,7 +478,7 @@ def audit(
     if table.suffix == ".toml":
         _audit_release(table, release, beside or [], coalition, as_json=as_json)
         return
-    if release is not None or beside or coalition:
+    if release is not None or beside or coalition is not None:
         raise typer.BadParameter("--release, --beside and --coalition go with a programme")
     from discreet.argus.runs import audit_file
 
@@ -503,7 +508,12 @@ def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str
 
 
 def _audit_release(
-    programme: Path, release: Path | None, beside: list[Path], coalition: int, *, as_json: bool
+    programme: Path,
+    release: Path | None,
+    beside: list[Path],
+    coalition: int | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Audit a finished release; one that is not safe is a failure."""
     from discreet.release import audit_release

@@ -362,7 +362,7 @@ class Protection(Protocol[ProgrammeT, InputsT]):
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],
-        coalition: int,
+        coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on a linked group of a finished release, by tables and value; findings."""
 

@@ -8,6 +8,7 @@ one more variable, on all levels, and then taken together cell by cell.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,40 @@ if TYPE_CHECKING:
     import narwhals as nw
 
     from discreet.tables.table import Spanning
+
+
+#: In place of the number of the only contributor of a cell: there are several, or none; there
+#: is one, but nothing says who he is.
+SEVERAL, UNNAMED = -1, -2
+#: Keys of smaller grids are shared by many records.
+_DISTINCT = 2**40
+
+
+def lone_contributors(table: Table, value: str | None) -> IntArray:
+    """For each cell a number that stands for its only contributor; `SEVERAL`, or `UNNAMED`.
+
+    Args:
+        table: A table of records, or one by `count_holdings`.
+        value: The value column; None for counts, "weight" for sums of weights.
+
+    >>> import polars as pl
+    >>> firms = pl.DataFrame({"region": ["N", "N", "S"]})
+    >>> lone_contributors(tabulate(firms, by=["region"]), None)
+    array([-1, -1, -2])
+    """
+    alone = table.contributors(value) == 1
+    number: IntArray | None = table.only.get(value or "", table.only.get(""))
+    given = table.contributions.get(value or "")
+    if number is None and table.grid is not None and table.grid.size >= _DISTINCT:
+        number = table.cell_key if given is None else given.key
+    named = UNNAMED if number is None else np.where(number < 0, UNNAMED, number)
+    return np.where(alone, named, SEVERAL).astype(np.int64)
+
+
+def _numbers_of_codes(codes: Sequence[str]) -> IntArray:
+    """A number for each code, the same in all tables."""
+    digests = (hashlib.sha256(f"holding {code}".encode()).digest() for code in codes)
+    return np.array([int.from_bytes(each[:8], "big") >> 1 for each in digests], dtype=np.int64)
 
 
 def count_holdings(
@@ -122,6 +157,8 @@ def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:
     member = np.flatnonzero(~heads)
     within = cell[member]
     cells = int(heads.sum())
+    codes = _numbers_of_codes(counted.dimensions[-1].codes)[counted.index[-1][member]]
+    given = {column: counted.contributions[column].count[member] > 0 for column in values}
     return Table(
         dimensions=counted.dimensions[:-1],
         index=tuple(part[heads] for part in counted.index[:-1]),
@@ -132,7 +169,19 @@ def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:
         },
         where=counted.where,
         name=counted.name,
+        only={
+            column: _only(within[there], codes[there], cells)
+            for column, there in {"": np.ones(len(within), dtype=np.bool_), **given}.items()
+        },
     )
+
+
+def _only(within: IntArray, codes: IntArray, cells: int) -> IntArray:
+    """The number of the holding of each cell that has one; `SEVERAL` for others."""
+    only = np.full(cells, SEVERAL, dtype=np.int64)
+    only[within] = codes
+    only[np.bincount(within, minlength=cells) != 1] = SEVERAL
+    return only
 
 
 def _contributions(

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError
-from discreet.rules.cell_lookup import CellLookup
+from discreet.rules.cell_lookup import CellLookup, places_in
 from discreet.rules.codes import CodeRules, scoped_rules
 from discreet.rules.contributors import MissingSafe, NothingSensitive
 from discreet.rules.evidence import (
@@ -29,6 +29,7 @@ from discreet.rules.evidence import (
     record_evidence,
     with_unwaived,
 )
+from discreet.rules.holdings import SEVERAL, lone_contributors
 from discreet.rules.marks import Mark, MarkedCells, Marks, mark_cells, raise_marks
 from discreet.rules.protocol import Reason, Rule, choice, number, raise_parameters
 from discreet.rules.waivers import Waivers
@@ -70,6 +71,8 @@ class Primary:
         at_least: For who knows that no such rule marks it: no less; minus infinite for nothing.
         opens: Whether its reason, if told, would make it as good as known.
         waived: Cells that a rule would mark, had nobody consented to be shown: for the log.
+        contributor: A number that stands for the only contributor of each cell, his holding where
+            holdings are known; see `lone_contributors`.
     """
 
     table: str
@@ -87,11 +90,12 @@ class Primary:
     at_least: FloatArray
     opens: BoolArray
     waived: BoolArray
+    contributor: IntArray
 
     def __post_init__(self) -> None:
         columns = (self.reason, self.lower, self.upper, self.sliding, self.cost, self.waived)
         known = (self.low, self.high, self.at_most, self.at_least, self.opens)
-        lengths = {len(column) for column in (*columns, *known)}
+        lengths = {len(column) for column in (*columns, *known, self.contributor)}
         if lengths | {self.rules.shape[1]} != {len(self.verdict)}:
             raise SuppressionError("the columns of the primaries differ in length", code="primary")
 
@@ -184,7 +188,7 @@ def primary(
         rules: The rules; secret. Where there is none: `[rules.NothingSensitive()]`.
         value: The value column to publish; None for counts, or for sums of weights.
         marks: What was decided about single cells.
-        holdings: The same table by `count_holdings`, for rules per holding.
+        holdings: The same table by `count_holdings`: for rules per holding, and who they are.
         waivers: Who has not consented to be shown, by `count_waivers`.
         shadow: Another value column for rules to look at; levels are taken over in proportion.
         weighted: In a weighted table, let a record of weight w stand for w contributors.
@@ -216,6 +220,7 @@ def primary(
         by_per = {per: _guarded(cells, waivers) for per, cells in by_per.items()}
         strict, draft = draft, _by_rules(table, value, scoped, by_per, exempting, marked)
         draft = _waived(strict, draft)
+    draft = _by_holdings(draft, table, holdings)
     return _by_marks(draft, places, records, marked, given.source, manual_range)
 
 
@@ -338,7 +343,18 @@ def _by_rules(
         at_least=at_least,
         opens=opens,
         waived=np.zeros(size, dtype=np.bool_),
+        contributor=lone_contributors(table, value),
     )
+
+
+def _by_holdings(draft: Primary, table: Table, holdings: Table | None) -> Primary:
+    """The only contributor of each cell is a holding where these are known."""
+    if holdings is None:
+        return draft
+    place = places_in(table, holdings, "holdings")
+    found = lone_contributors(holdings, draft.value)[np.maximum(place, 0)]
+    known = (place >= 0) & (found != SEVERAL)
+    return replace(draft, contributor=np.where(known, found, draft.contributor))
 
 
 def _by_marks(

@@ -380,6 +380,8 @@ class Table:
         name: Name of the table.
         parts: The table parts it has, if cells made elsewhere lack some; None for all.
         keys: What a test of the record keys found, where there were records with keys.
+        only: Per value column, "" for counts, a number that stands for the only contributor of
+            each cell, negative where there are several; nothing where that is not known.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -394,6 +396,7 @@ class Table:
     name: str = "table"
     parts: Parts | None = None
     keys: KeyCheck | None = None
+    only: Mapping[str, IntArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", MappingProxyType(dict(self.sums)))
@@ -404,6 +407,7 @@ class Table:
         lengths = {len(part) for part in self.index} | {len(part) for part in self.sums.values()}
         lengths |= {len(part) for part in optional if part is not None}
         lengths |= {len(part) for part in self.contributions.values()}
+        lengths |= {len(part) for part in self.only.values()}
         if lengths - {len(self.count)}:
             raise TableError("the columns of a table differ in length", code="table")
 

@@ -81,7 +81,7 @@ def audit_release(
     release: str | os.PathLike[str],
     *,
     beside: Sequence[str | os.PathLike[str]] = (),
-    coalition: int = 0,
+    coalition: int | None = None,
 ) -> ReleaseAudit:
     """Audit the hidden cells of a finished release, with all that was published before.
 
@@ -90,7 +90,8 @@ def audit_release(
         release: The release folder.
         beside: Other releases of the same data that anyone can lay beside it, in addition
             to those that the programme names as earlier.
-        coalition: Also find out what so many respondents together can learn.
+        coalition: What so many contributors together can learn; unless told otherwise, what
+            each can alone, of tables of values. 0: nothing of the kind.
 
     >>> audit_release("no-such-programme.toml", "release")
     Traceback (most recent call last):

@@ -158,7 +158,7 @@ def test_variants_reach_the_bounds_and_no_further() -> None:
     draft = DraftPattern(sensitive_table())
     cells = draft.at(np.array([4, 5, 7, 8]))
     moved = np.array([0.5, -0.5, -0.5, 0.5])
-    found = draft._variants(cells, moved)
+    found = draft.variants(cells, moved)
     assert any(np.array_equal(one, -moved) for one in found)
     for one in found:
         assert (one <= draft.up[cells] + 1e-9).all()

@@ -1,9 +1,10 @@
-"""Sums of sensitive cells that a lone respondent could undo become cells of their own."""
+"""What a lone respondent computes from a row of hidden cells, and what keeps it from him."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pytest
 
 import discreet as dc
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.registry import find_pattern
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.singletons import guard_respondents
+from discreet.protection.suppression.proof.insiders import Insiders
+from discreet.protection.suppression.proof.singletons import audit_respondents
 
 COUNTS = {"a": 1, "b": 1, "c": 5, "d": 6}
 
@@ -39,66 +42,57 @@ def hidden(problem: SuppressionProblem, *codes: str) -> np.ndarray:
     return problem.hidden | np.array([problem.name(at) in listed for at in range(len(problem))])
 
 
+def alone_in(respondents: Any) -> Insiders:
+    """Each cell of one respondent has another one."""
+    return Insiders(owner=np.where(respondents == 1, np.arange(len(respondents)), -1))
+
+
+def open_to(problem: SuppressionProblem, hidden: Any, respondents: Any, owner: Any = None) -> set:
+    """Names of the cells that single respondents open."""
+    insiders = None if owner is None else Insiders(owner=owner)
+    found = audit_respondents(problem, hidden, respondents, insiders=insiders)
+    assert found.safe == (not found.names)
+    return set(found.names)
+
+
 def test_two_singletons_know_each_other_without_a_third_cell() -> None:
     problem, respondents = problem_of(COUNTS, "a", "b")
     assert not len(certify(problem, problem.hidden).unprotected)
-    guarded, added = guard_respondents(problem, respondents)
-    assert names(guarded, added) == ["the sum of size=a and size=b"]
-    assert names(guarded, certify(guarded, guarded.hidden).unprotected) == names(guarded, added)
-    assert not len(certify(guarded, hidden(guarded, "c")).unprotected)
+    assert open_to(problem, problem.hidden, respondents) == {"size=a", "size=b"}
+    assert not open_to(problem, hidden(problem, "c"), respondents)
+    done = find_pattern(problem, "optimal", insiders=alone_in(respondents))
+    assert names(problem, np.flatnonzero(done.hidden)) == ["size=a", "size=b", "size=c"]
 
 
 def test_a_singleton_and_a_cell_of_several() -> None:
     problem, respondents = problem_of(COUNTS, "a", "c")
-    assert len(guard_respondents(problem, respondents)[1]) == 1
-    assert not len(guard_respondents(problem, respondents, multiples=False)[1])
-    assert len(guard_respondents(problem, respondents, singletons=False)[1]) == 1
-
-
-def test_cells_of_several_together_below_the_minimum() -> None:
-    problem, respondents = problem_of({"a": 2, "b": 2, "c": 5, "d": 6}, "a", "b")
-    assert not len(guard_respondents(problem, respondents)[1])
-    assert len(guard_respondents(problem, respondents, minimum=5)[1]) == 1
-    assert not len(guard_respondents(problem, respondents, minimum=4)[1])
+    assert open_to(problem, problem.hidden, respondents) == {"size=c"}
+    assert not open_to(problem, hidden(problem, "d"), respondents)
 
 
 @pytest.mark.parametrize("number", [0, 1, 7])
 def test_one_owner_of_two_cells_knows_the_third(number: int) -> None:
     problem, respondents = problem_of({"a": 1, "b": 1, "c": 1, "d": 6}, "a", "b", "c")
-    assert not len(guard_respondents(problem, respondents)[1])
-    owner = np.array(
-        [
-            {"size=a": number, "size=b": number}.get(problem.name(at), -1)
-            for at in range(len(problem))
-        ]
-    )
-    guarded, added = guard_respondents(problem, respondents, owner=owner)
-    assert names(guarded, added) == ["the sum of size=a and size=b and size=c"]
-
-
-def test_owners_of_the_same_number_are_counted_once() -> None:
-    """Cells of two respondents, one of whom has both of the small ones."""
-    problem, respondents = problem_of({"a": 1, "b": 1, "c": 1, "d": 6}, "a", "b", "c")
-    listed = {"size=a": 0, "size=b": 0, "size=c": 1}
-    owner = np.array([listed.get(problem.name(at), -1) for at in range(len(problem))])
-    off = {"singletons": False, "multiples": False}
-    for minimum, sums in ((2, 0), (3, 1)):
-        added = guard_respondents(problem, respondents, owner=owner, minimum=minimum, **off)[1]
-        assert len(added) == sums
-    for minimum, sums in ((3, 0), (4, 1)):  # without owners there are three of them
-        assert len(guard_respondents(problem, respondents, minimum=minimum, **off)[1]) == sums
+    assert not open_to(problem, problem.hidden, respondents)
+    owner = np.full(len(problem), -1)
+    for at in range(len(problem)):
+        known = {"size=a": number, "size=b": number, "size=c": 9}
+        owner[at] = known.get(problem.name(at), -1)
+    assert open_to(problem, problem.hidden, respondents, owner) == {"size=c"}
+    done = find_pattern(problem, "fast", insiders=Insiders(owner=owner))
+    assert done.secondaries == 1
+    assert not open_to(problem, done.hidden, respondents, owner)
 
 
 def test_a_hidden_total_and_its_singleton() -> None:
+    """Whoever has one part of a hidden total knows the sum of the others: none if both show."""
     problem, respondents = problem_of({"a": 1, "b": 5, "c": 6}, "a")
     state = problem.state.copy()
     state[[problem.name(at) == "total" for at in range(len(problem))]] = 1
-    from dataclasses import replace
-
-    guarded, added = guard_respondents(replace(problem, state=state), respondents)
-    assert guarded.value[added].tolist() == [11]
-    assert not guarded.relations.residuals(guarded.value).any()
-    guarded.check()
+    problem = replace(problem, state=state)
+    assert open_to(problem, problem.hidden, respondents) == {"total"}
+    done = find_pattern(problem, "fast", insiders=alone_in(respondents))
+    assert not open_to(problem, done.hidden, respondents)
 
 
 def test_the_published_cases(reference: Path) -> None:
@@ -113,17 +107,20 @@ def test_the_published_cases(reference: Path) -> None:
         if mark == "u"
     ]
     problem, respondents = problem_of(counts, *sensitive)
-    guarded, added = guard_respondents(problem, respondents)
-    assert len(added) == 1
-    # Their answer is the only one: the other cell that is not empty.
+    assert open_to(problem, problem.hidden, respondents)
+    # Their answer is the only one, the other cell that is not empty, where zeros are published;
+    # a hidden zero of which readers know no better could be all that is missing, too.
     for cell in range(len(problem)):
-        third = guarded.hidden.copy()
+        third = problem.hidden.copy()
         third[cell] = True
-        safe = not len(certify(guarded, third).unprotected)
-        assert safe == (problem.name(cell) in ("size=b", "total"))
+        safe = not open_to(problem, third, respondents)
+        assert safe == (problem.name(cell) in ("size=b", "size=d", "total"))
+    known = replace(problem, high=np.where(problem.value == 0, 0, problem.high))
+    third = problem.hidden | (problem.value == 0)
+    assert open_to(known, third, respondents)
 
 
 def test_columns_of_another_length_are_refused() -> None:
     problem, respondents = problem_of(COUNTS, "a", "b")
-    with pytest.raises(SuppressionError, match="one number of respondents for each cell"):
-        guard_respondents(problem, respondents[1:])
+    with pytest.raises(SuppressionError, match="a number of respondents"):
+        audit_respondents(problem, problem.hidden, respondents[1:])

@@ -60,10 +60,11 @@ SUM = {"total": -1, "home": 1, "foreign": 1}
 
 
 def apart(table: dc.Table, values: Sequence[str]) -> list[Any]:
-    """Each value suppressed by itself."""
+    """Each value suppressed by itself, for readers who are no contributors."""
     found = [(value, judged(table, value)) for value in values]
     return [
-        (value, dc.suppress(table, asked, method="fast"), table, asked) for value, asked in found
+        (value, dc.suppress(table, asked, method="fast", singletons=False), table, asked)
+        for value, asked in found
     ]
 
 

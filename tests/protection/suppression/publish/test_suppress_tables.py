@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,8 @@ from discreet.protection.suppression import (
 )
 from discreet.protection.suppression.methods import fast
 from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
-from discreet.protection.suppression.proof import singletons
 from discreet.protection.suppression.proof.certificate import certified
-from discreet.protection.suppression.proof.singletons import with_singleton_sums
+from discreet.protection.suppression.proof.insiders import Insiders
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
 
@@ -194,7 +192,8 @@ def test_two_lone_firms_in_a_sum_need_a_third_cell() -> None:
     assert blanks(without) == {("a",), ("b",)}
     assert len(blanks(with_guard)) == 3
     told = dc.audit(without, table, alone, value="turnover", coalition=1)
-    assert told.safe
+    assert not told.safe
+    assert dc.audit(without, table, alone, value="turnover", coalition=0).safe
     assert told.respondents is not None
     assert set(told.respondents.names) == {"branch=a", "branch=b"}
     told = dc.audit(with_guard, table, alone, value="turnover", coalition=1)
@@ -320,35 +319,26 @@ def test_a_pattern_that_is_not_proven_is_never_handed_on(
     assert caught.value.code == "unprotected"
 
 
-@pytest.mark.parametrize("exact_limit", [30_000, 0], ids=["exact", "by bounds"])
-def test_only_sums_that_nothing_can_protect_are_left_out(
-    exact_limit: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("third", "last", "hidden"),
+    [(2, 0, [0, 1, 1, 0, 1]), (0, 2, [0, 1, 1, 1, 0]), (2, 2, None)],
+)
+def test_what_a_lone_firm_works_out_is_kept_from_it_or_refused(
+    third: int, last: int, hidden: list[int] | None
 ) -> None:
-    """Two pairs of lone firms; what those of the second pair have is known within bounds."""
-    monkeypatch.setattr(singletons, "_EXACT_LIMIT", exact_limit)
-    sums = Relations.of(8, [[(at, -1), *((at + part, 1) for part in (1, 2, 3))] for at in (0, 4)])
-    zero, value = np.zeros(8, dtype=np.int64), np.array([60, 10, 20, 30, 60, 10, 20, 30])
-    low, high = zero.copy(), 2 * value
-    low[5:7] = high[5:7] = value[5:7]
-    state = np.array([2, 1, 1, 0, 2, 1, 1, 0], dtype=np.int8)
-    problem = SuppressionProblem(value=value, cost=value, state=state, low=low, high=high,
-                                 lower=zero, upper=zero, sliding=zero, relations=sums)  # fmt: skip
-    grown, left = with_singleton_sums(problem, np.array([20, 1, 1, 9, 20, 1, 1, 9]))
-    assert (len(grown), len(grown.relations), left) == (9, 3, 1)
-    assert grown.name(8) == f"the sum of {grown.name(1)} and {grown.name(2)}"
-
-
-def test_sums_that_nothing_can_protect_do_not_keep_a_table_from_being_published() -> None:
-    """Two lone firms; everything else in their sum must be published."""
+    """Two lone firms, and what may be hidden besides in their sum."""
     sums = Relations.of(5, [[(0, -1), (1, 1), (2, 1), (3, 1), (4, 1)]])
     zero, value = np.zeros(5, dtype=np.int64), np.array([100, 10, 20, 30, 40])
-    state = np.array([2, 1, 1, 2, 2], dtype=np.int8)
+    state = np.array([2, 1, 1, third, last], dtype=np.int8)
     problem = SuppressionProblem(value=value, cost=value, state=state, low=zero, high=2 * value,
                                  lower=zero, upper=zero, sliding=zero, relations=sums)  # fmt: skip
-    respondents = np.array([20, 1, 1, 9, 9])
-    grown, left = with_singleton_sums(problem, respondents)
-    assert (len(grown), len(grown.relations), left) == (5, 1, 1)
-    free = replace(problem, state=np.array([2, 1, 1, 2, 0], dtype=np.int8))
-    grown, left = with_singleton_sums(free, respondents)
-    assert (len(grown), len(grown.relations), left) == (6, 2, 0)
-    assert find_pattern(grown, "fast").hidden.tolist() == [False, True, True, False, True, True]
+    insiders = Insiders(owner=np.array([-1, 1, 2, -1, -1]))
+    assert find_pattern(problem, "fast").hidden.sum() == 2
+    if hidden is None:
+        with pytest.raises(SuppressionError, match="only contributor of cell") as caught:
+            find_pattern(problem, "fast", insiders=insiders)
+        assert caught.value.code == "insiders"
+        assert "singletons=False" in str(caught.value)
+    else:
+        done = find_pattern(problem, "fast", insiders=insiders)
+        assert done.hidden.astype(int).tolist() == hidden

@@ -13,11 +13,13 @@ from typing import Literal, get_args
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.frozen_cells import with_conflicts
+from discreet.protection.suppression.methods.insider_guard import guarded_pattern
 from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
+from discreet.protection.suppression.proof.insiders import Insiders
 
 #: The names of the methods.
 Method = Literal["auto", "fast", "optimal", "modular", "hypercube"]
@@ -37,6 +39,7 @@ def find_pattern(
     progress: Progress | None = None,
     seed: int = 0,
     begin: float | None = None,
+    insiders: Insiders | None = None,
 ) -> Pattern:
     """Find which cells to hide.
 
@@ -50,6 +53,8 @@ def find_pattern(
         progress: Is told what is being done.
         seed: For methods that draw; the same seed gives the same pattern.
         begin: When the time that is limited began, by the monotonic clock; now if None.
+        insiders: Who stands alone behind which cells: none of them may open a cell of
+            others; None to leave them out of account.
 
     Returns:
         A pattern that protects every sensitive cell, with a bound on what others cost.
@@ -73,6 +78,8 @@ def find_pattern(
         pattern = protect(problem, watch, seed)
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
+    if insiders is not None and pattern.safe:
+        pattern = guarded_pattern(problem, pattern, insiders, watch)
     pattern = protected_in_whole_numbers(problem, pattern)
     _refuse_unsafe(problem, pattern)
     if pattern.bound is None:

@@ -17,6 +17,7 @@ from discreet.arrays import BoolArray, CellIndex, PositionArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier
 from discreet.protection.suppression.problem.system import Confidential
+from discreet.rules.holdings import SEVERAL
 from discreet.tables import CellStatus, ProtectedTable, Table
 from discreet.tables.dimension import within
 
@@ -40,6 +41,7 @@ _EMPTY: dict[str, float] = {
     "high": np.nan,
     "at_most": np.inf,
     "at_least": -np.inf,
+    "contributor": SEVERAL,
 }
 
 
@@ -82,6 +84,7 @@ def _grown(table: Table) -> _Grown:
         weight=None if table.weight is None else np.concatenate([table.weight, 0.0 * nothing]),
         sums={name: np.concatenate([own, 0.0 * nothing]) for name, own in table.sums.items()},
         contributions={},
+        only={},
     )
     return _Grown(table=whole, added=added)
 

@@ -52,6 +52,10 @@ from discreet.protection.suppression.problem.system import (
 from discreet.protection.suppression.problem.table_relations import units_of
 from discreet.protection.suppression.proof.attacker import attack_intervals
 from discreet.protection.suppression.proof.certificate import Certificate, certify
+from discreet.protection.suppression.proof.insiders import (
+    UNKNOWN_CONTRIBUTORS,
+    insiders_of,
+)
 from discreet.protection.suppression.proof.singletons import (
     RespondentAudit,
     audit_respondents,
@@ -101,7 +105,7 @@ def _estimates(
     the contributions needed: `most` + 1 unweighted ones.
     """
     value, tables = rows[0].value, [row.table for row in rows]
-    if value is None or not all(value in table.contributions for table in tables):
+    if not most or value is None or not all(value in table.contributions for table in tables):
         return None
     problem, units = found.problem, 10.0**found.problem.decimals
     _, high = attack_intervals(problem, found.hidden, found.sensitive)
@@ -150,7 +154,7 @@ class AuditOptions(TypedDict, total=False):
     repair: bool
     zero_cells: Literal["fixed", "partners"]
     intervals: bool
-    coalition: int
+    coalition: int | None
     earlier: Sequence[Earlier]
 
 
@@ -167,7 +171,8 @@ class Audit:
         low: Lowest value of each hidden cell that an attacker finds possible, in the unit
             of the value; None unless asked for.
         high: The highest.
-        respondents: What respondents can find out about other cells; None unless asked for.
+        respondents: What contributors can find out about cells of others; None if they were
+            left out of account.
         estimates: How closely contributors of a cell can estimate each other; None unless
             asked for, and for tables without the contributions.
         notes: What users should know, in words.
@@ -189,8 +194,9 @@ class Audit:
 
     @property
     def safe(self) -> bool:
-        """Whether every sensitive cell is proven to be protected."""
-        return not len(self.certificate.unprotected)
+        """Whether every sensitive cell is proven to be protected, from contributors too."""
+        inside = self.respondents is None or self.respondents.safe
+        return inside and not len(self.certificate.unprotected)
 
     @property
     def unprotected(self) -> tuple[str, ...]:
@@ -303,9 +309,10 @@ def audit(
         options: ``value``, ``decimals``, ``knowledge``, ``same``, ``repair`` as for
             `build_problem`; ``zero_cells``: "partners" if zeros may be hidden too (known where
             some are); ``relations``, ``earlier`` as for `suppress`; ``intervals``: work out
-            exactly between which values each hidden cell can lie; ``coalition``: also find
-            out what this many respondents can learn who know their own values (0: nothing
-            of the kind).
+            exactly between which values each hidden cell can lie; ``coalition``: what
+            this many contributors can learn together who know their own values. Unless told
+            otherwise, what each can alone, for values whose sensitive cells are given; 0:
+            nothing of the kind.
 
     >>> import polars as pl
     >>> from discreet import suppress
@@ -317,7 +324,7 @@ def audit(
     """
     began = time.monotonic()
     chosen = _checked(options)
-    with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", 0)
+    with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", None)
     listed = _listed(safe, tables, primary)
     before = [each.hidden for each in chosen.get("earlier", ())]
     chosen["reasons"] = told_reasons([*listed[0], *before])
@@ -325,22 +332,21 @@ def audit(
     blanks = tuple(row.blank for row in rows)
     blank = members.gathered(blanks, len(problem))
     shown = members.gathered(tuple(~each for each in blanks), len(problem))
-    hidden = _with_earlier(blank & ~shown, problem, members, chosen.get("earlier", ()))
+    earlier = chosen.get("earlier", ())
+    hidden = _with_earlier(blank & ~shown, problem, members, earlier)
     found = audit_problem(problem, hidden, intervals=with_intervals)
-    told = estimates = None
-    if coalition:
-        alone = tuple(row.table.contributors(row.value) for row in rows)
-        respondents = members.numbers(alone, len(problem))
-        told = audit_respondents(problem, hidden, respondents, most=coalition)
-        if len({row.value for row in rows}) == 1:
-            estimates = _estimates(found, members, rows, coalition)
-    note = f"{int((blank & shown).sum()):,} hidden cells are published elsewhere, or equal one"
+    told, notes = _respondents(found, members, rows, coalition, earlier)
+    estimates = None
+    if coalition and len({row.value for row in rows}) == 1:
+        estimates = _estimates(found, members, rows, coalition)
+    if (both := int((blank & shown).sum())) > 0:
+        notes.append(f"{both:,} hidden cells are published elsewhere, or equal one")
     return replace(
         found,
         seconds=time.monotonic() - began,
         respondents=told,
         estimates=estimates,
-        notes=(*members.notes, *found.notes, *([note] if (blank & shown).any() else [])),
+        notes=(*members.notes, *found.notes, *notes),
         counted=_counted(found, members, rows),
     )
 
@@ -358,6 +364,32 @@ def _with_earlier(
         shown = Demands.before(each, 1).fixed & (cells >= 0)
         hidden[cells[shown]] = False
     return hidden
+
+
+def _respondents(
+    found: Audit,
+    members: TableCells,
+    rows: Sequence[_Audited],
+    coalition: int | None,
+    earlier: Sequence[Earlier],
+) -> tuple[RespondentAudit | None, list[str]]:
+    """What contributors find out, if that is asked for or can be told; and notes on it."""
+    told = [row.judged and row.value is not None for row in rows]
+    if coalition == 0 or (coalition is None and not any(told)):
+        return None, []
+    values = [row.value for row in rows]
+    guarded = [bool(coalition) or own for own in told]
+    insiders = insiders_of(
+        found.problem, members, [(row.table, row.asked) for row in rows], values, guarded, earlier
+    )
+    if insiders is None and coalition is None:
+        return None, [UNKNOWN_CONTRIBUTORS]
+    alone = tuple(row.table.contributors(row.value) for row in rows)
+    respondents = members.numbers(alone, len(found.problem))
+    both = audit_respondents(
+        found.problem, found.hidden, respondents, most=coalition or 1, insiders=insiders
+    )
+    return both, []
 
 
 def _counted(found: Audit, members: TableCells, rows: Sequence[_Audited]) -> dict[str, int]:
@@ -393,6 +425,7 @@ class _Audited(NamedTuple):
     asked: Any
     blank: BoolArray
     value: str | None
+    judged: bool
 
 
 def _by_figure(
@@ -463,7 +496,7 @@ def _with_blanks(
         blank = hidden_in(whole, safe)
         if judged is None:  # what is hidden, and not empty, counts as sensitive
             judged = blank & occupied(whole)
-        rows.append(_Audited(safe, whole, judged, blank, value))
+        rows.append(_Audited(safe, whole, judged, blank, value, found is not None))
     return rows
 
 
@@ -507,7 +540,7 @@ def _several_values(
     every = list(rows)
     for row in rows:
         for value, found in more.pop(id(row.table), {}).items():
-            every.append(_Audited(None, row.table, found, found.secondary, value))
+            every.append(_Audited(None, row.table, found, found.secondary, value, True))
     parts, ordered = [], []
     for value in dict.fromkeys(row.value for row in every):
         own = [row for row in every if row.value == value]

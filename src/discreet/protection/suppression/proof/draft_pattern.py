@@ -155,7 +155,7 @@ class DraftPattern(Confidential):
         self.hidden[new] = True
         return new, fresh
 
-    def _variants(self, cells: IntArray, moved: FloatArray) -> list[FloatArray]:
+    def variants(self, cells: IntArray, moved: FloatArray) -> list[FloatArray]:
         """The mirror image of a solution, and both stretched to the bounds, as far as they fit."""
         down, up = self.down[cells], self.up[cells]
         found = []
@@ -173,7 +173,7 @@ class DraftPattern(Confidential):
         at = np.flatnonzero(moved)
         cells, moved = cells[at], moved[at]
         new, fresh = self.take(cells, moved)
-        more = [self.take(cells, other)[1] for other in self._variants(cells, moved)]
+        more = [self.take(cells, other)[1] for other in self.variants(cells, moved)]
         return new, np.concatenate([fresh, *more])
 
     def without(self, cells: BoolArray) -> DraftPattern:

@@ -53,13 +53,16 @@ def flow_for_task(
     price: FloatArray,
     size: int = PATCH_SIZE,
     largest: int | None = None,
+    distance: float | None = None,
 ) -> tuple[IntArray, FloatArray] | None:
     """The cheapest way to do one task: cells and how far each moves; None if there is none.
+
+    A `distance` stands for that of the task, which is then the number of a cell.
 
     Patches grow from `size` cells, to `largest` if given, until one of them can do it. The step
     to a cell is infinite if it must stay; its price per unit is 0 where hidden.
     """
-    cell, distance = draft.distance(task)
+    cell, distance = draft.distance(task) if distance is None else (task, distance)
     room = draft.up[cell] if distance > 0 else draft.down[cell]
     if room < abs(distance):
         return None

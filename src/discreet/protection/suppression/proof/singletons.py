@@ -1,251 +1,31 @@
 """Respondents who know their own values: singletons, and coalitions of them. CONFIDENTIAL.
 
-In: a problem and how many respondents each cell has. Out: the problem with sums that a
-single respondent could undo as further sensitive cells, as far as any pattern can protect
-them; and, for a pattern, which sensitive cells lose their protection once a respondent, or
-several who put together what they know, take the cells that are theirs alone as known.
+In: a problem, a pattern, how many respondents each cell has, and who stands alone behind
+which cells. Out: which sensitive cells lose their protection once a respondent, or several
+who put together what they know, take the cells that are theirs alone as known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, starts
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
-from discreet.protection.suppression.problem.unknowns import (
-    component_labels,
-    outer_bounds,
-    unknowns_of,
-)
+from discreet.protection.suppression.problem.unknowns import TOLERANCE, component_labels
 from discreet.protection.suppression.proof.certificate import certify
-
-#: Share of the sum by which it must stay uncertain at least.
-_SHARE = 1e-4
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _RelationGroups:
-    """The sensitive cells of each relation: entries of relations, row by row."""
-
-    entries: IntArray
-    row: IntArray
-    size: IntArray
-
-
-def guard_respondents(
-    problem: SuppressionProblem,
-    respondents: IntArray,
-    *,
-    owner: IntArray | None = None,
-    singletons: bool = True,
-    multiples: bool = True,
-    minimum: int = 0,
-) -> tuple[SuppressionProblem, IntArray]:
-    """Protect the sums of sensitive cells that a respondent among them could undo.
-
-    If two sensitive cells are all that is hidden in a relation, their sum is known, and
-    the only respondent of one of them knows the other. So the sum becomes a cell of its
-    own that must be hidden well enough too: a third cell of the relation has to be hidden.
-
-    Looked at are relations where a single respondent is left with a cell of another one
-    (`singletons`) or of several (`multiples`), and where the sensitive cells together have fewer
-    respondents than a minimum. Owners are numbers of the only respondents, -1 for other cells;
-    without, each is another one. Gives the problem with artificial cells at its end, and these.
-
-    >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
-    >>> zero = np.zeros(4, dtype=np.int64)
-    >>> value, state = np.array([60, 10, 20, 30]), np.array([0, 1, 1, 0], dtype=np.int8)
-    >>> problem = SuppressionProblem(value=value, cost=value, state=state, low=zero,
-    ...     high=2 * value, lower=zero, upper=zero, sliding=zero, relations=sums)
-    >>> guarded, added = guard_respondents(problem, np.array([9, 1, 1, 7]))
-    >>> added, guarded.value[added], guarded.name(4)
-    (array([4]), array([30]), 'the sum of cell 1 and cell 2')
-    """
-    for column in (respondents, owner):
-        if column is not None and len(column) != len(problem):
-            raise SuppressionError(
-                "there is one number of respondents for each cell", code="respondents"
-            )
-    groups = _groups(problem)
-    own = _owners(problem, groups, respondents, owner)
-    left, single = _left_over(groups, own)
-    chosen = left & (single & singletons | ~single & multiples)
-    chosen |= (groups.size > 0) & (_joint(problem, groups, respondents, own) < minimum)
-    chosen &= groups.size > 1
-    return _with_sums(problem, groups, np.flatnonzero(chosen).astype(np.int64))
-
-
-def _groups(problem: SuppressionProblem) -> _RelationGroups:
-    links = problem.relations
-    sensitive = problem.state == CellState.primary
-    entries = np.flatnonzero(sensitive[links.cell]).astype(np.int64)
-    row = links.row[entries]
-    return _RelationGroups(entries=entries, row=row, size=np.bincount(row, minlength=len(links)))
-
-
-def _owners(
-    problem: SuppressionProblem,
-    groups: _RelationGroups,
-    respondents: IntArray,
-    owner: IntArray | None,
-) -> IntArray:
-    """Who owns each entry: the only respondent of its cell, or -1."""
-    cell = problem.relations.cell[groups.entries].astype(np.int64)
-    alone = respondents[cell] == 1
-    own = cell if owner is None else np.where(owner[cell] >= 0, owner[cell], -2 - cell)
-    return np.where(alone, own, np.int64(-1))
-
-
-def _left_over(groups: _RelationGroups, own: IntArray) -> tuple[BoolArray, BoolArray]:
-    """Rows where one respondent knows all sensitive cells but one; whether that is single.
-
-    Rows where a respondent knows all of them count as well: their sum is his own.
-    """
-    rows, known = len(groups.size), own != -1
-    pairs = np.stack([groups.row[known], own[known]])
-    _, group, number = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
-    most = np.zeros(rows, dtype=np.int64)
-    np.maximum.at(most, groups.row[known], number[group.reshape(-1)])
-    alone = np.bincount(groups.row[known], minlength=rows)
-    left = (most > 0) & (groups.size - most <= 1)
-    return left, left & (alone == groups.size)
-
-
-def _joint(
-    problem: SuppressionProblem, groups: _RelationGroups, respondents: IntArray, own: IntArray
-) -> IntArray:
-    """How many respondents the sensitive cells of each row have together."""
-    known = own != -1
-    joint = np.zeros(len(groups.size), dtype=np.int64)
-    cells = problem.relations.cell[groups.entries[~known]]
-    np.add.at(joint, groups.row[~known], respondents[cells])
-    different = np.unique(np.stack([groups.row[known], own[known]]), axis=1)
-    np.add.at(joint, different[0], 1)
-    return joint
-
-
-def _with_sums(
-    problem: SuppressionProblem, groups: _RelationGroups, rows: IntArray
-) -> tuple[SuppressionProblem, IntArray]:
-    """The problem with a further cell and relation for the sensitive cells of some rows."""
-    links, before = problem.relations, len(problem)
-    added = before + np.arange(len(rows), dtype=np.int64)
-    if not len(rows):
-        return problem, added
-    place = np.full(len(links), -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    mine = place[groups.row] >= 0
-    row = place[groups.row[mine]]
-    cell, coef = links.cell[groups.entries[mine]], links.coef[groups.entries[mine]]
-    value = np.zeros(len(rows), dtype=np.int64)
-    np.add.at(value, row, coef * problem.value[cell])
-    sign = np.where(value < 0, -1, 1)
-    coef, value = coef * sign[row], value * sign
-    level = np.maximum(np.ceil(_SHARE * value), 1).astype(np.int64)
-    room = {}
-    for name, other in (("low", "high"), ("high", "low")):
-        bound = np.zeros(len(rows), dtype=np.int64)
-        own, opposite = getattr(problem, name)[cell], getattr(problem, other)[cell]
-        np.add.at(bound, row, np.where(coef > 0, own, -opposite))
-        room[name] = bound
-    nothing = np.zeros(len(rows), dtype=np.int64)
-    columns = {"value": value, "lower": nothing, "upper": level, "sliding": nothing, **room}
-    columns["cost"] = np.ones(len(rows), dtype=np.int64)
-    columns["state"] = np.full(len(rows), CellState.primary, dtype=np.int8)
-    columns["high"] = np.maximum(room["high"], value + level)
-    grown: dict[str, Any] = {
-        name: np.concatenate([getattr(problem, name), own]) for name, own in columns.items()
-    }
-    names = _SumNames(problem.name, before, row, cell.astype(np.int64))
-    relations = _extended(links, before + len(rows), added, row, cell, coef)
-    return replace(problem, relations=relations, name=names, **grown), added
-
-
-def _extended(
-    links: Relations,
-    cells: int,
-    added: IntArray,
-    row: IntArray,
-    cell: npt.NDArray[np.int32],
-    coef: IntArray,
-) -> Relations:
-    numbers = np.concatenate([np.arange(len(added)), row])
-    order = np.argsort(numbers, kind="stable")
-    sums = Relations(
-        cells=cells,
-        start=starts(np.bincount(numbers, minlength=len(added))),
-        cell=np.concatenate([added, cell])[order].astype(np.int32),
-        coef=np.concatenate([-np.ones(len(added), dtype=np.int64), coef])[order],
-        rhs=np.zeros(len(added), dtype=np.int64),
-    )
-    return replace(links, cells=cells).joined(sums)
-
-
-class _SumNames:
-    """Names of cells, artificial ones by their parts."""
-
-    def __init__(
-        self, name: Callable[[int], str], before: int, row: IntArray, cell: IntArray
-    ) -> None:
-        self._name, self._before, self._row, self._cell = name, before, row, cell
-
-    def __call__(self, at: int) -> str:
-        """The name of one cell."""
-        if at < self._before:
-            return self._name(at)
-        parts = [self._name(int(cell)) for cell in self._cell[self._row == at - self._before]]
-        return "the sum of " + " and ".join(parts)
-
-
-#: With more cells than these, bounds alone decide which sums can be protected.
-_EXACT_LIMIT = 30_000
-
-
-def with_singleton_sums(
-    problem: SuppressionProblem, respondents: IntArray
-) -> tuple[SuppressionProblem, int]:
-    """The problem with the sums that a single respondent could undo.
-
-    The number says how many sums were left out because nothing can protect them.
-    """
-    grown, added = guard_respondents(problem, respondents)
-    if not len(added):
-        return problem, 0
-    lost = _never_protected(grown, added)
-    return (_without(grown, lost), len(lost)) if len(lost) else (grown, 0)
-
-
-def _never_protected(problem: SuppressionProblem, added: IntArray) -> IntArray:
-    """Those of the sums that stay open even if every cell that may be hidden is hidden."""
-    all_hidden: BoolArray = problem.state != CellState.fixed
-    wanted = np.zeros(len(problem), dtype=np.bool_)
-    wanted[added] = True
-    if int(all_hidden.sum()) <= _EXACT_LIMIT:
-        return certify(problem, all_hidden, wanted).unprotected
-    known = unknowns_of(problem, all_hidden, wanted)
-    open_cells = known.sensitive & ~known.protected(*outer_bounds(known))
-    return known.cells[open_cells]
-
-
-def _without(problem: SuppressionProblem, cells: IntArray) -> SuppressionProblem:
-    """The problem without some of the cells and the relations that these stand in."""
-    keep = np.ones(len(problem), dtype=np.bool_)
-    keep[cells] = False
-    links = problem.relations
-    rows = np.ones(len(links), dtype=np.bool_)
-    rows[links.row[~keep[links.cell]]] = False
-    relations = links.rows(rows).renumbered(np.cumsum(keep) - 1, int(keep.sum()))
-    old, named = np.flatnonzero(keep), problem.name
-    name = lambda at: named(int(old[at]))  # noqa: E731
-    return replace(problem, relations=relations, name=name, **problem.columns_at(old))
-
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.insider_proofs import (
+    InsiderProofs,
+    OpenAim,
+    watched_insiders,
+)
+from discreet.protection.suppression.proof.insiders import Insiders
 
 _SHOWN = 20
 
@@ -282,10 +62,16 @@ class RespondentAudit:
             "opened_cells": list(self.names),
         }
 
+    @property
+    def safe(self) -> bool:
+        """Whether no coalition bounds a cell of others more closely than asked."""
+        return not self.weakened.size and not self.left
+
     def lines(self) -> list[str]:
         """The same in words."""
+        who = f"coalitions of up to {self.most} contributors" if self.most > 1 else "contributors"
         lines = [
-            f"{self.coalitions:,} coalitions of up to {self.most} respondents: they compute "
+            f"{self.coalitions:,} {who} who stand alone behind hidden cells: they compute "
             f"{len(self.opened):,} cells of others exactly, and bound {len(self.weakened):,} "
             "more closely than asked."
         ]
@@ -304,16 +90,16 @@ def audit_respondents(
     *,
     most: int = 1,
     limit: int = 20_000,
+    insiders: Insiders | None = None,
 ) -> RespondentAudit:
     """Find out which cells coalitions of respondents open.
 
-    A coalition knows the hidden cells whose respondents all belong to it. Looked at are
-    all sets of hidden cells with at most `most` respondents together, of which each has
-    a relation in common with another one: knowledge about cells far apart adds nothing
-    to what each of its parts tells about its surroundings, but for rare cases.
-
-    With `most` = 1 these are respondents alone in their cell; those with few cells come first,
-    up to a limit.
+    A single respondent knows all cells that he stands alone behind: those of `insiders`; without,
+    each cell of one respondent has another one. A coalition knows the hidden cells whose
+    respondents all belong to it. Looked at are all single ones, and all sets of hidden cells
+    with at most `most` respondents together, of which each has a relation in common with
+    another one, up to a limit: knowledge about cells far apart adds nothing to what each of its
+    parts tells about its surroundings, but for rare cases.
 
     Two firms alone in their cells, and nothing else is hidden in the sum: each of them
     knows the other.
@@ -331,9 +117,15 @@ def audit_respondents(
             "coalitions have at least one respondent, and each cell a number of respondents",
             code="respondents",
         )
-    attacks = _CoalitionFindings(problem, hidden)
-    done = left = 0
-    for cells in _coalitions(problem.relations, hidden, respondents, most):
+    if insiders is None:
+        alone = np.where(respondents == 1, np.arange(len(problem)), -1)
+        insiders = Insiders(owner=alone.astype(np.int64))
+    attacks = _CoalitionFindings(problem, hidden, insiders)
+    attacks.look_at_single_ones()
+    done, left = watched_insiders(insiders, hidden), 0
+    for cells in _coalitions(problem.relations, hidden, respondents, most) if most > 1 else ():
+        if cells.size == 1 and respondents[cells[0]] == 1:
+            continue
         if done < limit:
             attacks.look(cells)
             done += 1
@@ -350,11 +142,15 @@ def audit_respondents(
     )
 
 
+#: Blocks of more hidden cells are not attacked as a whole: what is not proven counts as open.
+_ATTACKED = 20_000
+
+
 class _CoalitionFindings:
     """What coalitions found so far; each is an audit of one block of hidden cells."""
 
-    def __init__(self, problem: SuppressionProblem, hidden: BoolArray) -> None:
-        self._problem = problem
+    def __init__(self, problem: SuppressionProblem, hidden: BoolArray, insiders: Insiders) -> None:
+        self._problem, self._hidden, self._insiders = problem, hidden, insiders
         self._block = _blocks(problem.relations, hidden)
         self._parts: dict[int, tuple[SuppressionProblem, IntArray]] = {}
         before = certify(problem, hidden)
@@ -364,13 +160,81 @@ class _CoalitionFindings:
         self._firm[before.cells[before.protected]] = True
         self._known[before.exact] = True
 
-    def look(self, cells: IntArray) -> None:
-        """Note what becomes of the others when some cells are known."""
-        label = int(self._block[cells[0]])
+    def look_at_single_ones(self) -> None:
+        """Note what each contributor learns who stands alone behind hidden cells."""
+        if not (self._insiders.known & self._hidden).any() or not self._firm.any():
+            return
+        proofs = self._proofs()
+        draft = proofs.draft
+        step, price = np.ones(len(draft)), np.ones(len(draft))
+        for failed in proofs.prove_by_hidden():
+            cell = int(draft.unknowns.cells[failed.cell])
+            if failed.insider is not None:
+                self._attack(proofs, failed, (step, price))
+                continue
+            block = self._hidden & (self._block == self._block[cell])
+            for insider, cells in self._insiders.behind(block):
+                if not (cells == cell).any():
+                    self._attack(proofs, replace(failed, insider=insider), (step, price))
+
+    def _proofs(self) -> InsiderProofs:
+        """What hidden cells may show to single contributors, for cells that others cannot open."""
+        state = self._problem.state.copy()
+        secondary = self._hidden & (state != CellState.primary)
+        state[secondary] = CellState.secondary
+        draft = DraftPattern(replace(self._problem, state=state))
+        draft.hidden = self._hidden[draft.unknowns.cells]
+        firm = self._firm[draft.unknowns.cells]
+        draft.target[~np.concatenate([firm, firm])] = 0.0
+        return InsiderProofs(draft, self._insiders)
+
+    def _attack(
+        self, proofs: InsiderProofs, failed: OpenAim, ways: tuple[FloatArray, FloatArray]
+    ) -> None:
+        """Find out whether an insider really opens a cell, and could have been kept from it."""
+        cell = int(proofs.draft.unknowns.cells[failed.cell])
+        if self.opened[cell]:
+            return
+        if int((self._block == self._block[cell]).sum()) > _ATTACKED:
+            self.weakened[cell] = True
+            return
+        part, old = self._part_of(cell)
+        near: BoolArray = old == cell
+        assert failed.insider is not None
+        verdict = certify(part, ~self._insiders.of(failed.insider)[old], near)
+        if verdict.protected.all():
+            return
+        low, high = float(verdict.low[0]), float(verdict.high[0])
+        if proofs.may_be_his(failed) and not proofs.possible(failed, *ways):
+            return
+        if high - low <= TOLERANCE:
+            self.opened[cell] = True
+        elif not proofs.enough(failed, low, high) and (
+            proofs.possible(failed, *ways)
+            or not any(
+                low <= TOLERANCE - lower and high >= upper - TOLERANCE
+                for lower, upper in proofs.other_ways(failed)
+            )
+        ):
+            self.weakened[cell] = True
+
+    def _part_of(self, cell: int) -> tuple[SuppressionProblem, IntArray]:
+        """The block of a hidden cell as a problem, and the numbers of its cells."""
+        label = int(self._block[cell])
         if label not in self._parts:
             self._parts[label] = _part(self._problem, self._block == label)
-        part, old = self._parts[label]
-        rest = ~np.isin(old, cells)
+        return self._parts[label]
+
+    def look(self, cells: IntArray) -> None:
+        """Note what becomes of the others when some cells are known, and others of their owners."""
+        known = np.zeros(len(self._problem), dtype=np.bool_)
+        known[cells] = True
+        for column in (self._insiders.owner, self._insiders.group):
+            if column is not None:
+                owners = np.unique(column[cells])
+                known |= np.isin(column, owners[owners >= 0])
+        part, old = self._part_of(int(cells[0]))
+        rest = ~known[old]
         near: BoolArray = (part.state == CellState.primary) & rest
         if not near.any():
             return

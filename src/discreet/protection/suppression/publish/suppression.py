@@ -53,7 +53,11 @@ from discreet.protection.suppression.problem.system import (
 )
 from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.certificate import Pattern, pattern_of_part
-from discreet.protection.suppression.proof.singletons import with_singleton_sums
+from discreet.protection.suppression.proof.insiders import (
+    UNKNOWN_CONTRIBUTORS,
+    Insiders,
+    insiders_of,
+)
 from discreet.protection.suppression.publish.hidden_intervals import public_intervals
 from discreet.protection.suppression.publish.protected_tables import (
     PublicationStyle,
@@ -115,7 +119,7 @@ class Suppression:
 
     Args:
         tables: What may be published.
-        problem: All cells as one system; sums that respondents could undo at its end.
+        problem: All cells as one system.
         members: Which cells of the tables its cells stand for.
         pattern: Which of them are hidden, with proof, cost and bound.
         sources: The true tables with their sensitive cells.
@@ -180,9 +184,9 @@ def solved_and_published(
     hint = "say that attackers know less, or ask for lower protection levels"
     what = "the cell cannot be protected: what attackers are said to know leaves it no room"
     refuse_cells(problem.without_room, problem.name, what, "knowledge", hint)
-    grown, notes = _guarded(problem, members, sources, chosen)
-    pattern = find_pattern(grown, method, **options_among(chosen, _SEARCH))
-    hidden = pattern.hidden[: len(problem)]
+    insiders, notes = _insiders(problem, members, sources, chosen)
+    pattern = find_pattern(problem, method, insiders=insiders, **options_among(chosen, _SEARCH))
+    hidden = pattern.hidden
     reason = reasons_of(problem, members, sources)
     zeros = chosen.get("zero_cells") == "partners" or bool((problem.value[hidden] == 0).any())
     low_high = None
@@ -198,7 +202,7 @@ def solved_and_published(
         published.append(published_table(table, members, at, hidden, reason, bounds, how))
     return Suppression(
         tables=tuple(published),
-        problem=grown,
+        problem=problem,
         members=members,
         pattern=pattern,
         sources=tuple(sources),
@@ -271,28 +275,27 @@ def options_among(chosen: Mapping[str, Any], names: Sequence[str]) -> dict[str, 
     return {name: chosen[name] for name in names if name in chosen}
 
 
-def _guarded(
+def _insiders(
     problem: SuppressionProblem,
     members: TableCells,
     sources: Sequence[ProblemSource],
     chosen: Mapping[str, Any],
-) -> tuple[SuppressionProblem, list[str]]:
-    """The problem with the sums that a single respondent could undo, and notes on them."""
+) -> tuple[Insiders | None, list[str]]:
+    """Who stands alone behind which cells, if nobody may learn from that; and notes on it."""
     wanted = chosen.get("singletons")
     values = [getattr(asked, "value", chosen["value"]) for _, asked in sources]
     guarded = [bool(wanted) or (wanted is None and value is not None) for value in values]
+    if wanted is False:
+        return None, ["what contributors learn who know their own values was left out of account"]
     if not any(guarded):
-        return problem, []
-    counted = tuple(
-        table.contributors(value) if own else np.zeros(len(table), dtype=np.int64)
-        for (table, _), value, own in zip(sources, values, guarded, strict=True)
-    )
-    respondents = members.numbers(counted, len(problem))
-    grown, left = with_singleton_sums(problem, respondents)
-    added = len(grown) - len(problem)
-    notes = [f"{added:,} sums of cells are protected against single respondents"] * bool(added)
-    hopeless = f"{left:,} sums that single respondents know cannot be protected by any pattern"
-    return grown, notes + [hopeless] * bool(left)
+        return None, []
+    earlier = chosen.get("earlier", ())
+    found = insiders_of(problem, members, sources, values, guarded, earlier)
+    if found is None and wanted:
+        what = "the table does not say how many contributors its cells have"
+        hint = "hand in the number of records of each cell, or leave out singletons"
+        raise SuppressionError(what, code="insiders", where="suppress: singletons", hint=hint)
+    return found, [] if found is not None else [UNKNOWN_CONTRIBUTORS]
 
 
 #: A table with what was found in it: for one value, or for several that share a pattern.
@@ -753,9 +756,10 @@ def suppress(
             ``earlier``, ``same``, ``repair`` as for `build_problem` (the value column is
             that of `primary` unless given); ``relations``: what values add up to which, such
             as ``["total = home + foreign"]``, for several values in one call – others that
-            hold in the data are found and named in notes; ``singletons``: also protect sums
-            that a single respondent could undo (for values they are unless told otherwise,
-            for counts they are not); ``reasons``: whether files say which kind of "rule"
+            hold in the data are found and named in notes; ``singletons``: let no
+            contributor who stands alone behind hidden cells open cells of others (for values
+            unless told otherwise, for counts not; `primary` with ``holdings`` says which cells
+            are a holding's); ``reasons``: whether files say which kind of "rule"
             hides a cell, only the "kind" – primary or secondary – or "none": "rule" for
             values and "none" for counts unless told otherwise, coarser where they would open
             cells; ``intervals``: publish between which values anyone can bound hidden cells,

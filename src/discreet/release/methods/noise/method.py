@@ -228,7 +228,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],
-        coalition: int,
+        coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Nothing: noise is not audited table by table."""
         return {}, ()

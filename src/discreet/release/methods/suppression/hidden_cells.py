@@ -228,6 +228,11 @@ class TableSuppression:
             for each in own
         ]
 
+    @property
+    def singletons(self) -> bool | None:
+        """Whether single contributors must not open cells; None: in tables of values."""
+        return self.programme.suppression.singletons
+
     def _options(self) -> dict[str, Any]:
         """[suppression] as the options of `discreet.suppress`."""
         from discreet.protection.suppression import Cost

@@ -249,7 +249,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],
-        coalition: int,
+        coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on hidden cells, with all that was published before."""
         programme, first = inputs.programme, next(iter(counted))
@@ -314,7 +314,7 @@ def _group_audit(
     judged: Sequence[SensitiveTable],
     past: Sequence[RecountedTable],
     kept: Mapping[str, RememberedTable],
-    coalition: int,
+    coalition: int | None,
 ) -> tuple[dict[tuple[str, str], Audit], list[str]]:
     """Verdicts on the tables of a group, by what shares cells and adds up; findings."""
     from discreet.protection.suppression import audit
@@ -347,7 +347,7 @@ def _group_audit(
                 [primary for _, _, primary in rows],
                 knowledge=hider.knowledge,
                 zero_cells=inputs.programme.suppression.zero_cells,
-                coalition=coalition,
+                coalition=1 if coalition is None and hider.singletons else coalition,
                 **({**one, "earlier": changed} if len(names) == 1 else {"relations": relations}),
             )
     return audits, findings

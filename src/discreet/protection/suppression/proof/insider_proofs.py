@@ -1,0 +1,354 @@
+"""Proofs against insiders: moves of hidden cells that leave each insider's own cells alone.
+
+In: a `DraftPattern`, and who stands alone behind which cells. Out: for each sensitive cell and
+direction, moves that show it to be protected from everyone: for each insider there is one
+that does not need a cell he knows. CONFIDENTIAL. One move that needs few such cells, and
+a second one without these, are enough for all insiders; most cells need nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.protection.suppression.problem.system import CellState, Confidential
+from discreet.protection.suppression.problem.unknowns import TOLERANCE, unknowns_of
+from discreet.protection.suppression.proof.draft_pattern import (
+    DraftPattern,
+    Proof,
+    fitting_proofs,
+)
+from discreet.protection.suppression.proof.insiders import (
+    Insiders,
+    known_parts,
+    levels_of_rest,
+)
+from discreet.protection.suppression.proof.local_lp import flow_for_task, never
+
+#: Cells of the first patch, and of the largest, where hidden cells alone are moved.
+_FIRST, _LARGEST = 150, 2_400
+#: The price of moving a hidden cell, and of one that somebody knows.
+_CHEAP, _KNOWN = 1e-5, 1e-3
+#: How far it is to a hidden cell.
+HIDDEN_STEP = 0.5
+
+
+@dataclass
+class _Aim:
+    """What must be shown of a cell: it moves so far; for one insider alone, or for all.
+
+    Args:
+        cell: Its number in the draft.
+        distance: How far it must move; negative for down.
+        insider: Whom this is about; None for the public and all insiders but the exempt.
+        exempt: Insiders who know the cell, or for whom there are aims of their own.
+        proofs: What shows it.
+        needing: The insiders who know a cell of every one of these proofs; None without proof.
+        waived: Whether others stand in for it.
+    """
+
+    cell: int
+    distance: float
+    insider: int | None = None
+    exempt: set[int] = field(default_factory=set)
+    proofs: list[int] = field(default_factory=list)
+    needing: frozenset[int] | None = None
+    waived: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether it is shown to everyone."""
+        return self.waived or (self.needing is not None and not self.needing)
+
+    def harmed(self, owners: frozenset[int]) -> frozenset[int]:
+        """To which insiders a move that needs cells of some owners shows nothing."""
+        if self.insider is not None:
+            return owners & {self.insider}
+        return owners - self.exempt
+
+    def met_by(self, moved: float) -> bool:
+        """Whether a move of the cell goes far enough."""
+        far = moved if self.distance > 0 else -moved
+        return far >= abs(self.distance) - TOLERANCE
+
+
+@dataclass(frozen=True)
+class OpenAim:
+    """A cell of the draft that an insider (None: anyone) bounds too closely, as far as is seen."""
+
+    aim: int
+    cell: int
+    insider: int | None
+
+
+class InsiderProofs(Confidential):
+    """The aims of a draft, with the moves that show them (confidential).
+
+    `over` is asked before each; what is left out then is not shown.
+    """
+
+    def __init__(
+        self, draft: DraftPattern, insiders: Insiders, over: Callable[[], bool] = never
+    ) -> None:
+        self.draft = draft
+        self._over = over
+        size = len(draft)
+        number = np.full(len(draft.problem), -1, dtype=np.int64)
+        number[draft.unknowns.cells] = np.arange(size)
+        self._number = number
+        self.known = insiders.known[draft.unknowns.cells]
+        self.cells_of: dict[int, IntArray] = {}
+        self._insiders_at: dict[int, tuple[int, ...]] = {}
+        for insider, cells in insiders.numbered():
+            here = number[cells][number[cells] >= 0]
+            self.cells_of[insider] = here
+            for cell in here.tolist():
+                self._insiders_at[cell] = (*self._insiders_at.get(cell, ()), insider)
+        #: What moving hidden cells is said to cost: those that somebody knows come last.
+        self.hidden_price = np.where(self.known, _KNOWN, _CHEAP)
+        self.proofs: list[Proof] = []
+        self.owners_of: list[frozenset[int]] = []
+        self.aims: list[_Aim] = []
+        self.aims_at: dict[int, list[int]] = {}
+        self._settle_aims(insiders)
+
+    def _settle_aims(self, insiders: Insiders) -> None:
+        """One aim per cell and direction; others for insiders who know most of the cell."""
+        draft, size, number = self.draft, len(self.draft), self._number
+        exempt: dict[int, set[int]] = {}
+        watched = (draft.target[:size] > TOLERANCE) | (draft.target[size:] > TOLERANCE)
+        own = []
+        movable = draft.problem.state != CellState.fixed
+        for (insider, cell), known in known_parts(draft.problem, insiders, movable).items():
+            at = int(number[cell])
+            if at < 0 or not watched[at]:
+                continue
+            exempt.setdefault(at, set()).add(insider)
+            levels = levels_of_rest(draft.problem, cell, known)
+            if levels is not None:  # else nobody but him contributes to it
+                own.append((insider, at, _distances(levels)))
+        for task in np.flatnonzero(draft.target > TOLERANCE):
+            cell, distance = draft.distance(int(task))
+            without = exempt.get(cell, set()) | {*self._insiders_at.get(cell, ())}
+            self._new(_Aim(cell, distance, exempt=without))
+        for insider, cell, (lower, upper) in own:
+            for distance in (upper, -lower):
+                if distance:
+                    self._new(_Aim(cell, distance, insider))
+
+    def _new(self, aim: _Aim) -> int:
+        self.aims.append(aim)
+        self.aims_at.setdefault(aim.cell, []).append(len(self.aims) - 1)
+        return len(self.aims) - 1
+
+    # -- proofs ---------------------------------------------------------------
+
+    def take(self, cells: IntArray, moved: FloatArray) -> None:
+        """Note what a move shows, forth and back, and stretched as far as it goes."""
+        at = np.flatnonzero(moved)
+        cells, moved = cells[at], moved[at]
+        self.draft.hidden[cells] = True
+        owners = frozenset(
+            each for cell in cells[self.known[cells]].tolist() for each in self._insiders_at[cell]
+        )
+        self._note(cells, moved, owners)
+        for other in self.draft.variants(cells, moved):
+            self._note(cells, other, owners)
+
+    def _note(self, cells: IntArray, moved: FloatArray, owners: frozenset[int]) -> None:
+        number = len(self.proofs)
+        used = False
+        for cell, far in zip(cells.tolist(), moved.tolist(), strict=True):
+            for which in self.aims_at.get(cell, ()):
+                aim = self.aims[which]
+                if aim.met or not aim.met_by(far):
+                    continue
+                harmed = aim.harmed(owners)
+                needing = harmed if aim.needing is None else aim.needing & harmed
+                if aim.needing is None or len(needing) < len(aim.needing):
+                    aim.proofs = [*(aim.proofs if harmed else ()), number]
+                    aim.needing = needing
+                    used = True
+        if used:
+            self.proofs.append(Proof(cells=cells, moved=moved))
+            self.owners_of.append(owners)
+
+    def settle(self, aim: _Aim) -> None:
+        """Who needs what, by the proofs that an aim has."""
+        aim.needing = None
+        for proof in aim.proofs:
+            harmed = aim.harmed(self.owners_of[proof])
+            aim.needing = harmed if aim.needing is None else aim.needing & harmed
+
+    # -- looking for proofs -----------------------------------------------------
+
+    def prove_by_hidden(self, chosen: Sequence[int] | None = None) -> list[OpenAim]:
+        """Prove what moves of hidden cells near by prove; gives what is open then."""
+        step = np.where(self.draft.hidden, 1.0, np.inf)
+        look = self._looking(step, self.hidden_price, _FIRST, _LARGEST)
+        return self._prove(range(len(self.aims)) if chosen is None else chosen, look)
+
+    def prove(
+        self, chosen: Sequence[int], step: FloatArray, price: FloatArray,
+        largest: int | None = None,
+    ) -> list[OpenAim]:  # fmt: skip
+        """Prove aims by moves of any cells, which are hidden then; gives what nothing can prove.
+
+        Distances and prices are those of `flow_for_task`; both are brought up to date.
+        """
+        look = self._looking(step, price, 4 * _FIRST, largest)
+
+        def found(aim: _Aim, blocked: Iterable[int]) -> bool:
+            number = len(self.proofs)
+            done = look(aim, blocked)
+            for proof in self.proofs[number:]:
+                step[proof.cells] = np.minimum(step[proof.cells], HIDDEN_STEP)
+                price[proof.cells] = self.hidden_price[proof.cells]
+            return done
+
+        return self._prove(chosen, found)
+
+    def possible(self, failed: OpenAim, step: FloatArray, price: FloatArray) -> bool:
+        """Whether the cell could be moved without the insider's if everything was hidden."""
+        aim = self.aims[failed.aim]
+        insiders = () if failed.insider is None else (failed.insider,)
+        return self._flow(aim, insiders, step, price, 4 * _FIRST, None) is not None
+
+    def enough(self, failed: OpenAim, low: float, high: float) -> bool:
+        """Whether all is met that is asked for one insider alone, if the cell moves so far."""
+        own = [self.aims[w] for w in self.aims_at[failed.cell]]
+        own = [aim for aim in own if aim.insider == failed.insider and not aim.waived]
+        return bool(own) and all(aim.met_by(low) or aim.met_by(high) for aim in own)
+
+    def other_ways(self, failed: OpenAim) -> list[tuple[float, float]]:
+        """How far down and up may do, where nothing can show an aim to an insider.
+
+        An interval as wide that lies otherwise; or what protects the rest of a cell of which
+        he may have the larger part himself, by the values of the cells that are his alone; or,
+        where it is known that he has, at least one unit. Nothing, if it may be his own.
+        """
+        if failed.insider is None:
+            return []
+        if self.may_be_his(failed):
+            return [(0.0, 0.0)]
+        known, cell = self.draft.unknowns, failed.cell
+        lower, upper, sliding = (
+            float(column[cell]) for column in (known.lower, known.upper, known.sliding)
+        )
+        ways = []
+        if self.aims[failed.aim].insider is None:
+            rest = max(sliding - lower - upper, 0.0)
+            if rest:
+                ways = [(lower + rest, upper), (lower + rest / 2, upper + rest / 2)]
+            problem, place = self.draft.problem, int(known.cells[cell])
+            value = int(problem.value[place])
+            own = problem.value[known.cells[self.cells_of[failed.insider]]]
+            for part in sorted({int(each) for each in own if each < value < 2 * each}):
+                ways.append(_distances(levels_of_rest(problem, place, part)))
+        if ways or self.aims[failed.aim].insider is not None:
+            ways += [(0.0, 1.0), (1.0, 0.0)]
+        return ways
+
+    def may_be_his(self, failed: OpenAim) -> bool:
+        """Whether the cell may be the insider's own: it equals his, and tables name nobody."""
+        mine = {each for c in self.cells_of[failed.insider or 0] for each in self._insiders_at[c]}
+        return bool(mine & {*self._insiders_at.get(failed.cell, ())})
+
+    def instead(self, failed: OpenAim, lower: float, upper: float) -> list[int]:
+        """Ask other distances of a cell for one insider, in place of all that was asked."""
+        insider, cell = failed.insider, failed.cell
+        assert insider is not None
+        for which in self.aims_at[cell]:
+            aim = self.aims[which]
+            if aim.insider is None:
+                aim.exempt.add(insider)
+                self.settle(aim)
+            aim.waived |= aim.insider == insider
+        return [self._new(_Aim(cell, far, insider)) for far in (upper, -lower) if far]
+
+    def _looking(
+        self, step: FloatArray, price: FloatArray, size: int, largest: int | None
+    ) -> Callable[[_Aim, Iterable[int]], bool]:
+        def look(aim: _Aim, blocked: Iterable[int]) -> bool:
+            found = self._flow(aim, blocked, step, price, size, largest)
+            if found is not None:
+                self.take(*found)
+            return found is not None
+
+        return look
+
+    def _flow(
+        self, aim: _Aim, blocked: Iterable[int], step: FloatArray, price: FloatArray, size: int,
+        largest: int | None,
+    ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
+        """The cheapest moves that meet an aim without cells of some insiders."""
+        cells = self.cells(blocked)
+        before = step[cells]
+        step[cells] = np.inf
+        found = flow_for_task(
+            self.draft, aim.cell, step, price, size, largest, distance=aim.distance
+        )
+        step[cells] = before
+        return found
+
+    def cells(self, insiders: Iterable[int]) -> IntArray:
+        """The cells that some insiders know."""
+        listed = [self.cells_of[each] for each in sorted(insiders)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *listed])
+
+    def _prove(
+        self, chosen: Iterable[int], look: Callable[[_Aim, Iterable[int]], bool]
+    ) -> list[OpenAim]:
+        failed = []
+        for which in chosen:
+            aim = self.aims[which]
+            if aim.waived or self._over():
+                continue
+            if aim.needing is None and not look(aim, self._always(aim)):
+                failed.append(OpenAim(which, aim.cell, aim.insider))
+                continue
+            if aim.met or look(aim, aim.needing or ()):
+                continue
+            failed += [
+                OpenAim(which, aim.cell, insider)
+                for insider in sorted(aim.needing or ())
+                if insider in (aim.needing or ()) and not look(aim, (insider,))
+            ]
+        return failed
+
+    def _always(self, aim: _Aim) -> Iterable[int]:
+        return () if aim.insider is None else (aim.insider,)
+
+    # -- checking ---------------------------------------------------------------
+
+    def check(self) -> list[int]:
+        """Hold all proofs against all relations and bounds; gives the aims that are not met."""
+        draft = self.draft
+        known = unknowns_of(draft.problem, draft.mask())
+        number = np.full(len(draft.problem), -1, dtype=np.int64)
+        number[known.cells] = np.arange(len(known))
+        moved = [
+            Proof(cells=number[draft.unknowns.cells[p.cells]], moved=p.moved) for p in self.proofs
+        ]
+        fits = fitting_proofs(known, moved, np.zeros(len(known)), np.zeros(len(known)))
+        unmet = []
+        for which, aim in enumerate(self.aims):
+            aim.proofs = [each for each in aim.proofs if fits[each]]
+            self.settle(aim)
+            if not aim.met:
+                unmet.append(which)
+        return unmet
+
+
+def _distances(levels: tuple[int, int, int] | None) -> tuple[float, float]:
+    """How far down and up a cell must move by its levels."""
+    lower, upper, sliding = levels or (0, 0, 0)
+    return float(lower), float(max(upper, sliding - lower))
+
+
+def watched_insiders(insiders: Insiders, hidden: BoolArray) -> int:
+    """How many insiders know a hidden cell."""
+    return sum(1 for _ in insiders.behind(hidden))
