@@ -163,6 +163,13 @@ def test_rules_come_from_a_file_too(tmp_path: Path) -> None:
     told = json.loads(run(*words, "--rules", "rules.toml", "--rule", "p=90").stdout)
     assert "p-percent" in told["values"]["turnover"]["reasons"] or told["valid"]
     assert rules_from(["n=3", "n=5,per=holding"]).holdings
+    asked = rules_from(["request,percent=30,where=group == 'g1'", "minimum-frequency=3"])
+    assert asked.filters == ["group == 'g1'"]
+    with pytest.raises(dc.DiscreetError, match="one number less"):
+        rules_from(["n=3,77"])
+    for wrong in ("", "=", "n", "n=", ",", "p==3", "é=3"):
+        with pytest.raises(dc.DiscreetError):
+            rules_from([wrong])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ find in each of its values, to be handed to `SharedSuppression`. Rules are never
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,8 +52,8 @@ def rules_from(
     """Rules as texts, those of a file, or both.
 
     Args:
-        texts: A rule each: its name or short name, its numbers, and further keys:
-            "p=10", "nk=2,85", "n=3,per=holding".
+        texts: A rule each: its name or short name, its numbers, and further keys: "p=10",
+            "nk=2,85", "n=3,per=holding", "request,percent=30,where=asked == 'yes'".
         file: A TOML file with the keys of [rules.NAME] in programmes.
         missing_safe: No rule marks a cell of a missing category.
         waivers: Filter of the records whose units have consented to be shown.
@@ -82,8 +83,9 @@ def rules_from(
 
 def _parsed(text: str) -> tuple[str, dict[str, Any]]:
     """A rule of the command line: its key, and its settings."""
-    name, _, rest = text.partition("=")
-    key = SHORT_NAMES.get(name.strip(), name.strip().replace("-", "_"))
+    name, *more = re.split(r"[=,]", text, maxsplit=1)
+    name, rest = name.strip(), "".join(more)
+    key = SHORT_NAMES.get(name, name.replace("-", "_"))
     bare = list(known_rules()[key].bare) if key in known_rules() else []
     settings: dict[str, Any] = {}
     for part in rest.split(",") if rest.strip() else []:
@@ -91,7 +93,7 @@ def _parsed(text: str) -> tuple[str, dict[str, Any]]:
         if equals:
             settings[own] = _number(value)
         else:
-            settings[bare.pop(0) if bare else "more"] = _number(own)
+            settings[bare.pop(0) if bare else "(one number less)"] = _number(own)
     return key, settings
 
 
