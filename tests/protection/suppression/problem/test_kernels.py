@@ -67,7 +67,7 @@ def both_ways(monkeypatch, sizes, records, method):
     table = dc.tabulate(frame, list(names))
     problem, _ = build_problem((table, (table.count > 0) & (table.count < 3)))
     usual = find_pattern(problem, method).digest()
-    monkeypatch.setattr(kernels._Compiled, "__call__", both)
+    monkeypatch.setattr(kernels._LazyKernel, "__call__", both)
     assert find_pattern(problem, method).digest() == usual
     return set(seen)
 
@@ -91,7 +91,7 @@ def test_a_small_table_is_protected_without_loading_compiled_code():
 
 def test_much_to_do_goes_to_compiled_code(monkeypatch):
     monkeypatch.setattr(kernels, "_PATIENCE", 1e9)
-    total = kernels._Compiled(_sum_of_squares)
+    total = kernels._LazyKernel(_sum_of_squares)
     assert total(np.arange(4)) == 14
     assert "fast" not in vars(total)
     assert total(np.arange(kernels._LARGE + 1)) > 0
