@@ -275,3 +275,16 @@ def test_tables_that_share_cells_and_are_protected_apart_are_worth_a_warning(ful
     path.write_text(text)
     with pytest.warns(DiscreetWarning, match="tables 1, 2 are protected apart"):
         run_batch(path, write=write)
+
+
+def test_holdings_that_are_known_are_insiders_too(full: Path) -> None:
+    """No rule looks at them, but the only holding of a cell knows it."""
+    (full / "some.arb").write_text(BATCH.format(step="MOD(1,5)"))
+    (done,) = run_batch(full / "some.arb", write=write)
+    ((_, named),) = done.sources
+    described = (full / "firms.rda").read_text()
+    (full / "firms.rda").write_text(described.replace(" <HOLDING>\n", " <RECODEABLE>\n"))
+    (done,) = run_batch(full / "some.arb", write=write)
+    ((_, unnamed),) = done.sources
+    assert int((named.contributor >= 0).sum()) > 0
+    assert int((unnamed.contributor >= 0).sum()) == 0

@@ -209,6 +209,8 @@ class _RecordCounter:
             by.append(tree)
         values = (asked.response, asked.shadow, asked.cost.of)
         weighted = bool(asked.setting("WGT", 0))
+        known = metadata.role("holding")
+        told = bool(known) and frame[known[0].name].str.strip_chars().ne("").all()
         per_holding = any(rule.per == "holding" for rule in asked.rules if any(rule.numbers))
         return cls(
             frame=frame,
@@ -216,7 +218,8 @@ class _RecordCounter:
             by=by,
             values=list(dict.fromkeys(str(each) for each in values if each in frame.columns)),
             weight=metadata.role("weight")[0].name if weighted else None,
-            holding=metadata.role("holding")[0].name if per_holding else None,
+            # Where all are known, the only holding of a cell is somebody who knows it.
+            holding=known[0].name if per_holding or told else None,
             name=name,
         )
 
