@@ -182,7 +182,7 @@ def _borne_out(
     if not relation.within(columns, room).all():
         return False
     _, size = relation.misses(columns)
-    clear = size > _CLEAR * room
+    clear = np.flatnonzero(size > _CLEAR * room)[:_ROWS]
     values = np.stack([columns[name][clear] for name in relation.values], axis=1)
     different = np.unique(values, axis=0)
     needed = len(relation.values)

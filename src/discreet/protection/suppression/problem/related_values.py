@@ -9,6 +9,7 @@ relation works out one of its values from the others; alone, each problem is bli
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -309,7 +310,9 @@ def _number_of_parts(each: ValueCells, cell: IntArray) -> FloatArray:
     """For each linked cell, of how many finest cells it is the sum; 1 where it is not there."""
     links = each.problem.relations
     plain = replace(links, rhs=np.zeros(len(links), dtype=np.int64))
-    parts = recomputed_totals(plain, np.ones(len(each.problem), dtype=np.int64))
+    parts = np.ones(len(each.problem), dtype=np.int64)
+    with suppress(SuppressionError):  # totals in a circle: no rounding adds up
+        parts = recomputed_totals(plain, parts)
     found = np.ones(len(cell))
     found[cell >= 0] = np.maximum(parts[cell[cell >= 0]], 1)
     return found
