@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Arrays of one call with more entries than these, together, go to compiled code at once.
 _LARGE = 20_000
-#: Seconds that all functions together may take as they stand: what loading compiled ones takes.
+#: Seconds of the processor that all together may take as they stand: loading them takes as long.
 _PATIENCE = 0.4
 
 
@@ -61,13 +61,13 @@ class _LazyKernel:
             return self.plain(*given)
         if "fast" in self.__dict__ or _spent.seconds > _PATIENCE or _entries(given) > _LARGE:
             return self.fast(*given)
-        begin = time.perf_counter()
+        begin = time.thread_time()
         _spent.inside = True
         try:
             return self.plain(*given)
         finally:
             _spent.inside = False
-            _spent.seconds += time.perf_counter() - begin
+            _spent.seconds += time.thread_time() - begin
 
 
 def _entries(given: tuple[Any, ...]) -> int:
