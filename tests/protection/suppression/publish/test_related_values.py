@@ -108,7 +108,7 @@ def test_the_audit_of_several_values_knows_what_adds_up() -> None:
 
 @pytest.mark.parametrize("method", ["auto", "optimal", "modular", "hypercube"])
 def test_every_method_protects_values_that_add_up(method: str) -> None:
-    table = tabulated(firms(2, 60))
+    table = tabulated(firms(2, 36), ("region", "size"))
     rows = together([(table, value) for value in THREE], method)
     assert not opened(rows, [SUM])
 
@@ -140,7 +140,7 @@ def test_four_values_with_two_relations_and_negative_ones() -> None:
 
 def test_values_with_different_decimals() -> None:
     before = 0
-    for seed in range(3):
+    for seed in range(2):
         draw = np.random.default_rng(seed)
         frame = firms(seed).with_columns(
             (pl.col(name) / 7 + pl.Series(draw.random(110)) * (pl.col(name) > 0))
