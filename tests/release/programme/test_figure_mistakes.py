@@ -9,6 +9,7 @@ import pytest
 from discreet.errors import ProgrammeError, TableError
 from discreet.protection.noise import design_magnitude_perturbation
 from discreet.release import check_release, open_inputs, protect, read_programme
+from discreet.release.programme.file import _drop
 
 
 def mistakes(path: Path, *changes: tuple[str, str]) -> list[str]:
@@ -201,3 +202,17 @@ def test_parameters_are_not_quoted(figures: Path) -> None:
     found = mistakes(figures, ("share = 0.1", "share = -0.123"), ("[1, 0.5]", "[1, 7.25]"))
     assert "0.123" not in "".join(found)
     assert "7.25" not in "".join(found)
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        (("tables", "T1", "needed"), {"tables": {}, "x": 1}),
+        (("tables", "T1", "codes", 0, "needed"), {"tables": {"T1": {}}, "x": 1}),
+        (("needed",), {"tables": {"T1": {"codes": [{"a": 1}]}}, "x": 1}),
+    ],
+)
+def test_what_lacks_a_key_is_left_out_so_that_checking_comes_to_an_end(path, left) -> None:
+    raw = {"tables": {"T1": {"codes": [{"a": 1}]}}, "x": 1}
+    _drop(raw, path)
+    assert raw == left

@@ -434,6 +434,8 @@ def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
             place.pop(part)
             return path[: at + 1]
         place = place[part]
+    if named and path[named] not in place:  # a key is missing: what lacks it goes
+        return _drop(raw, path[:named])
     place.pop(path[named], None)
     return path[: named + 1]
 
