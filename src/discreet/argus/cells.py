@@ -405,6 +405,7 @@ def _primary(
         at_least=np.full(len(table), -np.inf),
         opens=np.zeros(len(table), dtype=np.bool_),
         contributor=lone_contributors(table, value),
+        weighted=None,
     )
 
 

@@ -102,15 +102,26 @@ def _malformed(cells: list[list[str]]) -> list[Problem]:
             problems.append(Problem(what, where))
         elif fields[0] != str(at):
             problems.append(Problem("cells are not numbered from 0 upwards", where))
+        elif fields[2].startswith("-") and _number(fields[2]) != 0:
+            what = f"the cost of cell {fields[0]} is negative"
+            problems.append(Problem(what, where, "costs are at least 0"))
         elif fields[3] not in _STATES:
             problems.append(Problem("this status is not known", where, "known: s, u, z, m"))
     return problems
 
 
+def _number(text: str) -> Decimal | None:
+    """The number that a text holds; None if it holds none."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
 def _problem(cells: list[list[str]], rows: list[str], place: Path) -> SuppressionProblem:
     try:
         table = [[Decimal(fields[at]) for at in (1, 4, 5, 6, 7, 8)] for fields in cells]
-        costs = [max(0, round(Decimal(fields[2]))) for fields in cells]
+        costs = [round(Decimal(fields[2])) for fields in cells]
         finite = all(number.is_finite() for numbers in table for number in numbers)
     except (InvalidOperation, ValueError, OverflowError):
         finite = False

@@ -90,7 +90,7 @@ def _warnings_shown() -> Iterator[None]:
 
 
 def show_usage_error(error: Any, command: str) -> None:
-    """The error object for wrong words of a command; the text is shown elsewhere.
+    """The error object for wrong words of a command.
 
     Args:
         error: An exception of the class `USAGE_ERROR`.
@@ -127,6 +127,7 @@ def _described(error: DiscreetError) -> dict[str, Any]:
 def _show(text: str, described: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         _print_object(described)
+        return
     typer.echo(text if text.startswith("[") else f"discreet: {text}", err=True)
 
 
@@ -214,9 +215,10 @@ class CommandGroup(TyperGroup):
         try:
             yield
         except USAGE_ERROR as error:
-            if self._as_json:
-                show_usage_error(error, self.name or "discreet")
-            raise
+            if not self._as_json:
+                raise
+            show_usage_error(error, self.name or "discreet")
+            raise typer.Exit(WRONG_INPUT) from None
 
 
 def group(text: str, *, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:

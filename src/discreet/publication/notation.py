@@ -55,7 +55,7 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
     text = words(language)
     found = set(CellStatus) if table is None else _occurring(table)
     signs = [
-        (CellStatus.zero_or_changed_to_zero, ZERO, text.zero),
+        (CellStatus.zero_or_changed_to_zero, ZERO, zero_text(table, language)),
         (CellStatus.suppressed, SUPPRESSED, text.unknown),
         (CellStatus.bracketed, LIMITED, text.limited),
         (CellStatus.not_applicable, INAPPLICABLE, text.inapplicable),
@@ -68,6 +68,18 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
         *([Sign(INTERVAL, text.interval)] if between else []),
         *(Sign(number_text(0.0, places, language), text.rounded) for places in rounding),
     )
+
+
+#: The method of protection that changes no figure.
+HIDING = "cell-suppression"
+
+
+def zero_text(table: ProtectedTable | None, language: str) -> str:
+    """What a zero of a table stands for: where cells are hidden, figures shown are true."""
+    text = words(language)
+    if table is None or table.provenance.method != HIDING:
+        return text.zero
+    return text.rounded_zero if table.figures else text.true_zero
 
 
 def _occurring(table: ProtectedTable) -> frozenset[CellStatus]:

@@ -21,7 +21,7 @@ from discreet.files import atomic_path
 from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.formats import check_place, check_protected
 from discreet.publication.layout import PageLayout, lay_out
-from discreet.publication.notation import Sign, check_values, legend, number_text
+from discreet.publication.notation import HIDING, Sign, check_values, legend, number_text
 from discreet.publication.words import Words, figure_line, only_total, title_in, words
 from discreet.publication.writers import html as page
 from discreet.tables import Dimension, ProtectedTable
@@ -76,11 +76,11 @@ def write_report(
     ...     "Population by sex and age" in page.read_text()
     True
     """
-    target = Path(path)
-    text = words(language)
+    target, text = Path(path), words(language)
     check_place(target)
     heading = title_in(title, language)
-    entries, signs, sources, cell_keys, counts = [], dict[str, Sign](), [], True, True
+    entries, signs, sources = [], dict[str, Sign](), []
+    cell_keys = counts = hidden = True
     for number, table in enumerate(tables, 1):
         check_protected(table)
         check_values(table)
@@ -89,6 +89,7 @@ def write_report(
         entries.append(_entry(table, number, language, links))
         signs.update({sign.meaning: sign for sign in legend(table, language)})
         cell_keys = cell_keys and table.provenance.method.startswith(_EXPLAINED)
+        hidden = hidden and table.provenance.method == HIDING
         counts = counts and all(figure.kind == "count" for figure in table.figures)
         sources.append((table.name, [*provenance_lines(table, language), *provenance]))
     pieces = [
@@ -96,7 +97,7 @@ def write_report(
         f"<h1>{html.escape(heading)}</h1>\n",
         _facts(summary or {}, text, language),
         _contents(entries, text),
-        _method(text, counts=counts) if cell_keys else "",
+        _method(text, cell_keys=cell_keys, counts=counts, hidden=hidden),
         page.legend_html(signs.values() or legend(None, language), language),
         *(entry.content for entry in entries),
         page.provenance_html(sources, language) if sources else "",
@@ -195,9 +196,16 @@ def _contents(entries: Sequence[_ReportEntry], text: Words) -> str:
     )
 
 
-def _method(text: Words, *, counts: bool) -> str:
-    """The method in plain words; another first paragraph where not all figures are counts."""
+def _method(text: Words, *, cell_keys: bool, counts: bool, hidden: bool) -> str:
+    """The method in plain words; another first paragraph where not all figures are counts.
+
+    Nothing unless all tables have noise by cell keys, or all have hidden cells.
+    """
     first, *rest = text.statement.split("\n\n")
     statement = [first if counts else text.figured, *rest]
+    if not cell_keys:
+        statement = text.hidden.split("\n\n") if hidden else []
+    if not statement:
+        return ""
     paragraphs = "".join(f"<p>{html.escape(part)}</p>\n" for part in statement)
     return f"<section>\n<h2>{html.escape(text.method)}</h2>\n{paragraphs}</section>\n"

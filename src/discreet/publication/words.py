@@ -46,6 +46,8 @@ class Words:
     no_break: str
     published: str
     zero: str
+    true_zero: str
+    rounded_zero: str
     unknown: str
     interval: str
     limited: str
@@ -79,6 +81,7 @@ class Words:
     unlisted_suppressed: str
     statement: str
     figured: str
+    hidden: str
 
 
 #: Languages in which tables can be printed.

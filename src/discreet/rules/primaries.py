@@ -70,6 +70,8 @@ class Primary:
             cell: no more is published, in the unit of the value; infinite for nothing.
         at_least: For who knows that no such rule marks it: no less; minus infinite for nothing.
         opens: Whether its reason, if told, would make it as good as known.
+        weighted: Whether rules took a record as often as its weight says; None where the
+            table has no weights.
         waived: Cells that a rule would mark, had nobody consented to be shown: for the log.
         contributor: A number that stands for the only contributor of each cell, his holding where
             holdings are known; see `lone_contributors`.
@@ -89,6 +91,7 @@ class Primary:
     at_most: FloatArray
     at_least: FloatArray
     opens: BoolArray
+    weighted: bool | None
     waived: BoolArray
     contributor: IntArray
 
@@ -342,6 +345,7 @@ def _by_rules(
         at_most=at_most,
         at_least=at_least,
         opens=opens,
+        weighted=None if table.weight is None else evidence["record"].weighted,
         waived=np.zeros(size, dtype=np.bool_),
         contributor=lone_contributors(table, value),
     )

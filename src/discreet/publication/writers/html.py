@@ -35,6 +35,7 @@ from discreet.publication.notation import (
     Sign,
     legend,
     number_text,
+    zero_text,
 )
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import Words, figure_line, is_figure, labels_at, levels_at, words
@@ -232,7 +233,7 @@ def _indent(level: int) -> str:
 def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
     """The cells of each row as one text."""
     language = page.language
-    text = words(language)
+    text, zero = words(language), zero_text(page.layout.table, language)
 
     def cell(value: int | float, status: int, decimals: int) -> str:
         if status == CellStatus.suppressed:
@@ -240,7 +241,7 @@ def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
         if status == CellStatus.not_applicable:
             return f"<td>{_explained(INAPPLICABLE, text.inapplicable)}"
         if value == 0:
-            return f"<td>{_explained(ZERO, text.zero)}"
+            return f"<td>{_explained(ZERO, zero)}"
         number = number_text(value, decimals, language)
         if status == CellStatus.bracketed:
             number = _explained(f"({number})", text.limited)

@@ -87,7 +87,10 @@ def add_joint_legend(book: Workbook, tables: Sequence[ProtectedTable], language:
     lines, styles = _sheet(book, language)
     text = words(language)
     signs = dict.fromkeys(sign for table in tables for sign in legend(table, language))
-    _section(lines, styles, text.legend, "symbol", [(s.symbol, s.meaning) for s in signs])
+    # A dash that stands for more in one table than in another is explained for both.
+    wider = {text.true_zero, text.rounded_zero} if text.zero in [s.meaning for s in signs] else ()
+    shown = [(s.symbol, s.meaning) for s in signs if s.meaning not in wider]
+    _section(lines, styles, text.legend, "symbol", shown)
     for table in tables:
         heading = f"{table.name}: {table.title(language)}"
         about = [*_note_lines(table, language), *provenance_lines(table, language)]

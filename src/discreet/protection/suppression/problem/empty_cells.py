@@ -59,8 +59,9 @@ class FindingsWithEmptyCells(Confidential):
             if column is not None:
                 own = np.asarray(column)
                 setattr(self, name, np.concatenate([own, np.full(added, empty, own.dtype)]))
-        if hasattr(found, "value"):
-            self.value = found.value
+        for name in ("value", "weighted"):
+            if hasattr(found, name):
+                setattr(self, name, getattr(found, name))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

@@ -36,7 +36,9 @@ def in_harmless_words(
     """
     wanted: ToldReasons = chosen.get("reasons") or ("none" if counts else "rule")
     reasons = _harmless(wanted, found, counts=counts)
-    told = {"reasons": reasons, "told": [] if reasons == wanted else [_COARSER.format(reasons)]}
+    weights = _weight_notes(found)
+    notes = [] if reasons == wanted else [_COARSER.format(reasons)]
+    told = {"reasons": reasons, "told": [*weights, *notes]}
     try:
         return solved(told)
     except SuppressionError as error:
@@ -45,9 +47,19 @@ def in_harmless_words(
         if reasons == "none":
             raise _without_hope(error, chosen.get("zero_cells", "fixed")) from None
     try:
-        return solved({"reasons": "none", "told": [_COARSER.format("none")]})
+        return solved({"reasons": "none", "told": [*weights, _COARSER.format("none")]})
     except SuppressionError as error:
         raise _without_hope(error, chosen.get("zero_cells", "fixed")) from None
+
+
+def _weight_notes(found: Sequence[Any]) -> list[str]:
+    """Which weights the rules used that found the sensitive cells, where there are weights."""
+    used = {getattr(each, "weighted", None) for each in found}
+    words = {
+        True: "rules took each record, with its contribution, as often as its weight says",
+        False: "rules took each record and its contribution once, whatever its weight",
+    }
+    return [text for weighted, text in words.items() if weighted in used]
 
 
 def _without_hope(error: SuppressionError, zero_cells: str) -> SuppressionError:
