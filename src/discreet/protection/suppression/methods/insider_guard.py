@@ -46,8 +46,22 @@ def guarded_pattern(
     if not (pattern.hidden & insiders.known).any() or not len(problem.primary):
         return pattern
     watch.tell("insiders")
+    proofs, before = _kept_out(problem, pattern.hidden, insiders, watch)
+    if len(proofs.aims) <= _FEW_AIMS and not watch.over():
+        anew, _ = _kept_out(problem, problem.hidden, insiders, watch)
+        proofs = anew if anew.draft.spent < proofs.draft.spent else proofs
+    unmet = proofs.check()
+    if unmet:
+        raise _unproven(proofs, unmet)
+    return _finished(pattern, proofs, before, watch)
+
+
+def _kept_out(
+    problem: SuppressionProblem, hidden: BoolArray, insiders: Insiders, watch: WorkTime
+) -> tuple[InsiderProofs, BoolArray]:
+    """Proofs against all insiders, with what is hidden for them; what was hidden before."""
     draft = DraftPattern(problem)
-    draft.hidden = pattern.hidden[draft.unknowns.cells]
+    draft.hidden = hidden[draft.unknowns.cells]
     before = draft.hidden.copy()
     proofs = InsiderProofs(draft, insiders, watch.refused)
     left = proofs.prove_by_hidden()
@@ -57,10 +71,7 @@ def guarded_pattern(
     few = len(proofs.aims) <= _FEW_AIMS
     if few or (draft.hidden & ~before).any():
         _take_back(proofs, before, watch, everything=few)
-    unmet = proofs.check()
-    if unmet:
-        raise _unproven(proofs, unmet)
-    return _finished(pattern, proofs, before, watch)
+    return proofs, before
 
 
 def _finished(
