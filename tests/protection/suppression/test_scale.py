@@ -34,14 +34,16 @@ from discreet.protection.suppression.proof.projection_bounds import (
 
 
 def sparse(records: int, sizes=(40, 6, 2, 8), seed: int = 1, minimum: int = 3):
-    """A frequency table of skewed records; cells of few records are sensitive."""
+    """A table of skewed records, each worth ten; cells of few records are sensitive."""
     draw = np.random.default_rng(seed)
     columns = {}
     for at, size in enumerate(sizes):
         share = 1.0 / np.arange(1, size + 1) ** 0.6
         columns[f"v{at}"] = draw.choice(size, records, p=share / share.sum())
-    table = dc.tabulate(pl.DataFrame(columns), by=list(columns))
-    problem, _ = build_problem((table, (table.count > 0) & (table.count < minimum)))
+    worth = pl.DataFrame(columns).with_columns(worth=pl.lit(10))
+    table = dc.tabulate(worth, by=list(columns), values=["worth"])
+    few = (table.count > 0) & (table.count < minimum)
+    problem, _ = build_problem((table, few), value="worth")
     return problem
 
 
@@ -205,9 +207,9 @@ def test_a_certificate_with_waves_leaves_no_doubt_about_a_safe_pattern(large, pa
 
 @pytest.mark.parametrize("limit", [1, 5, 9])
 def test_a_time_limit_gives_a_proven_pattern_of_a_large_table(large, limit, monkeypatch):
-    clock = itertools.count()  # a second passes whenever somebody looks at it
-    monkeypatch.setattr(worktime.time, "monotonic", lambda: float(next(clock)))
-    pattern = protect_fast(large, WorkTime(limit))
+    clock = itertools.count()  # a millisecond passes whenever somebody looks at it
+    monkeypatch.setattr(worktime.time, "monotonic", lambda: next(clock) / 1000)
+    pattern = protect_fast(large, WorkTime(limit / 1000))
     assert pattern.safe
     assert not pattern.complete
     assert "time limit" in pattern.notes[0]
