@@ -151,6 +151,19 @@ OURS = ("fast", "auto", "optimal", "modular", "hypercube")
 THEIRS = ("modular", "optimal")
 
 
+#: Public problems, with the lowest costs known to us.
+PUBLIC = {
+    "table8": 103,
+    "osorio": 13,
+    "targus": 2_033_155,
+    "table7": 3_978_902,
+    "hie1372d": 604_029,
+    "dep_activite": 18_703,
+}
+#: Per cent of sensitive cells in tables of random firms, about.
+SHARES = (10, 40, 70)
+
+
 def _suppression() -> Iterator[Comparison]:
     # The size of a table of the reference data is given by its name.
     for name, cells in (
@@ -175,6 +188,39 @@ def _suppression() -> Iterator[Comparison]:
             needs="pytauargus",
             large=name in ("SizeInd", "RegInd"),
         )
+    told = ("cells", "sensitive", "secondaries", "cost", "bound", "open outside", "open inside")
+    for name, best in PUBLIC.items():
+        yield Comparison(
+            group="suppression",
+            title=f"Suppression of the public problem {name}; lowest cost known {best:,}",
+            tasks=tuple(f"suppression: discreet {method} {name}" for method in ("fast", "auto")),
+            sizes=(0,),
+            smoke=0,
+            unit="",
+            rounds=1,
+            repeats=1,
+            warm=False,
+            told=told,
+            needs="reference",
+            large=name in ("table7", "hie1372d", "dep_activite"),
+        )
+    for share in SHARES:
+        both = tuple(f"suppression: discreet {method} firms {share}" for method in ("fast", "auto"))
+        for size in (1_000, 10_000, 100_000):
+            yield Comparison(
+                group="suppression",
+                title=f"Suppression of random firms, rule P(10), about {share} % sensitive",
+                tasks=(*both, f"suppression: pytauargus modular firms {share}"),
+                sizes=(size,),
+                smoke=200 if size == 1_000 else 0,
+                unit="cells, about",
+                rounds=1,
+                repeats=1,
+                warm=False,
+                told=told,
+                needs="pytauargus",
+                large=size > 1_000,
+            )
     for name, cells in (("SizeReg", 162), ("RegInd", 12_798), ("SizeRegInd", 59_292)):
         yield Comparison(
             group="audit",

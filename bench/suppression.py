@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from comparisons import OURS
+from comparisons import OURS, PUBLIC
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -54,8 +54,20 @@ Var2 28 10 9999999999
   <NUMERIC>
   <DECIMALS> 2
 """
-BATCH = """<OPENMICRODATA> "records.asc"
-<OPENMETADATA> "records.rda"
+#: Random firms: two variables of many codes, one of two, and a turnover.
+FIRMS = """Branch 1 4 9999
+  <RECODEABLE>
+Place 6 4 9999
+  <RECODEABLE>
+Kind 11 1 9
+  <RECODEABLE>
+Var2 13 12 999999999999
+  <NUMERIC>
+"""
+#: Firms per inner cell that make about so many per cent of the cells sensitive.
+RATES = {10: 22.0, 40: 6.0, 70: 1.6}
+BATCH = """<OPENMICRODATA> "{records}.asc"
+<OPENMETADATA> "{records}.rda"
 <SPECIFYTABLE> {spanning}|"Var2"|"Var2"|"Var2"
 <SAFETYRULE> P(10,1)
 <READMICRODATA>
@@ -98,14 +110,44 @@ def _tree_lines(tree: dict[str, str | None], above: str, lead: str) -> list[str]
     return lines
 
 
+def random_firms(place: Path, cells: int, share: int) -> tuple[str, str, str]:
+    """Records of firms whose table has about so many cells, so many per cent sensitive."""
+    name, side = f"firms-{cells}-{share}", max(3, round((cells / 3) ** 0.5) - 1)
+    if (place / f"{name}.rda").exists():
+        return name, *_FIRM_SPANS
+    draw = np.random.default_rng([cells, share])
+    sizes = (side, side, 2)
+    weight = np.ones(1)
+    for size in sizes:
+        weight = np.multiply.outer(weight, 1.0 / np.arange(1, size + 1) ** 0.5)
+    number = draw.poisson(RATES[share] * weight.size * weight.ravel() / weight.sum())
+    at = np.unravel_index(np.repeat(np.arange(weight.size), number), sizes)
+    sales = np.maximum(1, draw.lognormal(5.0, 2.0, at[0].size)).astype(np.int64)
+    rows = zip(*(axis.tolist() for axis in (*at, sales)), strict=True)
+    lines = (f"{b:04d} {p:04d} {k:d} {v:12d}" for b, p, k, v in rows)
+    place.mkdir(exist_ok=True)
+    (place / f"{name}.asc").write_text("\n".join(lines) + "\n")
+    (place / f"{name}.rda").write_text(FIRMS)
+    return name, *_FIRM_SPANS
+
+
+_FIRM_SPANS = ("Branch", "Place", "Kind")
+
+
 def _engine(folder: Path, name: str) -> Any:
     """The other engine with one table, its sensitive cells marked."""
     from pytauargus.engine import Engine
 
-    place = _files(folder.resolve())
-    spanning = "".join(f'"{variable}"' for variable in SPANS[name])
+    if name.startswith("firms"):
+        place = folder.resolve() / "argus"
+        place.mkdir(exist_ok=True)
+        _, cells, share = name.split("-")
+        records, *variables = random_firms(place, int(cells), int(share))
+    else:
+        place, records, variables = _files(folder.resolve()), "records", list(SPANS[name])
+    spanning = "".join(f'"{variable}"' for variable in variables)
     batch = place / f"{name}.arb"
-    batch.write_text(BATCH.format(spanning=spanning))
+    batch.write_text(BATCH.format(records=records, spanning=spanning))
     # It leaves files where it is started, and crashed beside those of another run.
     os.chdir(place)
     engine = Engine()
@@ -143,6 +185,10 @@ def pattern_file(folder: Path, name: str) -> Path:
 # -- judging ----------------------------------------------------------------------
 
 
+#: Larger tables are judged by our audit only: the attacker apart takes hours.
+_APART = 15_000
+
+
 class Judged:
     """A pattern, to be judged when the clock has stopped."""
 
@@ -155,16 +201,17 @@ class Judged:
         from discreet.protection.suppression.proof.certificate import certify
         from tests.helpers.attacker_apart import Listed
 
-        listed, problem = Listed.read(self.path), read_jj(self.path)
+        problem = read_jj(self.path)
+        listed = Listed.read(self.path) if len(problem) <= _APART else None
         mask = np.zeros(len(problem), dtype=np.bool_)
         mask[list(self.hidden)] = True
         return {
             "cells": len(problem),
             "sensitive": len(problem.primary),
             "secondaries": len(self.hidden) - len(problem.primary),
-            "cost": listed.cost_of(self.hidden),
+            "cost": problem.cost_of(mask),
             "bound": self.bound,
-            "open outside": len(listed.open_cells(self.hidden)),
+            "open outside": None if listed is None else len(listed.open_cells(self.hidden)),
             "open inside": len(certify(problem, mask).unprotected),
         }
 
@@ -264,7 +311,40 @@ class Verdict:
         return {"hidden": self.hidden, "open": self.open_cells}
 
 
+def public(name: str, method: Any) -> Task:
+    """Find a pattern for a public problem of the reference data, made additive if it is not."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from discreet.argus import read_jj, write_jj
+        from discreet.argus.jj import repaired_problem
+        from discreet.protection.suppression import find_pattern
+
+        source = reference()
+        if source is None:
+            raise SystemExit("no reference data: set DISCREET_REFERENCE to their folder")
+        given = read_jj(source.parent / "suppression" / f"{name}.jj.gz")
+        problem = repaired_problem(given.with_hidden(given.hidden & (given.state == 1)))[0]
+        path = folder / f"{name}.jj"
+        write_jj(problem, path)
+
+        def run() -> Judged:
+            pattern = find_pattern(problem, method)
+            return Judged(path, np.flatnonzero(pattern.hidden).tolist(), pattern.bound)
+
+        return run
+
+    return set_up
+
+
+def firms(task: Callable[[str, str], Task], share: int, method: str) -> Task:
+    """A task on random firms; the size says how many cells."""
+    return lambda folder, rows: task(f"firms-{rows}-{share}", method)(folder, rows)
+
+
 TASKS: dict[str, Task] = {
+    **{f"discreet {way} {name}": public(name, way) for name in PUBLIC for way in ("fast", "auto")},
+    **{f"discreet {way} firms {n}": firms(ours, n, way) for n in RATES for way in ("fast", "auto")},
+    **{f"pytauargus modular firms {n}": firms(theirs, n, "modular") for n in RATES},
     **{f"discreet {method} {name}": ours(name, method) for name in SPANS for method in OURS},
     **{f"pytauargus {method} {name}": theirs(name, method) for name in SPANS for method in THEIRS},
     **{f"discreet audit {name}": our_audit(name) for name in AUDITED},

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 import discreet as dc
 draw = np.random.default_rng(1)
-frame = pl.DataFrame({"a": draw.integers(0, 12, 900), "b": draw.integers(0, 14, 900)})
+frame = pl.DataFrame({"a": draw.integers(0, 8, 500), "b": draw.integers(0, 9, 500)})
 table = dc.tabulate(frame, ["a", "b"])
 safe = dc.suppress(table, table.count < 3)
 assert (safe.to_polars()["status"] == "suppressed").sum() > 2

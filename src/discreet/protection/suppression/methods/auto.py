@@ -14,17 +14,31 @@ from discreet.protection.suppression.methods.fast import (
     NEAR_SHARE,
     covered,
     finished_pattern,
+    gap_of,
     kept_for_the_limit,
     pruned,
     quick_draft,
     started_draft,
 )
-from discreet.protection.suppression.methods.local_search import drop_unused, prune, searched
+from discreet.protection.suppression.methods.local_search import (
+    drop_unused,
+    prune,
+    searched,
+    searched_near_by,
+)
 from discreet.protection.suppression.methods.optimal import Branching
-from discreet.protection.suppression.methods.relaxation import Relaxation, single_relation_bounds
+from discreet.protection.suppression.methods.relaxation import (
+    Relaxation,
+    quick_lower_bound,
+    single_relation_bounds,
+)
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
-from discreet.protection.suppression.proof.certificate import Pattern, certificate_from_proofs
+from discreet.protection.suppression.proof.certificate import (
+    WIDE_GAP,
+    Pattern,
+    certificate_from_proofs,
+)
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks
 
@@ -40,6 +54,8 @@ _LAST, _CLOSED = 4, 0.9
 _SURE = 0.9
 #: Linear programs per task for pruning, and for the search.
 _PRUNE_SHARE, _SEARCH_SHARE, _LEAST = 10, 10, 1_000
+#: Work on neighbourhoods, as a share of that before it, at least and at most.
+_NEAR_SHARE, _NEAR_LEAST, _NEAR_MOST = 2.0, 1e9, 5e9
 
 
 def protect_auto(
@@ -52,7 +68,9 @@ def protect_auto(
     watch = watch or WorkTime()
     if 2 * len(problem.primary) > _MANY:
         draft, near = quick_draft(problem, watch, seed)
-        return finished_pattern(draft, "auto", watch, None if near is None else near.bound)
+        bound = quick_lower_bound(problem) if near is None else near.bound
+        draft = _near_by(draft, bound, watch, seed)
+        return finished_pattern(draft, "auto", watch, None if near is None else bound)
     fallback = kept_for_the_limit(problem, watch, seed)
     base = started_draft(problem, watch, seed)
     near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
@@ -68,6 +86,7 @@ def _closed(
 ) -> Pattern:
     """The best pattern after closing the gap from both sides."""
     _pruned(first, watch, _PRUNE_SHARE)
+    first = _near_by(first, near.bound, watch, seed)
     search = Branching(near, _NODES)
     search.keep(_chosen(search, first), certificate_from_proofs(first))
     _cut(search, watch)
@@ -81,6 +100,17 @@ def _closed(
             _branched(search, watch)
     watch.tell("audit")
     return search.pattern("auto", **watch.result())
+
+
+def _near_by(draft: DraftPattern, bound: int, watch: WorkTime, seed: int) -> DraftPattern:
+    """A cheaper pattern by solving neighbourhoods anew, where the gap is wide."""
+    if gap_of(draft, bound) <= WIDE_GAP or watch.over():
+        return draft
+    watch.tell("search near by")
+    end = draft.effort + min(max(_NEAR_LEAST, _NEAR_SHARE * draft.effort), _NEAR_MOST)
+    draw = np.random.default_rng([seed, 3])
+    draft = searched_near_by(draft, lambda: watch.over() or draft.effort > end, draw)
+    return pruned(draft, watch)
 
 
 def _cut(search: Branching, watch: WorkTime) -> None:

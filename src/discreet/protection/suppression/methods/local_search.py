@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
 from discreet.protection.suppression.proof.local_lp import (
     PATCH_SIZE,
@@ -214,8 +214,48 @@ def _trial(
     secondary = np.flatnonzero(draft.hidden & ~draft.must)
     chosen = np.zeros(len(draft), dtype=np.bool_)
     chosen[secondary] = draw.random(secondary.size) < draw.uniform(_LEAST, _MOST)
-    other = draft.without(chosen)
+    return _covered_again(draft, chosen, over, draw)
+
+
+def _covered_again(
+    draft: DraftPattern, gone: BoolArray, over: Callable[[], bool], draw: np.random.Generator
+) -> DraftPattern:
+    """Some secondaries published again, and what they proved covered at other prices."""
+    other = draft.without(gone)
     factor: FloatArray = _SPREAD ** draw.uniform(-1.0, 1.0, len(draft))
     cover_tasks(other, draw.permutation(other.open), over, factor=factor)
     drop_unused(other)
     return other
+
+
+#: Secondaries of a neighbourhood, at least and at most, and the cells among which they are
+#: looked for per secondary.
+_FEW, _MANY, _NEAR = 2, 40, 12
+
+
+def searched_near_by(
+    draft: DraftPattern, over: Callable[[], bool], draw: np.random.Generator
+) -> DraftPattern:
+    """The cheapest pattern after one neighbourhood of hidden cells after the other is solved anew.
+
+    Each is published around a secondary drawn at random, dear ones first, and what it proved
+    covered at prices that differ a little; the outcome is kept if it costs no more. `over`
+    says when it ends.
+    """
+    while not over():
+        secondary = np.flatnonzero(draft.hidden & ~draft.must)
+        worth = draft.cost[secondary]
+        if not worth.sum() > 0:
+            break
+        centre = draw.choice(secondary, p=worth / worth.sum())
+        number = int(draw.integers(_FEW, _MANY + 1))
+        step = relation_distances(draft)
+        near = draft.patches.nearest(np.array([centre]), _NEAR * number, step)
+        inside = near[(draft.hidden & ~draft.must)[near]][:number]
+        gone = np.zeros(len(draft), dtype=np.bool_)
+        gone[inside] = True
+        gone[centre] = True
+        trial = _covered_again(draft, gone, over, draw)
+        if not len(trial.open) and trial.spent <= draft.spent:
+            draft = trial
+    return draft

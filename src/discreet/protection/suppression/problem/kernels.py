@@ -14,6 +14,8 @@ from functools import cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Arrays of one call with more entries than these, together, go to compiled code at once.
@@ -35,8 +37,9 @@ _spent = _Spent()
 class _LazyKernel:
     """A function as it stands and compiled."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, heavy: bool = False) -> None:
         self.plain = cast(FunctionType, function)
+        self.heavy = heavy
         update_wrapper(self, function)
 
     @cached_property
@@ -59,12 +62,14 @@ class _LazyKernel:
     def __call__(self, *given: Any) -> Any:
         if _spent.inside:  # by a function as it stands: so is this one
             return self.plain(*given)
-        if "fast" in self.__dict__ or _spent.seconds > _PATIENCE or _entries(given) > _LARGE:
+        known = self.heavy or "fast" in self.__dict__
+        if known or _spent.seconds > _PATIENCE or _entries(given) > _LARGE:
             return self.fast(*given)
         begin = time.thread_time()
         _spent.inside = True
         try:
-            return self.plain(*given)
+            with np.errstate(all="ignore"):  # compiled code says nothing either
+                return self.plain(*given)
         finally:
             _spent.inside = False
             _spent.seconds += time.thread_time() - begin
@@ -95,3 +100,8 @@ def compiled(function: Function) -> Function:
     10
     """
     return cast(Function, _LazyKernel(function))
+
+
+def compiled_at_once(function: Function) -> Function:
+    """The same for loops that may take long even where arrays are small."""
+    return cast(Function, _LazyKernel(function, heavy=True))

@@ -73,6 +73,22 @@ class Patches:
         self._stamp = 0
         self.effort = SolverEffort()
 
+    def nearest(self, seeds: IntArray, limit: int, price: FloatArray) -> IntArray:
+        """The cells nearest to some cells, nearest first."""
+        return self._reached(seeds, limit, price, False)[0]
+
+    def _reached(
+        self, seeds: IntArray, limit: int, price: FloatArray, totals: bool
+    ) -> tuple[IntArray, bool]:
+        self._stamp += 1
+        links = self.relations
+        found: tuple[IntArray, bool] = _grown(
+            seeds, limit, price, self._mobile, links.start, links.cell, self._cell_start,
+            self._cell_row, self._total if totals else self._none, self._cell_seen,
+            self._row_seen, self._near, self._stamp,
+        )  # fmt: skip
+        return found
+
     def around(self, seeds: IntArray, limit: int, price: FloatArray, totals: bool = False) -> Patch:
         """The cells nearest to some cells that can move together, of so many looked at.
 
@@ -80,13 +96,7 @@ class Patches:
         cells to leave out. With `totals` each cell brings all totals above it along: such a
         patch can do more, at a higher cost.
         """
-        self._stamp += 1
-        links = self.relations
-        cells, whole = _grown(
-            seeds, limit, price, self._mobile, links.start, links.cell, self._cell_start,
-            self._cell_row, self._total if totals else self._none, self._cell_seen,
-            self._row_seen, self._near, self._stamp,
-        )  # fmt: skip
+        cells, whole = self._reached(seeds, limit, price, totals)
         cells = np.sort(cells)
         self._stamp += 1
         kept, start, at, coef = _system(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
-from discreet.protection.suppression.problem.kernels import compiled
+from discreet.protection.suppression.problem.kernels import compiled_at_once
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, Unknowns
 from discreet.protection.suppression.proof.leaves import Leaves, leaves_of
@@ -100,7 +100,7 @@ def projected(
     return np.hstack(parts), np.concatenate(misses), np.hstack(weights)
 
 
-@compiled
+@compiled_at_once
 def _transposed(start: Any, at: Any, leaves: int) -> Any:
     first = np.zeros(leaves + 1, dtype=np.int64)
     for k in range(at.size):
@@ -116,7 +116,7 @@ def _transposed(start: Any, at: Any, leaves: int) -> Any:
     return first, of
 
 
-@compiled
+@compiled_at_once
 def _summed(start: Any, at: Any, weight: Any, given: Any, out: Any) -> None:
     """Weighted sums over lists, four columns at once."""
     for r in range(start.size - 1):
@@ -133,7 +133,7 @@ def _summed(start: Any, at: Any, weight: Any, given: Any, out: Any) -> None:
         out[r, 3] = d * weight[r, 3]
 
 
-@compiled
+@compiled_at_once
 def _project(
     start: Any, at: Any, first: Any, of: Any, moved: Any, free: Any, taken: Any, most: int,
     fine: float,
@@ -174,7 +174,7 @@ def _project(
     return _largest(rest, ones), steps
 
 
-@compiled
+@compiled_at_once
 def _step(way: Any, image: Any, taken: Any, rest: Any, size: Any) -> Any:
     """One step of conjugate gradients; returns the new squares of what is left."""
     bend = np.zeros(BAND)
@@ -200,7 +200,7 @@ def _step(way: Any, image: Any, taken: Any, rest: Any, size: Any) -> Any:
     return fresh
 
 
-@compiled
+@compiled_at_once
 def _squares(rest: Any) -> Any:
     out = np.zeros(BAND)
     for r in range(len(rest)):
@@ -209,7 +209,7 @@ def _squares(rest: Any) -> Any:
     return out
 
 
-@compiled
+@compiled_at_once
 def _largest(rest: Any, weight: Any) -> Any:
     out = np.zeros(BAND)
     for r in range(len(rest)):
@@ -363,7 +363,7 @@ def _largest_multiple(room: FloatArray, moved: FloatArray) -> FloatArray:
     return moves
 
 
-@compiled
+@compiled_at_once
 def _gathered(start: Any, at: Any, moved: Any, out: Any) -> None:
     for s in range(start.size - 1):
         for j in range(moved.shape[1]):
@@ -373,7 +373,7 @@ def _gathered(start: Any, at: Any, moved: Any, out: Any) -> None:
                 out[s, j] += moved[at[k], j]
 
 
-@compiled
+@compiled_at_once
 def _push(
     start: Any, at: Any, want: Any, wished: Any, moved: Any, farther: float, stuck: float
 ) -> None:
