@@ -164,30 +164,7 @@ PUBLIC = {
 SHARES = (10, 40, 70)
 
 
-def _suppression() -> Iterator[Comparison]:
-    # The size of a table of the reference data is given by its name.
-    for name, cells in (
-        ("SizeReg", 162),
-        ("YearSizeReg", 1_134),
-        ("SizeInd", 3_294),
-        ("RegInd", 6_588),
-    ):
-        ours = tuple(f"suppression: discreet {method} {name}" for method in OURS)
-        theirs = tuple(f"suppression: pytauargus {method} {name}" for method in THEIRS)
-        yield Comparison(
-            group="suppression",
-            title=f"Suppression of {name}, rule P(10)",
-            tasks=ours + theirs,
-            sizes=(cells,),
-            smoke=cells if name == "SizeReg" else 0,
-            unit="cells",
-            rounds=1,
-            repeats=1,
-            warm=False,
-            told=("secondaries", "cost", "bound", "open outside", "open inside"),
-            needs="pytauargus",
-            large=name in ("SizeInd", "RegInd"),
-        )
+def _costs_of_suppression() -> Iterator[Comparison]:
     told = ("cells", "sensitive", "secondaries", "cost", "bound", "open outside", "open inside")
     for name, best in PUBLIC.items():
         yield Comparison(
@@ -221,6 +198,32 @@ def _suppression() -> Iterator[Comparison]:
                 needs="pytauargus",
                 large=size > 1_000,
             )
+
+
+def _suppression() -> Iterator[Comparison]:
+    # The size of a table of the reference data is given by its name.
+    for name, cells in (
+        ("SizeReg", 162),
+        ("YearSizeReg", 1_134),
+        ("SizeInd", 3_294),
+        ("RegInd", 6_588),
+    ):
+        ours = tuple(f"suppression: discreet {method} {name}" for method in OURS)
+        theirs = tuple(f"suppression: pytauargus {method} {name}" for method in THEIRS)
+        yield Comparison(
+            group="suppression",
+            title=f"Suppression of {name}, rule P(10)",
+            tasks=ours + theirs,
+            sizes=(cells,),
+            smoke=cells if name == "SizeReg" else 0,
+            unit="cells",
+            rounds=1,
+            repeats=1,
+            warm=False,
+            told=("secondaries", "cost", "bound", "open outside", "open inside"),
+            needs="pytauargus",
+            large=name in ("SizeInd", "RegInd"),
+        )
     for name, cells in (("SizeReg", 162), ("RegInd", 12_798), ("SizeRegInd", 59_292)):
         yield Comparison(
             group="audit",
@@ -372,6 +375,7 @@ COMPARISONS = (
     *_before(),
     *_noise(),
     *_suppression(),
+    *_costs_of_suppression(),
     *_output_checking(),
     *_acro(),
 )

@@ -68,9 +68,9 @@ def protect_auto(
     watch = watch or WorkTime()
     if 2 * len(problem.primary) > _MANY:
         draft, near = quick_draft(problem, watch, seed)
-        bound = quick_lower_bound(problem) if near is None else near.bound
-        draft = _near_by(draft, bound, watch, seed)
-        return finished_pattern(draft, "auto", watch, None if near is None else bound)
+        least = quick_lower_bound(problem) if near is None else near.bound
+        draft = _near_by(draft, least, watch, seed)
+        return finished_pattern(draft, "auto", watch, None if near is None else least)
     fallback = kept_for_the_limit(problem, watch, seed)
     base = started_draft(problem, watch, seed)
     near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
