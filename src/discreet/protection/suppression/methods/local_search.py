@@ -231,6 +231,8 @@ def _covered_again(
 #: Secondaries of a neighbourhood, at least and at most, and the cells among which they are
 #: looked for per secondary.
 _FEW, _MANY, _NEAR = 2, 40, 12
+#: What a trial takes at least, in steps of the solver.
+_TRIAL = 1e5
 
 
 def searched_near_by(
@@ -255,6 +257,7 @@ def searched_near_by(
         gone = np.zeros(len(draft), dtype=np.bool_)
         gone[inside] = True
         gone[centre] = True
+        draft.patches.effort.steps += _TRIAL  # also where no linear program is solved
         trial = _covered_again(draft, gone, over, draw)
         if not len(trial.open) and trial.spent <= draft.spent:
             draft = trial
