@@ -44,7 +44,7 @@ def test_there_is_no_field_for_originals_keys_or_noise():
     }  # fmt: skip
     # Places and reasons of blanks, and the bounds that everyone can work out.
     withheld = {field.name for field in dataclasses.fields(Withheld)}
-    assert withheld == {"index", "reason", "reasons", "low", "high"}
+    assert withheld == {"index", "reason", "reasons", "low", "high", "instead"}
 
 
 def test_changed_zeros_and_absent_cells_are_the_same_table():

@@ -117,7 +117,7 @@ def with_empty_cells(table: Table, found: Any) -> tuple[Table, Any]:
     >>> table = Table.from_cells(cells, by=by, count="n")
     >>> whole, mask = with_empty_cells(table, table.count < 4)
     >>> len(table), len(whole), mask.tolist()[:4]
-    (3, 9, [False, True, True, False])
+    (3, 7, [False, True, True, False])
     """
     grown = _grown(table)
     if found is None or not grown.added:

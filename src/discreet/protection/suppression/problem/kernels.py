@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -56,7 +57,8 @@ class _LazyKernel:
         }
         linked = FunctionType(plain.__code__, {**plain.__globals__, **called}, plain.__name__)
         linked.__qualname__, linked.__module__ = plain.__qualname__, plain.__module__
-        made: Callable[..., Any] = numba.njit(cache=True, nogil=True)(linked)
+        kept = Path(plain.__code__.co_filename).is_file()  # not what was typed in
+        made: Callable[..., Any] = numba.njit(cache=kept, nogil=True)(linked)
         return made
 
     def __call__(self, *given: Any) -> Any:

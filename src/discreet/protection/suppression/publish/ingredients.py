@@ -31,8 +31,8 @@ def ingredient_of(table: ProtectedTable, figure: int | str = 0) -> Ingredient:
     >>> parts = {name: ingredient_of(safe, name) for name in ("sales", "count")}
     >>> mean = KeyFigure(name="mean", kind="mean", part="sales", whole="count")
     >>> shown = derive(parts, [mean], bracket_above=None)
-    >>> [shown.get(code) for code in ("Total", "a", "c")]
-    [9.333333333333334, 5.0, None]
+    >>> [shown.get(code) for code in ("Total", "b", "c")]
+    [9.33, 8.33, None]
     """
     own = figure_of(table, figure)
     hidden = own.status == CellStatus.suppressed
