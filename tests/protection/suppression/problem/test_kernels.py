@@ -64,8 +64,9 @@ def both_ways(monkeypatch, sizes, records, method):
     frame = pl.DataFrame(
         {name: draw.integers(0, size, records) for name, size in zip(names, sizes, strict=True)}
     )
-    table = dc.tabulate(frame, list(names))
-    problem, _ = build_problem((table, (table.count > 0) & (table.count < 3)))
+    table = dc.tabulate(frame.with_columns(worth=pl.lit(10)), list(names), values=["worth"])
+    few = (table.count > 0) & (table.count < 3)
+    problem, _ = build_problem((table, few), value="worth")
     usual = find_pattern(problem, method).digest()
     monkeypatch.setattr(kernels._LazyKernel, "__call__", both)
     assert find_pattern(problem, method).digest() == usual

@@ -32,7 +32,7 @@ def ingredient_of(table: ProtectedTable, figure: int | str = 0) -> Ingredient:
     >>> mean = KeyFigure(name="mean", kind="mean", part="sales", whole="count")
     >>> shown = derive(parts, [mean], bracket_above=None)
     >>> [shown.get(code) for code in ("Total", "b", "c")]
-    [9.33, 8.33, None]
+    [9.33, 9.0, None]
     """
     own = figure_of(table, figure)
     hidden = own.status == CellStatus.suppressed
