@@ -56,6 +56,8 @@ _SURE = 0.9
 _PRUNE_SHARE, _SEARCH_SHARE, _LEAST = 10, 10, 1_000
 #: Work on neighbourhoods, as a share of that before it, at least and at most.
 _NEAR_SHARE, _NEAR_LEAST, _NEAR_MOST = 2.0, 1e9, 5e9
+#: Fewer secondaries than these are left to branching.
+_NEAR_CELLS = 40
 
 
 def protect_auto(
@@ -104,7 +106,8 @@ def _closed(
 
 def _near_by(draft: DraftPattern, bound: int, watch: WorkTime, seed: int) -> DraftPattern:
     """A cheaper pattern by solving neighbourhoods anew, where the gap is wide."""
-    if gap_of(draft, bound) <= WIDE_GAP or watch.over():
+    few = np.count_nonzero(draft.hidden & ~draft.must) < _NEAR_CELLS
+    if few or gap_of(draft, bound) <= WIDE_GAP or watch.over():
         return draft
     watch.tell("search near by")
     end = draft.effort + min(max(_NEAR_LEAST, _NEAR_SHARE * draft.effort), _NEAR_MOST)

@@ -233,6 +233,8 @@ def _covered_again(
 _FEW, _MANY, _NEAR = 2, 40, 12
 #: What a trial takes at least, in steps of the solver.
 _TRIAL = 1e5
+#: It ends after so many trials in a row, and one more per secondary, without success.
+_IDLE = 30
 
 
 def searched_near_by(
@@ -244,8 +246,11 @@ def searched_near_by(
     covered at prices that differ a little; the outcome is kept if it costs no more. `over`
     says when it ends.
     """
+    idle = 0
     while not over():
         secondary = np.flatnonzero(draft.hidden & ~draft.must)
+        if idle > _IDLE + secondary.size:
+            break
         worth = draft.cost[secondary]
         if not worth.sum() > 0:
             break
@@ -259,6 +264,8 @@ def searched_near_by(
         gone[centre] = True
         draft.patches.effort.steps += _TRIAL  # also where no linear program is solved
         trial = _covered_again(draft, gone, over, draw)
+        idle += 1
         if not len(trial.open) and trial.spent <= draft.spent:
+            idle = 0 if trial.spent < draft.spent else idle
             draft = trial
     return draft
