@@ -115,7 +115,15 @@ RUN: dict[str, Callable[[Example, dict[str, Any]], None]] = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+#: Pages whose examples take many seconds.
+LONG = ("cell-suppression", "choose-parameters", "parameter-packages", "programmes", "review-queue")
+MARKED = [
+    pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page
+    for page in PAGES
+]
+
+
+@pytest.mark.parametrize("page", MARKED, ids=lambda page: page.stem)
 def test_a_page_runs_as_printed(page: Path, desk: dict[str, Any]) -> None:
     listing = [example for example in examples(page) if not example.shown_only]
     assert listing

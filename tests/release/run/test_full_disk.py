@@ -62,6 +62,7 @@ def moments(programme: Path, out: Path) -> int:
     return DISK.count
 
 
+@pytest.mark.exhaustive
 def test_a_new_release_leaves_nothing_when_the_disk_is_full(
     programme: Path, tmp_path: Path
 ) -> None:

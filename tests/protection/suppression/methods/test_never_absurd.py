@@ -48,6 +48,7 @@ def assert_near_the_cheapest(table, method, ratio):
     assert lowest <= pattern.cost <= ratio * lowest
 
 
+@pytest.mark.exhaustive
 def test_many_sensitive_cells_cost_little_more_than_the_cheapest_pattern():
     assert_near_the_cheapest(FLAT, "fast", 1.3)
 
