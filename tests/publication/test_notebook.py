@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import polars as pl
 import pytest
 
@@ -127,7 +128,6 @@ def test_one_variable_across() -> None:
 
 
 def test_pandas_frames_have_the_same_cells() -> None:
-    pandas = pytest.importorskip("pandas")
     found = census_example().to_pandas()
     assert isinstance(found, pandas.DataFrame)
     assert found["value"].tolist() == census_example().to_polars()["value"].to_list()

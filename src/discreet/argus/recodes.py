@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.argus.metadata import ArgusMetadata, ArgusVariable
-from discreet.argus.tokens import ArgusText, LineReader, open_text, refuse_lines
+from discreet.argus.tokens import ArgusText, LineProblems, open_text, refuse_lines
 from discreet.classifications import Classification
 from discreet.classifications.coarser_trees import folded, levels_folded
 from discreet.errors import Problem, SuppressionError
@@ -75,7 +75,7 @@ def read_grc(path: Path) -> GroupRecode | tuple[str, ...]:
     return GroupRecode(groups=tuple(reader.groups), missing=tuple(reader.missing))
 
 
-class _RecodeReader(LineReader):
+class _RecodeReader(LineProblems):
     def __init__(self, text: ArgusText) -> None:
         super().__init__(text)
         self.groups: list[tuple[str, tuple[CodeRange, ...]]] = []

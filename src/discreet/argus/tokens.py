@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,13 +47,21 @@ def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> ArgusTex
     return ArgusText(found.path, tuple(found.lines()))
 
 
-class LineReader:
-    """Takes a text line by line, as words; problems are kept and raised together."""
+class LineProblems:
+    """What is wrong with the lines of a text: kept, and raised together."""
 
     def __init__(self, text: ArgusText) -> None:
         self.text = text
         self.line = 0
         self.problems: list[Problem] = []
+
+    def wrong(self, what: str, hint: str = "") -> None:
+        """Keep a problem with the line that is being read."""
+        self.problems.append(Problem(what, self.text.place(self.line), hint))
+
+
+class LineReader(LineProblems, ABC):
+    """Takes a text line by line, as words."""
 
     def read(self) -> None:
         """Take all lines that hold words outside comments."""
@@ -61,13 +70,9 @@ class LineReader:
             if words := tokens(without_comment(line)):
                 self.take(words)
 
+    @abstractmethod
     def take(self, words: list[str]) -> None:
         """Take the words of one line."""
-        raise NotImplementedError
-
-    def wrong(self, what: str, hint: str = "") -> None:
-        """Keep a problem with the line that is being read."""
-        self.problems.append(Problem(what, self.text.place(self.line), hint))
 
 
 def refuse_lines(text: ArgusText, problems: Sequence[Problem]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -229,7 +230,7 @@ def read_columns(records: Any, wanted: Sequence[str]) -> Any:
     return frame
 
 
-class JudgedTable:
+class JudgedTable(ABC):
     """A table on its way from a file to a publication. CONFIDENTIAL."""
 
     name: str
@@ -237,9 +238,9 @@ class JudgedTable:
     decimals: int
     cost: str
 
+    @abstractmethod
     def judged(self) -> tuple[Table, list[Primary]]:
         """The table, and what is sensitive in each of its values. CONFIDENTIAL."""
-        raise NotImplementedError
 
     def suppressed(self, found: tuple[Table, list[Primary]], **options: Any) -> SharedSuppression:
         """The table with hidden cells, and how they came about. CONFIDENTIAL.

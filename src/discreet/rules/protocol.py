@@ -9,6 +9,7 @@ and may be published. A rule is a subclass of `Rule` in a module of this package
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args
@@ -151,7 +152,7 @@ def known_rules() -> dict[str, type[Rule]]:
     return dict(sorted(_RULES.items(), key=lambda item: item[1].reason))
 
 
-class Rule:
+class Rule(ABC):
     """A rule that says which cells are sensitive. SECRET.
 
     A subclass is a frozen dataclass of its parameters, which are its keys in programmes.
@@ -181,27 +182,27 @@ class Rule:
         _RULES[cls.key] = cls
 
     @property
+    @abstractmethod
     def per(self) -> Per:
         """Whether it looks at records or at holdings."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def contributions(self) -> int:
         """How many of the largest contributions to each cell it looks at; 1 at least."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def of_counts(self) -> bool:
         """Whether it can judge tables of counts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        raise NotImplementedError
 
+    @abstractmethod
     def inference(self, cells: CellEvidence) -> RuleInference:
         """What readers who know the rule infer about the published number."""
-        raise NotImplementedError
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ quotes a record.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -102,7 +103,7 @@ def known_engines() -> list[type[Engine]]:
     return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
 
 
-class Engine:
+class Engine(ABC):
     """One way from records to base cubes.
 
     A subclass says its name, its rank, which tasks it takes, and counts. What is forgotten is
@@ -128,9 +129,9 @@ class Engine:
         self.task = task
 
     @classmethod
+    @abstractmethod
     def takes(cls, task: TabulationTask) -> bool:
         """Whether it can read these records."""
-        raise NotImplementedError
 
     @property
     def height(self) -> int | None:
@@ -159,9 +160,9 @@ class Engine:
         """Whether it is the one for a pass, or leaves it to the next engine."""
         return True
 
+    @abstractmethod
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The base cubes of the passes, in their order."""
-        raise NotImplementedError
 
     def run(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The same, held to what was asked, with errors that quote no record."""

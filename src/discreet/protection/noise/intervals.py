@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -151,14 +152,14 @@ def moments(shares: Mapping[int, Fraction]) -> tuple[Fraction, Fraction]:
     return mean, square - mean * mean
 
 
-class SecretTable(Unpicklable):
+class SecretTable(Unpicklable, ABC):
     """What perturbation tables have in common: a keyed digest names them, nothing shows them."""
 
     name: str
 
+    @abstractmethod
     def _canonical(self) -> bytes:
         """Everything that noise depends on. SECRET."""
-        raise NotImplementedError
 
     def digest(self, key: bytes) -> str:
         """A keyed digest (HMAC-SHA256) that names the table without giving it away.
