@@ -186,7 +186,7 @@ def _costs_of_suppression() -> Iterator[Comparison]:
         for size in (1_000, 10_000, 100_000):
             yield Comparison(
                 group="suppression",
-                title=f"Suppression of random firms, rule P(10), about {share} % sensitive",
+                title=f"Suppression of random firms, rule P(10), some {share} % of cells sensitive",
                 tasks=(*both, f"suppression: pytauargus modular firms {share}"),
                 sizes=(size,),
                 smoke=200 if size == 1_000 else 0,

@@ -64,8 +64,8 @@ Kind 11 1 9
 Var2 13 12 999999999999
   <NUMERIC>
 """
-#: Firms per inner cell that make about so many per cent of the cells sensitive.
-RATES = {10: 22.0, 40: 6.0, 70: 1.6}
+#: Firms per inner cell that make about so many per cent of the occupied cells sensitive.
+RATES = {10: 16.0, 40: 5.0, 70: 1.8}
 BATCH = """<OPENMICRODATA> "{records}.asc"
 <OPENMETADATA> "{records}.rda"
 <SPECIFYTABLE> {spanning}|"Var2"|"Var2"|"Var2"

@@ -15,6 +15,9 @@ import pytest
 import discreet as dc
 from discreet import rules
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods import registry
+from discreet.protection.suppression.methods.insider_guard import guarded_pattern
+from discreet.protection.suppression.proof.certificate import Pattern, certified
 from discreet.rules.marks import Mark
 from tests.helpers.insiders_apart import KINDS, InsiderCase, insider_case
 
@@ -87,6 +90,35 @@ def test_a_holding_alone_in_two_cells_does_not_compute_the_third() -> None:
     assert found.respondents is not None
     assert found.respondents.names == ("branch=e",)
     assert dc.audit(safe, table, primary).safe
+
+
+def test_what_is_hidden_for_whole_numbers_is_held_against_insiders_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever is alone behind a cell that is hidden last is an insider as well."""
+    table = dc.tabulate(GROUPS, ["branch"], values=["turnover"], contributions=2)
+    marks = [Mark(cells={"branch": "a"}, status="safe")]
+    found = dc.primary(table, [rules.MinimumFrequency(2)], value="turnover", marks=marks)
+    shown = dc.suppress(table, found, method="fast")
+    assert shown.get("a") is not None
+    asked = []
+
+    def whole(problem: Any, pattern: Pattern) -> Pattern:
+        name = next(at for at in range(len(problem)) if "branch=a" in problem.name(at))
+        hidden = pattern.hidden | (np.arange(len(problem)) == name)
+        return certified(problem, hidden, pattern.method)
+
+    def guard(problem: Any, *given: Any) -> Pattern:
+        asked.append(problem.hidden.sum())
+        return guarded_pattern(problem, *given)
+
+    monkeypatch.setattr(registry, "protected_in_whole_numbers", whole)
+    monkeypatch.setattr(registry, "guarded_pattern", guard)
+    safe = dc.suppress(table, found, method="fast")
+    assert safe.get("a") is None
+    assert len(asked) == 2
+    assert asked[1] == asked[0] + 1
+    assert dc.audit(safe, table, found).safe
 
 
 def test_what_no_pattern_keeps_from_an_insider_is_refused_by_name() -> None:

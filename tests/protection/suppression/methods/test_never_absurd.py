@@ -15,7 +15,7 @@ from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.publish.report import described_pattern, pattern_lines
 
 
-def firms(sizes: tuple[int, ...], rate: float, seed: int) -> SuppressionProblem:
+def firm_records(sizes: tuple[int, ...], rate: float, seed: int) -> pl.DataFrame:
     """Few firms per cell, of very different turnover."""
     draw = np.random.default_rng(seed)
     share = np.ones(1)
@@ -25,8 +25,13 @@ def firms(sizes: tuple[int, ...], rate: float, seed: int) -> SuppressionProblem:
     cells = np.repeat(np.arange(share.size), number)
     columns = dict(zip("abc", np.unravel_index(cells, sizes), strict=False))
     sales = np.maximum(1, draw.lognormal(5.0, 2.0, cells.size).astype(np.int64))
-    frame = pl.DataFrame({**{name: at.astype(str) for name, at in columns.items()}, "v": sales})
-    table = dc.tabulate(frame, by=list(columns), values=["v"], contributions=2)
+    return pl.DataFrame({**{name: at.astype(str) for name, at in columns.items()}, "v": sales})
+
+
+def firms(sizes: tuple[int, ...], rate: float, seed: int) -> SuppressionProblem:
+    """A table of such firms as a problem."""
+    frame = firm_records(sizes, rate, seed)
+    table = dc.tabulate(frame, by=list("abc"[: len(sizes)]), values=["v"], contributions=2)
     found = dc.primary(table, [dc.rules.PPercent(10), dc.rules.MinimumFrequency(3)], value="v")
     return build_problem((table, found), value="v")[0]
 

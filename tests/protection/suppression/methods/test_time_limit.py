@@ -7,11 +7,12 @@ import time
 import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import find_pattern
-from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.methods.worktime import TimeShares, WorkTime
 from discreet.protection.suppression.proof.certificate import certify
-from tests.protection.suppression.methods.test_never_absurd import firms
+from tests.protection.suppression.methods.test_never_absurd import firm_records, firms
 
 
 def test_time_spent_before_the_search_counts():
@@ -38,6 +39,27 @@ def test_what_must_be_done_is_refused_when_it_is_far_too_late():
     with pytest.raises(SuppressionError, match="within the time limit") as caught:
         WorkTime(1.0, begin=time.monotonic() - 4.0).refused()
     assert caught.value.code == "time-limit"
+
+
+def test_several_values_share_one_limit():
+    shares = TimeShares(100.0)
+    first = shares.shared_by(4)
+    assert 20.0 < first["time_limit"] <= 25.0
+    assert shares.shared_by(1)["time_limit"] == 100.0
+    assert shares.shared_by(1)["begin"] <= first["begin"]
+    assert TimeShares(None).shared_by(3)["time_limit"] is None
+    assert TimeShares(0).shared_by(3)["time_limit"] == 0
+
+
+def test_a_table_of_two_values_keeps_to_the_limit():
+    frame = firm_records((24, 20), 2.0, 5)
+    frame = frame.with_columns(w=frame["v"].reverse())
+    table = dc.tabulate(frame, ["a", "b"], values=["v", "w"], contributions=2)
+    found = [dc.primary(table, [dc.rules.PPercent(10)], value=name) for name in ("v", "w")]
+    began = time.monotonic()
+    safe = dc.suppress(table, found, method="auto", time_limit=2.5)
+    assert time.monotonic() - began < 2.5 + 2.5
+    assert dc.audit(safe, table, found).safe
 
 
 @pytest.mark.parametrize("method", ["fast", "auto"])

@@ -17,7 +17,7 @@ from discreet.protection.suppression.methods.insider_guard import guarded_patter
 from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.methods.whole_numbers import protected_in_whole_numbers
 from discreet.protection.suppression.methods.worktime import WorkTime
-from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.insiders import Insiders
 
@@ -78,14 +78,33 @@ def find_pattern(
         pattern = protect(problem, watch, seed)
     except SuppressionError as error:
         raise with_conflicts(problem, error) from None
-    if insiders is not None and pattern.safe:
-        pattern = guarded_pattern(problem, pattern, insiders, watch)
-    pattern = protected_in_whole_numbers(problem, pattern)
+    pattern = _held_against_all(problem, pattern, insiders, watch)
     _refuse_unsafe(problem, pattern)
     if pattern.bound is None:
         bound = quick_lower_bound(problem) if watch.limited else lower_bound_of(problem)
         pattern = replace(pattern, bound=min(bound, pattern.cost))
     return pattern
+
+
+def _held_against_all(
+    problem: SuppressionProblem, pattern: Pattern, insiders: Insiders | None, watch: WorkTime
+) -> Pattern:
+    """The pattern with what insiders and whole numbers ask for besides, until neither asks more.
+
+    What is hidden for whole numbers can leave one contributor alone behind more cells.
+    """
+    kept = problem
+    while True:
+        if insiders is not None and pattern.safe:
+            pattern = guarded_pattern(kept, pattern, insiders, watch)
+        guarded = pattern.hidden
+        pattern = protected_in_whole_numbers(problem, pattern)
+        more = pattern.hidden & ~guarded
+        if insiders is None or not more.any():
+            return pattern
+        state = kept.state.copy()
+        state[more] = CellState.secondary
+        kept = replace(kept, state=state)
 
 
 def _refuse_unsafe(problem: SuppressionProblem, pattern: Pattern) -> None:

@@ -77,3 +77,18 @@ class WorkTime:
         """What a pattern says of the work that led to it."""
         notes = ("stopped by the time limit",) if self.struck else ()
         return {"complete": not self.struck, "seconds": self.seconds, "notes": notes}
+
+
+class TimeShares:
+    """A time limit for several systems that are solved in turn."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._limit, self._begin = limit, time.monotonic()
+
+    def shared_by(self, number: int) -> dict[str, float | None]:
+        """The limit and the beginning for the next of so many: an equal share of what is left."""
+        if self._limit is None or self._limit <= 0 or number == 1:
+            return {"time_limit": self._limit, "begin": self._begin}
+        now = time.monotonic()
+        left = max(self._limit - (now - self._begin), 1e-3)
+        return {"time_limit": left / number, "begin": now}

@@ -25,11 +25,8 @@ from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
-from discreet.protection.suppression.problem.demands import (
-    Demands,
-    Earlier,
-    PrimaryFindings,
-)
+from discreet.protection.suppression.methods.worktime import TimeShares
+from discreet.protection.suppression.problem.demands import Demands, Earlier, PrimaryFindings
 from discreet.protection.suppression.problem.empty_cells import with_partners
 from discreet.protection.suppression.problem.equal_cells import VariableCode
 from discreet.protection.suppression.problem.linked_tables import (
@@ -358,6 +355,7 @@ class SharedSuppression:
         >>> shared.tables[0].get("c", "staff"), shared.tables[0].get("Total", "staff")
         (None, 28)
         """
+        time_left = TimeShares(options.get("time_limit"))
         chosen = checked_options(options)
         listed = _judged(tables)
         if "value" in chosen:
@@ -373,16 +371,14 @@ class SharedSuppression:
 
         def solved(told: Mapping[str, Any]) -> dict[str | None, _ValueSystem]:
             systems = {v: _ValueSystem.of(v, every, {**own[v], **told}) for v in own}
-            _solve(_related(list(systems.values()), stated, chosen), method)
+            _solve(_related(list(systems.values()), stated, chosen), method, time_left)
             return systems
 
         found = [one for _, judged in listed for one in judged.values()]
         counts = not set(values).isdisjoint(COUNTS)
         systems = in_harmless_words(found, chosen, solved, counts=counts)
-        published = tuple(
-            joined_figures([systems[value].published(at) for value in judged])
-            for at, (_, judged) in enumerate(listed)
-        )
+        tables_of = [[systems[v].published(at) for v in of] for at, (_, of) in enumerate(listed)]
+        published = tuple(map(joined_figures, tables_of))
         return cls(tables=published, by_value={v: systems[v].finished for v in values})
 
     def __repr__(self) -> str:
@@ -564,7 +560,7 @@ class _RelatedSystem:
         self.parts, self.problem, self.members = list(parts), problem, members
         self._done: BoolArray | None = None
 
-    def solve(self, method: Method) -> bool:
+    def solve(self, method: Method, time_left: Mapping[str, float | None]) -> bool:
         """Find the patterns, unless what must be hidden is the pattern found; whether it did."""
         hide = np.concatenate([part.hide for part in self.parts])
         if self._done is not None and (self._done == hide).all():
@@ -575,7 +571,7 @@ class _RelatedSystem:
         state[show & (state == CellState.free)] = CellState.fixed
         problem = replace(self._known_by_readers(), state=state)
         sources = [source for part in self.parts for source in part.sources]
-        chosen = self._chosen()
+        chosen = {**self._chosen(), **time_left}
         done = solved_and_published(sources, problem, self.members, method, chosen)
         self._done = done.pattern.hidden[: len(problem)]
         self._hand_on(done, state)
@@ -658,7 +654,7 @@ def _related(
     return found
 
 
-def _solve(systems: Sequence[_RelatedSystem], method: Method) -> None:
+def _solve(systems: Sequence[_RelatedSystem], method: Method, time_left: TimeShares) -> None:
     """Solve all systems until each hides what the others do.
 
     Values that add up and share a pattern are solved one by one first: what one of them
@@ -674,8 +670,8 @@ def _solve(systems: Sequence[_RelatedSystem], method: Method) -> None:
         for part in system.parts
         if not part.unpublished
     ]
-    for each in (alone, systems) if alone else (systems,):
-        _solve_in_turn(each, parts, method)
+    for each, later in ((alone, len(systems)), (systems, 0)) if alone else ((systems, 0),):
+        _solve_in_turn(each, parts, method, time_left, later)
 
 
 def _sharing(parts: Sequence[_ValueSystem]) -> bool:
@@ -685,14 +681,18 @@ def _sharing(parts: Sequence[_ValueSystem]) -> bool:
 
 
 def _solve_in_turn(
-    systems: Sequence[_RelatedSystem], parts: Sequence[_ValueSystem], method: Method
+    systems: Sequence[_RelatedSystem],
+    parts: Sequence[_ValueSystem],
+    method: Method,
+    time_left: TimeShares,
+    later: int,
 ) -> None:
     fresh = True
     while fresh:
         fresh = False
-        for system in systems:
+        for done, system in enumerate(systems):
             _refuse(parts)
-            fresh |= system.solve(method)
+            fresh |= system.solve(method, time_left.shared_by(len(systems) - done + later))
             _spread(parts, "hide")
     _refuse(parts)
 
