@@ -16,6 +16,7 @@ Data flows one way: records → table (confidential) → protected table → pub
   hides cells → `ProtectedTable`, `audit` finds out what hidden cells still tell
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
   breaks them
+- What protection did to a table: `compare` (confidential)
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
@@ -32,6 +33,7 @@ from discreet import former_names
 from discreet._version import __version__
 
 if TYPE_CHECKING:
+    from discreet.assessment import compare
     from discreet.classifications import Classification
     from discreet.derived import KeyFigure, derive
     from discreet.errors import DiscreetError, DiscreetWarning
@@ -79,6 +81,7 @@ _HOMES = {
     "Table": "tables",
     "audit": "protection.suppression",
     "check_parts": "protection.parts",
+    "compare": "assessment",
     "derive": "derived",
     "design_magnitude_perturbation": "protection.noise",
     "design_perturbation": "protection.noise",
@@ -121,6 +124,7 @@ __all__ = [
     "__version__",
     "audit",
     "check_parts",
+    "compare",
     "derive",
     "design_magnitude_perturbation",
     "design_perturbation",

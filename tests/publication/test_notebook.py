@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import numpy as np
 import pandas
 import polars as pl
@@ -10,6 +13,7 @@ import pytest
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError
+from discreet.publication import great_table
 from discreet.publication.examples import census_example
 from discreet.publication.notebook import MOST_COLUMNS, MOST_ROWS, notebook_html
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
@@ -131,3 +135,57 @@ def test_pandas_frames_have_the_same_cells() -> None:
     found = census_example().to_pandas()
     assert isinstance(found, pandas.DataFrame)
     assert found["value"].tolist() == census_example().to_polars()["value"].to_list()
+
+
+def test_labels_are_asked_for_with_their_language() -> None:
+    safe = census_example()
+    german = safe.to_polars(language="de")
+    assert german.equals(safe.to_polars(labels=True, language="de"))
+    assert german.equals(safe.to_polars(labels="de"))
+    assert german["sex_label"][0] == "Insgesamt"
+    assert safe.to_polars(labels=True)["sex_label"][0] == "Total"
+    assert safe.to_polars(labels=False, language="de").columns == safe.to_polars().columns
+    assert safe.to_polars(wide="sex", language="de").columns[2:] == [
+        "Insgesamt", "männlich", "weiblich",
+    ]  # fmt: skip
+    with pytest.raises(DiscreetError, match="'de' and in 'en'"):
+        safe.to_polars(labels="de", language="en")
+
+
+def test_great_tables_have_title_headings_signs_and_notes() -> None:
+    shown = census_example().to_great_tables(language="de").as_raw_html()
+    for text in ("Bevölkerung nach Geschlecht und Alter", "Klasse 3", "weiblich", "371"):
+        assert text in shown
+    assert "Jede Zahl wird für sich überlagert" in shown
+    upright = census_example().to_great_tables(rows=["age", "sex"], columns=[]).as_raw_html()
+    assert "Age class / Sex" in upright
+
+
+def test_great_tables_print_cells_as_writers_do() -> None:
+    place = Classification.flat("place", ["a", "b", "c"], labels={"a": {"en": "<img src=x>"}})
+    states = [CellStatus.published, CellStatus.bracketed, CellStatus.suppressed]
+    table = ProtectedTable(
+        dimensions=(Dimension(classifications=(place,)),),
+        index=(np.arange(3, dtype=np.int32),),
+        value=np.array([1234, 56, 78]),
+        status=np.array(states, dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key"),
+    )
+    shown = table.to_great_tables().as_raw_html()
+    for text in (">1,234<", ">(56)<", ">.<", ">–<", "limited"):
+        assert text in shown
+    assert "78" not in re.sub(r"<style>.*?</style>", "", shown, flags=re.S)
+    assert "<img" not in shown
+
+
+def test_without_great_tables_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "great_tables", None)
+    with pytest.raises(DiscreetError, match="great-tables") as caught:
+        census_example().to_great_tables()
+    assert "discreet[notebooks]" in caught.value.hint
+
+
+def test_only_protected_tables_become_great_tables() -> None:
+    table = dc.tabulate(pl.DataFrame({"sex": ["m", "w", "w"]}), ["sex"])
+    with pytest.raises(DiscreetError, match="cannot be published"):
+        great_table(table)  # type: ignore[arg-type]

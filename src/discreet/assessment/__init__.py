@@ -10,11 +10,14 @@ from discreet.assessment.evaluation import describe, draw, evaluate, never_publi
 from discreet.assessment.quality import Quality, actual_quality, expected_quality
 from discreet.assessment.risk import DisclosureRisk, disclosure_risk, small_values
 from discreet.assessment.safe_variance import trade_off
+from discreet.assessment.table_comparison import ShownComparison, TableComparison
 
 __all__ = [
     "Comparison",
     "DisclosureRisk",
     "Quality",
+    "ShownComparison",
+    "TableComparison",
     "actual_quality",
     "compare",
     "describe",

@@ -1,7 +1,8 @@
-"""Two perturbation tables side by side: `compare`.
+"""Two perturbation tables, or a table and what was made of it, side by side: `compare`.
 
 In: two perturbation tables. Out: `Comparison`. SECRET, like the tables. All
-differences are computed exactly before they become floats.
+differences are computed exactly before they become floats. In: a `Table` and its
+`ProtectedTable`. Out: `TableComparison`, CONFIDENTIAL.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from discreet.assessment.probabilities import NoiseChances
+from discreet.assessment.table_comparison import TableComparison, compare_tables
 from discreet.assessment.words import number, percent, words_of
+from discreet.errors import TableError
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.intervals import moments
+from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,18 +80,53 @@ class Comparison:
         return "<Comparison: secret>"
 
 
-def compare(first: PerturbationTable, second: PerturbationTable) -> Comparison:
-    """Compare two tables row by row. SECRET.
+@overload
+def compare(first: PerturbationTable, second: PerturbationTable) -> Comparison: ...
+
+
+@overload
+def compare(first: Table, second: ProtectedTable) -> TableComparison: ...
+
+
+def compare(
+    first: PerturbationTable | Table, second: PerturbationTable | ProtectedTable
+) -> Comparison | TableComparison:
+    """Set a table beside what was made of it, or compare two perturbation tables row by row.
+
+    What comes out is CONFIDENTIAL (of perturbation tables: SECRET). It prints as its name only;
+    `show()` shows true beside published figures in a notebook, `measures()` and `text()` give the
+    measures, `to_polars()` the cells.
 
     Args:
-        first: A perturbation table.
-        second: Another, of any format and key grid.
+        first: A `Table`; or a perturbation table.
+        second: The `ProtectedTable` made of it; or another perturbation table, of any format
+            and key grid.
 
-    >>> a = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
-    >>> b = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.3, 0: 0.4, 1: 0.3}})
-    >>> round(compare(a, b).largest, 9), compare(a, a).same_noise
+    >>> import polars as pl
+    >>> from discreet.protection.noise import perturb
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [5, 3, 2], "key": [0.8, 0.5, 0.9]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> comparison = compare(table, perturb(table, ptable))
+    >>> comparison, comparison.measures()["at_most_1"]
+    (<TableComparison table (confidential): 3 cells>, 1.0)
+    >>> other = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.3, 0: 0.4, 1: 0.3}})
+    >>> round(compare(ptable, other).largest, 9), compare(ptable, ptable).same_noise
     (0.1, True)
     """
+    if isinstance(first, PerturbationTable) and isinstance(second, PerturbationTable):
+        return _row_by_row(first, second)
+    if isinstance(first, Table) and isinstance(second, ProtectedTable):
+        return compare_tables(first, second)
+    raise TableError(
+        f"a {type(first).__name__} and a {type(second).__name__} cannot be compared",
+        code="compare",
+        hint="give a Table and the ProtectedTable made of it, in this order",
+    )
+
+
+def _row_by_row(first: PerturbationTable, second: PerturbationTable) -> Comparison:
+    """How two perturbation tables differ."""
     tables = [ptable.with_closed("left") for ptable in (first, second)]
     scale = math.lcm(*(table.content.scale for table in tables))
     counts = np.arange(max(table.n_max for table in tables) + 1, dtype=np.int64)

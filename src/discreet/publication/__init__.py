@@ -1,9 +1,9 @@
 """Publication: protected tables to files that people and programs read.
 
 In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX, HTML, PX, JSON-stat and SDMX-CSV
-files, workbooks of many tables, and a one-page report. Everything here lies on the
-public side of the confidentiality line; the modules cannot reach records or
-confidential tables.
+files, workbooks of many tables, a one-page report, and objects of Great Tables.
+Everything here lies on the public side of the confidentiality line; the modules cannot
+reach records or confidential tables.
 """
 
 from discreet.publication.formats import (
@@ -15,6 +15,7 @@ from discreet.publication.formats import (
     check_shape,
     suffix_of,
 )
+from discreet.publication.great_table import great_table
 from discreet.publication.notation import Sign, legend
 from discreet.publication.notes import non_additivity, printed_notes
 from discreet.publication.overview_page import write_report
@@ -28,6 +29,7 @@ __all__ = [
     "Sign",
     "WriteOptions",
     "check_shape",
+    "great_table",
     "legend",
     "non_additivity",
     "printed_notes",

@@ -370,7 +370,8 @@ class ProtectedTable:
         self,
         *,
         complete: bool | None = None,
-        labels: str | None = None,
+        labels: bool | str | None = None,
+        language: str | None = None,
         wide: str | None = None,
     ) -> pl.DataFrame:
         """The cells as a frame: one column per spanning variable, "value", "status".
@@ -380,12 +381,15 @@ class ProtectedTable:
 
         Args:
             complete: As for `cells`.
-            labels: Language of a label column beside each code column; none if None.
+            labels: Whether a column of labels stands beside each column of codes; a language
+                is a yes, too.
+            language: Language of the labels, which are there if it is given; English if None.
             wide: Name of a variable whose codes become columns of values, instead of
                 "value" and "status"; with `labels` they are called by their labels.
         """
         import polars as pl
 
+        labels = _language(labels, language)
         if wide is not None:
             return self._spread(wide, complete, labels)
         index, value, status = self.cells(complete)
@@ -434,6 +438,14 @@ class ProtectedTable:
             raise TableError(what, code="missing-package", hint="pip install pandas") from None
         cells = self.to_polars(**options)
         return pandas.DataFrame(cells.to_dict(as_series=False), columns=cells.columns)
+
+    def to_great_tables(self, **options: Any) -> Any:
+        """The table as a `great_tables.GT`, to be styled; needs the extra `discreet[notebooks]`.
+
+        Options are those of `discreet.publication.great_table`: `language`, `rows`, `columns`.
+        """
+        publication = importlib.import_module("discreet.publication")
+        return publication.great_table(self, **options)
 
     def __getitem__(self, codes: str | tuple[str, ...]) -> int | float | None:
         """The published value of one cell, by codes or labels: ``safe["Bremen", "female"]``."""
@@ -494,6 +506,17 @@ class ProtectedTable:
         shown: str = notebook.notebook_html(self)
         return shown
 
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """A picture of the figures; notebooks show it, and its `save` writes it.
+
+        Args:
+            kind: "bars", "heat map" or "pyramid"; what suits the table if None.
+            options: `rows` and `columns` (names of variables), `at` (codes of the others),
+                `figure` and `language`, as for `discreet.assessment.pictures.bars`.
+        """
+        pictures = importlib.import_module("discreet.assessment.pictures")
+        return pictures.plot(self, kind, **options)
+
     def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the table; the suffix chooses the format (csv, xlsx, html, parquet, json).
 
@@ -513,6 +536,16 @@ class ProtectedTable:
             f"<ProtectedTable {self.name}: {' × '.join(names) or 'grand total'}, "
             f"{self.grid_size:,} cells>"
         )
+
+
+def _language(labels: bool | str | None, language: str | None) -> str | None:
+    """The language in which labels are asked for; None for no labels."""
+    if isinstance(labels, str) and language not in (None, labels):
+        what = f"labels are asked for in {labels!r} and in {language!r}"
+        raise TableError(what, code="labels", hint="write labels=True, and one language")
+    if labels is False or (labels is None and language is None):
+        return None
+    return labels if isinstance(labels, str) else language or "en"
 
 
 def _meant(dimension: Dimension, given: str) -> str | Problem:

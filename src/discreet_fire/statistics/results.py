@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from html import escape
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -27,6 +28,9 @@ class CheckVerdict(StrEnum):
     review = "review"
     #: The rule is broken; what breaks it is withheld.
     fail = "fail"
+
+
+_RANK = {verdict: rank for rank, verdict in enumerate(CheckVerdict)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,6 +142,20 @@ class SafeResult:
     def __str__(self) -> str:
         return self.shown
 
+    def _repr_html_(self) -> str:
+        """The output and its checks as notebooks show them, without the evidence."""
+        checks = "".join(
+            f"<li><b>{escape(check.verdict)}</b> {escape(check.where)}"
+            f"{': ' if check.where else ''}{escape(check.reason)}</li>\n"
+            for check in sorted(self.checks, key=lambda each: _RANK[each.verdict], reverse=True)
+        )
+        listed = f"<ul>\n{checks}</ul>\n" if checks else ""
+        return (
+            f'<div class="discreet-result">\n<p><code>{escape(self.command)}</code>: '
+            f"<b>{escape(self.verdict)}</b></p>\n"
+            f'<pre style="overflow-x: auto">{escape(self.shown)}</pre>\n{listed}</div>\n'
+        )
+
     def __repr__(self) -> str:
         name = self.command.split()[0].rstrip(",") if self.command.split() else "command"
         return f"<SafeResult {name}: {self.verdict}>"
@@ -149,8 +167,11 @@ def worst(checks: Sequence[Check]) -> CheckVerdict:
     >>> worst([]).value
     'pass'
     """
-    order = list(CheckVerdict)
-    return max((check.verdict for check in checks), key=order.index, default=CheckVerdict.passed)
+    return max(
+        (check.verdict for check in checks),
+        key=lambda each: _RANK[each],
+        default=CheckVerdict.passed,
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -91,6 +91,24 @@ def test_evidence_stays_inside():
     assert result.to_dict()["frame"] == [{"mean": None}]
 
 
+def test_notebooks_show_what_may_be_shown_and_no_evidence():
+    checks = [
+        Check(rule="a", verdict=CheckVerdict.passed, reason="fine"),
+        Check(rule="b", verdict=CheckVerdict.fail, reason="few <cases>", where="rent"),
+    ]
+    result = SafeResult(
+        command="tabulate rent",
+        shown="rent |  <12>",
+        checks=checks,
+        evidence=OutputEvidence(largest=87_654),
+    )
+    page = result._repr_html_()
+    assert "rent |  &lt;12&gt;" in page
+    assert page.index("few &lt;cases&gt;") < page.index("fine")
+    assert "87" not in page
+    assert SafeResult(command="count", shown="  12")._repr_html_().count("<ul>") == 0
+
+
 def test_the_worst_verdict_counts():
     fine = Check(rule="a", verdict=CheckVerdict.passed, reason="")
     look = Check(rule="b", verdict=CheckVerdict.review, reason="")

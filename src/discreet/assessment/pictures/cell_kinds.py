@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import IntArray, PositionArray, SmallIntArray
+from discreet.arrays import FloatArray, IntArray, PositionArray, SmallIntArray
 from discreet.assessment.pictures.theme import INK, MUTED
 from discreet.assessment.pictures.words import hidden_words
 from discreet.assessment.words import number
@@ -312,8 +312,43 @@ class CellKinds:
             kind[hidden & second] = _SECONDARY
         return kind
 
+    def filled(self, index: tuple[PositionArray, ...]) -> tuple[SmallIntArray, FloatArray]:
+        """Kind and value at these places; what is not stored is zero, or as the table says."""
+        table = self.table
+        stored = np.ones(table.stored, dtype=np.bool_)
+        for part, wanted in zip(table.index, index, strict=True):
+            stored &= np.isin(part, np.unique(wanted))
+        size = len(index[0]) if index else 1
+        status = table.absent(index, size)
+        value = np.zeros(size)
+        asked = np.stack(index, axis=1).tolist() if index else [[]]
+        found = {tuple(cell): at for at, cell in enumerate(asked)}
+        for place in np.flatnonzero(stored).tolist():
+            at = found[tuple(int(part[place]) for part in table.index)]
+            status[at], value[at] = table.status[place], table.value[place]
+        return self.kinds(index, status), value
+
+    def figure_note(self, language: str) -> str:
+        """What the figure looked at is, with its unit; nothing for counts."""
+        figures = self.table.figures
+        if not figures:
+            return ""
+        figure = figures[self.figure]
+        unit = figure.unit_text(language)
+        return f"{figure.title(language)} ({unit})" if unit else figure.title(language)
+
     def __repr__(self) -> str:
         return f"<CellKinds of {self.table.name}{': secret' if self.secret else ''}>"
+
+
+def printed_value(value: float, language: str, decimals: int, kind: str) -> str:
+    """A value as printed, in brackets where it is limited.
+
+    >>> printed_value(-1234.5, "en", 1, "bracketed")
+    '(−1,234.5)'
+    """
+    text = number(value, language, decimals).replace("-", "−")
+    return f"({text})" if kind == "bracketed" else text
 
 
 def place_of(dimension: Dimension, code: str) -> int:

@@ -23,12 +23,12 @@ from discreet.assessment.pictures.cell_kinds import (
     line_labels,
     named,
     place_of,
+    printed_value,
     shortened_label,
 )
 from discreet.assessment.pictures.picture import Picture
 from discreet.assessment.pictures.theme import composed
 from discreet.assessment.pictures.words import hidden_words, words
-from discreet.assessment.words import number
 from discreet.errors import PublicationError
 from discreet.tables import Dimension, ProtectedTable
 
@@ -85,7 +85,7 @@ def hidden_cells(
         "hconcat": [_matrix(grid, records, language), legend_beside(kinds, language)],
         "spacing": 24,
     }
-    notes = [_figure_note(looked, language), *grid.notes(language)]
+    notes = [looked.figure_note(language), *grid.notes(language)]
     description = composed(body, title=title, notes=notes, language=language, warning=warning)
     return Picture("hidden_cells", title, language, description, looked.secret)
 
@@ -167,7 +167,7 @@ class _Grid:
         table, text = self.looked.table, hidden_words(language)
         wide = len(self.columns.labels)
         index = self._places()
-        kind, value = _filled(self.looked, index)
+        kind, value = self.looked.filled(index)
         known = table.known(index, len(kind))
         decimals = table.figure_decimals(self.looked.figure)
         records = []
@@ -176,7 +176,7 @@ class _Grid:
             look = KIND_STYLES[name]
             printed = ""
             if name not in _WITHOUT_VALUE:
-                printed = _printed(float(value[at]), language, decimals, name)
+                printed = printed_value(float(value[at]), language, decimals, name)
             records.append(
                 {
                     "line": str(at // wide),
@@ -231,29 +231,6 @@ def _shown(names: list[str], asked: tuple[str | None, str | None]) -> list[str]:
     return [name for name in (rows, columns) if name is not None]
 
 
-def _filled(looked: CellKinds, index: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Kind and value at these places; what is not stored is zero, or as the table says."""
-    table = looked.table
-    stored = np.ones(table.stored, dtype=np.bool_)
-    for part, wanted in zip(table.index, index, strict=True):
-        stored &= np.isin(part, np.unique(wanted))
-    places = np.flatnonzero(stored)
-    size = len(index[0]) if index else 1
-    status = table.absent(index, size)
-    value = np.zeros(size)
-    wanted = np.stack(index, axis=1).tolist() if index else [[]]
-    found = {tuple(cell): at for at, cell in enumerate(wanted)}
-    for place in places.tolist():
-        at = found[tuple(int(part[place]) for part in table.index)]
-        status[at], value[at] = table.status[place], table.value[place]
-    return looked.kinds(index, status), value
-
-
-def _printed(value: float, language: str, decimals: int, kind: str) -> str:
-    text = number(value, language, decimals).replace("-", "−")
-    return f"({text})" if kind == "bracketed" else text
-
-
 def _step(looked: CellKinds, language: str) -> int:
     """Pixels of a column: enough for the longest value of the table."""
     longest = 3
@@ -261,18 +238,9 @@ def _step(looked: CellKinds, language: str) -> int:
         value = np.asarray(looked.table.value, dtype=np.float64)
         decimals = looked.table.figure_decimals(looked.figure)
         ends = (float(value.min()), float(value.max()))
-        longest = max(len(_printed(end, language, 0, "bracketed")) for end in ends)
+        longest = max(len(printed_value(end, language, 0, "bracketed")) for end in ends)
         longest += decimals + bool(decimals)
     return max(34, 7 * longest + 6)
-
-
-def _figure_note(looked: CellKinds, language: str) -> str:
-    figures = looked.table.figures
-    if not figures:
-        return ""
-    figure = figures[looked.figure]
-    unit = figure.unit_text(language)
-    return f"{figure.title(language)} ({unit})" if unit else figure.title(language)
 
 
 def _matrix(grid: _Grid, records: list[dict[str, Any]], language: str) -> dict[str, Any]:

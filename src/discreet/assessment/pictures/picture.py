@@ -13,6 +13,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _SCALE = 2.5
+
+_NOTEBOOK_TYPE = "application/vnd.vegalite.v5+json"
+_NOTEBOOK_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 _NUMBERS: Mapping[str, Mapping[str, Any]] = {
     "de": {"decimal": ",", "thousands": "\u202f", "grouping": [3], "currency": ["", ""]},
@@ -118,7 +122,8 @@ class Picture:
     """A drawing. SECRET unless it was made of nothing but a table to publish.
 
     Made by `tableau`, `transition_heatmap`, `row_distributions`, `quality_curve`,
-    `risk_curve`, `hidden_cells`, `hidden_by_code` and `hidden_by_part`.
+    `risk_curve`, `hidden_cells`, `hidden_by_code`, `hidden_by_part`, `bars`, `heat_map` and
+    `pyramid`. Notebooks show one that is not secret.
 
     Args:
         name: What kind of drawing it is.
@@ -190,5 +195,17 @@ class Picture:
     def __repr__(self) -> str:
         return f"<Picture {self.name}{': secret' if self.secret else ''}>"
 
-    def _repr_html_(self) -> None:
-        """Notebooks show the plain text form."""
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any] | None:
+        """What notebooks show: the drawing, or the plain text form of one that is secret."""
+        if self.secret:
+            return None
+        # Notebooks know the fifth version by name; nothing here needs a later one.
+        drawing = {**self.description, "$schema": _NOTEBOOK_SCHEMA}
+        locale = {"locale": {"number": _NUMBERS[self.language]}}
+        shown: dict[str, Any] = {
+            "text/plain": repr(self),
+            _NOTEBOOK_TYPE: {**drawing, "config": {**self.description["config"], **locale}},
+        }
+        with suppress(PublicationError):  # without the package that draws, notebooks do
+            shown["image/svg+xml"] = self.svg()
+        return shown
