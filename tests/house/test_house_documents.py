@@ -130,6 +130,15 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
     assert listed == {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
 
 
+def test_the_documentation_can_be_searched_from_the_file_system_without_a_network() -> None:
+    """Else pages ask a server of others for the script that runs the search."""
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert "\n  - offline\n" in settings
+    (script,) = re.findall(r"polyfills:\n    - (\S+)\n", settings)
+    assert "iframe-worker" in script  # the name by which the plugin knows that there is one
+    assert "file:" in (ROOT / "docs" / script).read_text("utf-8")
+
+
 def test_make_offers_what_the_documents_name() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))

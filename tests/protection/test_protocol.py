@@ -155,7 +155,7 @@ class Thousands(Protection[ProgrammeView, InputsView]):
             ),
             remembered={"multiples": len(value)},
             assessed=AssessedTable(counts=table, ingredients={}, figures=()),
-            found_codes=frozenset({"sex"}),
+            found_codes={"sex": "all"},
         )
 
     def deviations(self, inputs: InputsView, counts: IntArray) -> FloatArray:

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from discreet.errors import DiscreetError, Problem
 
@@ -163,13 +163,14 @@ class ReleasedOutcome:
             adds title, remarks and provenance.
         remembered: What else the release remembers of it, as JSON takes it; public.
         assessed: What its quality is judged by (CONFIDENTIAL); None if it is not.
-        found_codes: Variables of which it lists codes because they occur.
+        found_codes: Variables of which it lists codes because they occur: "all" their codes, or
+            that of "missing" values only.
     """
 
     table: ProtectedTable
     remembered: Mapping[str, Any]
     assessed: AssessedTable | None
-    found_codes: frozenset[str]
+    found_codes: Mapping[str, Literal["all", "missing"]]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

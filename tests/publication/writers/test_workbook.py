@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import zipfile
 
@@ -76,6 +77,48 @@ def test_headings_stay_in_sight_and_on_every_page(mixed, tmp_path):
     assert sheet.page_setup.orientation == "landscape"
     assert sheet.sheet_properties.pageSetUpPr.fitToPage
     assert (sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight) == (1, 0)
+    assert len(sheet.col_breaks.brk) == 0
+
+
+def wide(groups: int, each: int) -> ProtectedTable:
+    codes = [f"{a:02}{b}" for a in range(groups) for b in range(each)]
+    across = Classification.from_prefixes("across", codes, [2, 3])
+    down = Classification.flat("down", [f"d{k}" for k in range(80)])
+    size = (len(down), len(across))
+    index = tuple(part.ravel().astype(np.int32) for part in np.indices(size))
+    return ProtectedTable(
+        dimensions=tuple(Dimension(classifications=(tree,)) for tree in (down, across)),
+        index=index,
+        value=np.arange(len(index[0])) + 1,
+        status=np.zeros(len(index[0]), dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key"),
+        titles={"en": "R&D by place"},
+    )
+
+
+def test_wide_sheets_are_printed_on_several_pages_that_can_be_read(tmp_path):
+    table = wide(12, 5)
+    sheet = opened(write(table, tmp_path / "wide.xlsx"))["Table"]
+    setup = sheet.page_setup
+    assert (setup.orientation, setup.scale, setup.pageOrder) == ("landscape", 60, "overThenDown")
+    assert not sheet.sheet_properties.pageSetUpPr.fitToPage
+    assert sheet.print_title_cols == "$A:$A"
+    assert sheet.print_title_rows == "$3:$5"
+    assert sheet.oddFooter.left.text == "R&&D by place"
+    breaks = [each.id for each in sheet.col_breaks.brk]
+    # "Total", then groups of six columns; two groups and the total, or three groups, to a page
+    starts = {1 + 1 + 6 * group for group in range(12)}
+    assert breaks
+    assert set(breaks) <= starts
+    ends = [1, *breaks, sheet.max_column]
+    assert all(b - a <= (220 - 8) // 13 for a, b in itertools.pairwise(ends))
+
+
+def test_pages_break_between_columns_where_groups_are_too_wide(tmp_path):
+    sheet = opened(write(wide(2, 8), tmp_path / "wide.xlsx"))["Table"]
+    assert len(sheet.col_breaks.brk) == 1
+    flat = opened(write(wide(1, 9), tmp_path / "flat.xlsx"))["Table"]
+    assert len(flat.col_breaks.brk) == 0
 
 
 def test_the_legend_speaks_both_languages(mixed, tmp_path):

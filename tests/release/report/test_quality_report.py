@@ -129,6 +129,62 @@ def test_few_cells_support_no_statement(table: Table) -> None:
     assert "too few cells" in report.html("en")
 
 
+def test_small_releases_say_what_their_tables_show(table: Table) -> None:
+    few = dc.tabulate(_records(300), ["region"], record_key="rk")
+    safe = perturb(few, ptable(DESIGNS["medium"]))
+    log = QualityLog()
+    log.add("T1", few, safe)
+    compared, differing, *_ = Overall(log).sums()
+    page = QualityReport(log=log, title=TITLE).html("en")
+    assert compared > 0
+    said = f"Of {compared} totals that stand beside all of their parts, {differing} differ"
+    assert said in page if differing else f"All {compared} totals" in page
+    assert "Das sagen die Tabellen selbst" in QualityReport(log=log, title=TITLE).html("de")
+    large = QualityReport(log=logged(table, DESIGNS["medium"]), title=TITLE).html("en")
+    assert "what the tables themselves tell" not in large
+
+
+def test_pages_call_variables_levels_and_tables_by_their_labels() -> None:
+    place = dc.Classification.from_prefixes(
+        "place", ["11", "12", "21"], [1, 2], titles={"en": "Place", "de": "Ort"}
+    )
+    age = dc.Classification.from_prefixes(
+        "age", ["1a", "1b"], [1, 2], titles={"en": "Age"}, level_names=("broad", "narrow")
+    )
+    other = dc.Classification.flat("home", ["1"], titles={"en": "Place", "de": "Ort"})
+    cells = {"place": ["Total"], "age": ["Total"], "home": ["Total"], "n": [3], "key": [0.5]}
+    table = Table.from_cells(_frame(cells), by=[place, age, other], count="n", cell_key="key")
+    safe = perturb(table, ptable(DESIGNS["small"]), titles={"en": "Who <lives> where"})
+    log = QualityLog()
+    log.add("table", table, safe)
+    report = QualityReport(log=log, title=TITLE, tables=[safe])
+    for text in ("Place, level 2<", "Age, narrow<", ">Place<"):
+        assert text in report.html("en"), text
+    assert "place: place 2" not in report.html("en")
+    assert "Ort, Ebene 2" in report.html("de")
+    assert "Who &lt;lives&gt; where (table)" in report.html("en", internal=True)
+    assert "place: place 2" in QualityReport(log=log, title=TITLE).html("en")
+
+
+def test_two_variables_of_one_title_are_told_apart() -> None:
+    titles = {"en": "Age"}
+    trees = [dc.Classification.flat(name, ["1"], titles=titles) for name in ("age", "age5")]
+    cells = {"age": ["Total"], "age5": ["Total"], "n": [3], "key": [0.5]}
+    table = Table.from_cells(_frame(cells), by=trees, count="n", cell_key="key")
+    safe = perturb(table, ptable(DESIGNS["small"]))
+    log = QualityLog()
+    log.add("table", table, safe)
+    page = QualityReport(log=log, title=TITLE, tables=[safe]).html("en")
+    assert "Age (age)" in page
+    assert "Age (age5)" in page
+
+
+def _frame(cells: dict[str, Any]) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(cells)
+
+
 def _records(size: int) -> Any:
     import polars as pl
 

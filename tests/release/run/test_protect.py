@@ -358,3 +358,23 @@ def test_estimates_are_published_in_tens(edited: Edit, tmp_path: Path) -> None:
     edited(("round_to = 10\n", ""), ("\nround_to = 1\n", "\n"))
     summary = protect(path, tmp_path / "digits")
     assert any("tell how many records there are" in text for text in summary.warnings)
+
+
+def test_a_missing_value_does_not_make_stated_codes_found_ones(
+    edited: Edit, tmp_path: Path
+) -> None:
+    path = edited(
+        ('by = ["ages", "sex"]\nwhere = "age >= 18"', 'by = ["ages", "sex"]'),
+        ('prefixes = [1, 2]', 'codes = ["11", "12", "13", "21", "22"]'),
+    )  # fmt: skip
+    people = pl.read_parquet(path.parent / "persons.parquet")
+    first = pl.int_range(pl.len()) == 0
+    people = people.with_columns(
+        pl.when(~first).then("sex").alias("sex"), pl.when(~first).then("age").alias("age")
+    )
+    people.write_parquet(path.parent / "persons.parquet")
+    warnings = protect(path, tmp_path / "out").warnings
+    (found,) = [text for text in warnings if "are those found in the data" in text]
+    assert "the codes of nationality are" in found
+    (missing,) = [text for text in warnings if text.startswith("missing values of")]
+    assert "missing values of ages, sex are listed" in missing

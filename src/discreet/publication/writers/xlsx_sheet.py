@@ -24,6 +24,7 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.cell_range import MultiCellRange
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.writer.excel import ExcelWriter
 from openpyxl.xml.constants import ARC_CORE
 
@@ -350,6 +351,11 @@ def _cell_text(styles: Styles, marks: str) -> Callable[[int | float, int, int], 
 _A4 = 9
 _WIDEST = 60
 _NUMBER_WIDTH = 13
+#: Per cent of the usual size below which print is hard to read, and what a page across
+#: holds then, in characters.
+_SMALLEST_SCALE, _PAGE_WIDTH = 60, 220
+_FEWEST_COLUMNS = 3
+_FOOTER = 100
 
 
 @dataclass(frozen=True)
@@ -399,6 +405,16 @@ class TableSheet:
                 columns.append(StubColumn(heading, dimension.codes, k, None, totals))
             columns.append(StubColumn(title, marked, k, levels, totals))
         return columns
+
+    @cached_property
+    def stub_widths(self) -> list[int]:
+        """The widths of the columns beside the figures, in characters."""
+        widths = []
+        for stub in self.stub_columns:
+            deepest = max(stub.indents or (0,)) * 2
+            longest = max(len(text) for text in (*stub.texts, stub.heading)) + deepest + 2
+            widths.append(max(8, min(longest, _WIDEST)))
+        return widths
 
     @property
     def stub(self) -> int:
@@ -463,10 +479,7 @@ class TableSheet:
 
     def _set_up(self, sheet: Any) -> None:
         """Widths, outline, frozen headings and print settings; before the first row."""
-        for column, stub in enumerate(self.stub_columns, 1):
-            deepest = max(stub.indents or (0,)) * 2
-            longest = max(len(text) for text in (*stub.texts, stub.heading)) + deepest + 2
-            width = max(8, min(longest, _WIDEST))
+        for column, width in enumerate(self.stub_widths, 1):
             sheet.column_dimensions[get_column_letter(column)].width = width
         for column in range(self.layout.shape[1]):
             letter = get_column_letter(self.stub + column + 1)
@@ -479,8 +492,38 @@ class TableSheet:
         sheet.freeze_panes = first
         sheet.page_setup.paperSize = _A4
         set_page_width(sheet)
+        breaks = self.page_breaks()
+        if breaks:
+            sheet.sheet_properties.pageSetUpPr.fitToPage = False
+            sheet.page_setup.scale = _SMALLEST_SCALE
+            sheet.page_setup.pageOrder = "overThenDown"
+            # Only the first page has the title.
+            title = self.layout.table.title(self.language)[:_FOOTER]
+            sheet.oddFooter.left.text = title.replace("&", "&&")
+            for column in breaks:
+                sheet.col_breaks.append(Break(id=self.stub + column))
+        if breaks and self.stub:
+            sheet.print_title_cols = f"A:{get_column_letter(self.stub)}"
         sheet.print_title_rows = f"{len(self.titles) + 1}:{self.top}"
         sheet.oddFooter.right.text = "&P / &N"
+
+    def page_breaks(self) -> list[int]:
+        """Before which columns of figures a new page begins, where one page would be too small.
+
+        Pages end between groups of columns where they can be half full at least.
+        """
+        figures, beside = self.layout.shape[1], sum(self.stub_widths)
+        if beside + figures * _NUMBER_WIDTH <= _PAGE_WIDTH:
+            return []
+        fitting = max(int((_PAGE_WIDTH - beside) // _NUMBER_WIDTH), _FEWEST_COLUMNS)
+        groups = next((row for row in self.heads if len(row) > 1), [])
+        starts = {heading.column for heading in groups}
+        breaks, first = [], 0
+        while first + fitting < figures:
+            full = range(first + fitting, first + fitting // 2, -1)
+            first = next((column for column in full if column in starts), first + fitting)
+            breaks.append(first)
+        return breaks
 
     def _heading_row(self, styles: Styles, number: int, row: list[Heading]) -> Iterator[Any]:
         for stub in self.stub_columns:

@@ -30,16 +30,19 @@ from discreet.errors import PublicationError
 from discreet.files import check_writable, make_folder, write_text
 from discreet.publication.words import LANGUAGES
 from discreet.publication.writers.html import facts_html, page_head, page_tail
+from discreet.release.report.labels import LevelLabels
 from discreet.release.report.sections import (
     Document,
     alarm_list,
     heading,
     internal_sections,
     remark_list,
+    seen_list,
     shown_section,
     statement_list,
     words,
 )
+from discreet.tables import ProtectedTable
 
 _FORMAT = "discreet-quality"
 
@@ -175,11 +178,13 @@ class QualityReport:
         log: What is known of its tables (confidential).
         title: language → name of the release.
         remarks: What the internal version says besides, each as language → text.
+        tables: The tables themselves, with or without cells: pages take their labels.
     """
 
     log: QualityLog
     title: Mapping[str, str]
     remarks: Sequence[Mapping[str, str]] = ()
+    tables: Sequence[ProtectedTable] = ()
 
     @cached_property
     def public(self) -> Document:
@@ -199,12 +204,13 @@ class QualityReport:
             language: "en" or "de".
             internal: True for the CONFIDENTIAL version.
         """
-        text = words(language)
+        text, labels = words(language), LevelLabels(self.tables, language)
         document = self.internal if internal else self.public
         name = self.title.get(language) or next(iter(self.title.values()), "")
         title = f"{text['quality']}: {name}" if name else text["quality"]
         warning = f'<p class="internal" role="note">{html.escape(text["confidential"])}</p>\n'
         lead = text["internal lead" if internal else "public lead"]
+        seen = seen_list(Overall(self.log), text, language) if not document["statements"] else ""
         css = resources.files("discreet.release.report").joinpath("quality.css")
         return "".join(
             (
@@ -213,10 +219,10 @@ class QualityReport:
                 alarm_list(document, text) if internal else "",
                 f'<h1>{html.escape(title)}</h1>\n<p class="lead">{html.escape(lead)}</p>\n',
                 facts_html(_at_a_glance(document, text, language), text["summary"]),
-                heading(text["statements"], statement_list(document, text, language)),
+                heading(text["statements"], statement_list(document, text, language) + seen),
                 remark_list(document, language),
-                shown_section(document, text, language),
-                internal_sections(document, text, language) if internal else "",
+                shown_section(document, text, language, labels),
+                internal_sections(document, text, language, labels) if internal else "",
                 f"<footer><p>{text['software']}: discreet {__version__}</p></footer>\n",
                 page_tail(),
             )
@@ -265,6 +271,7 @@ def write_quality(
     languages: Sequence[str] = ("en",),
     internal: str | os.PathLike[str] | None = None,
     remarks: Sequence[Mapping[str, str]] = (),
+    tables: Sequence[ProtectedTable] = (),
 ) -> list[Path]:
     """Write the report on the quality of a release.
 
@@ -275,6 +282,7 @@ def write_quality(
         languages: Languages of the pages, the main one first.
         internal: Another folder, for the internal version; none is written without it.
         remarks: What the internal version says besides, each as language → text.
+        tables: The tables themselves, with or without cells: pages take their labels.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -288,7 +296,7 @@ def write_quality(
         places.append((_internal_folder(Path(internal), Path(out)), True))
         check_writable(internal)
     titles = dict.fromkeys(languages, title) if isinstance(title, str) else dict(title)
-    report = QualityReport(log=log, title=titles, remarks=remarks)
+    report = QualityReport(log=log, title=titles, remarks=remarks, tables=tables)
     written = []
     for folder, secret in places:
         pages = [report.html(language, internal=secret) for language in languages]

@@ -12,9 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.assessment.release_quality import SUPPORT, Overall
 from discreet.assessment.words import number, percent
 from discreet.errors import PublicationError
+from discreet.files import texts_of
 from discreet.publication.words import LANGUAGES, read_words
+from discreet.release.report.labels import LevelLabels
 
 _WIDTH = 640
 _ROW = 26
@@ -136,7 +139,8 @@ def statement_list(document: Document, text: Words, language: str) -> str:
     """The statements, one per line."""
     lines = [one["text"][language] for one in document["statements"]]
     if not lines:
-        return f"<p>{html.escape(text['no statements'])}</p>\n"
+        few = text["no statements"].format(number(SUPPORT, language, 0))
+        return f"<p>{html.escape(few)}</p>\n"
     items = "".join(f"<li>{html.escape(line)}</li>\n" for line in lines)
     return f'<ul class="statements">\n{items}</ul>\n'
 
@@ -149,13 +153,35 @@ def remark_list(document: Document, language: str) -> str:
     )
 
 
-def shown_section(document: Document, text: Words, language: str) -> str:
+def seen_list(overall: Overall, text: Words, language: str) -> str:
+    """What anyone can count in the tables, for releases too small for statements."""
+    compared, differing, _, largest = overall.sums()
+    lines = []
+    if compared:
+        told = [number(each, language, 0) for each in (compared, differing, largest)]
+        lines.append(text["seen differing" if differing else "seen equal"].format(*told))
+    pairs = list(overall.brackets().values())
+    bracketed, shown = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+    if bracketed:
+        told = [number(each, language, 0) for each in (bracketed, shown)]
+        lines.append(text["seen bracketed"].format(*told))
+    if overall.suppressed_cells:
+        told = [
+            number(each, language, 0) for each in (overall.suppressed_cells, overall.grid_cells)
+        ]
+        lines.append(text["seen hidden"].format(*told))
+    if not lines:
+        return ""
+    items = "".join(f"<li>{html.escape(line)}</li>\n" for line in lines)
+    return f'<p>{html.escape(text["seen"])}</p>\n<ul class="statements">\n{items}</ul>\n'
+
+
+def shown_section(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
     """Which tables are shown completely."""
     states = ("complete", "thinned", "blocked")
     rows, bars = [], []
     for entry in document["shown_by_level"]:
-        variable, level = entry["variable"], entry["level"]
-        name = variable if level == variable else f"{variable}: {level}"
+        name = labels.level(entry["variable"], entry["level"])
         share = entry["complete"] / entry["tables"]
         bars.append(_share_bar(name, share, language))
         rows.append([name, entry["tables"], *(entry[state] for state in states)])
@@ -163,7 +189,7 @@ def shown_section(document: Document, text: Words, language: str) -> str:
     return _pair("shown", text["shown"], heads, rows, bars, language, full=1)
 
 
-def internal_sections(document: Document, text: Words, language: str) -> str:
+def internal_sections(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
     """Everything that only the office may see."""
     parts = [
         _noise_section(document, text, language),
@@ -177,7 +203,7 @@ def internal_sections(document: Document, text: Words, language: str) -> str:
         _sums(document, text, language),
         _aside(document, text, language),
         _reasons(document, text, language),
-        _each_table(document, text, language),
+        _each_table(document, text, language, labels),
     ]  # fmt: skip
     return "".join(parts)
 
@@ -280,19 +306,20 @@ def _aside(document: Document, text: Words, language: str) -> str:
 
 
 def _reasons(document: Document, text: Words, language: str) -> str:
-    rows = [[reason, parts] for reason, parts in document["reasons"].items()]
+    told = texts_of("discreet.protection.parts", "reasons", language)
+    rows = [[told.get(reason, reason), parts] for reason, parts in document["reasons"].items()]
     heads = [text["reason"], text["parts"]]
     return _alone(text["reasons"], heads, rows, language) if rows else ""
 
 
-def _each_table(document: Document, text: Words, language: str) -> str:
+def _each_table(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
     rows = []
     for name, entry in document["each_table"].items():
         counts = entry["counts"]
         known = counts["cells"] > 0
         rows.append(
             [
-                name,
+                labels.table(name),
                 text[entry["shown"]],
                 entry["cells"],
                 entry["suppressed_cells"],

@@ -212,6 +212,7 @@ class Writer:
             languages=self.programme.languages,
             internal=internal,
             remarks=self._remarks(),
+            tables=[self.shelf.outline(name) for name in every],
         )
 
     def _inherited_keys(self) -> dict[str, dict[str, str]]:

@@ -319,7 +319,7 @@ class _Release:
         self.shelf = shelf
         self.digests = table_digests(inputs)  # reads the data once
         self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
-        self.found: set[str] = set()
+        self.found: dict[str, set[str]] = {"all": set(), "missing": set()}
         self.kept: set[str] = set()
         self.pending = self._pending(resume, internal)
         self.later: list[str] = []
@@ -460,7 +460,8 @@ class _Release:
         self.shelf.put(table, self.digests[name], extras)
         self.kept.add(name)
         # A code list that comes from the data tells of each code that it occurs.
-        self.found |= outcome.found_codes
+        for variable, kind in outcome.found_codes.items():
+            self.found[kind].add(variable)
 
     def spanning(self) -> dict[str, dict[str, Any]]:
         """Per source, what spans the pending tables that count its records."""
@@ -499,11 +500,14 @@ class _Release:
 
     def _warnings(self) -> tuple[str, ...]:
         known = (*self.inputs.warnings, *dict.fromkeys(self.later))
-        if not self.found:
-            return known
-        names = ", ".join(sorted(self.found))
-        return (
-            *known,
-            f"the codes of {names} are those found in the data, so a listed code tells that it "
+        told = {
+            "all": "the codes of {} are those found in the data, so a listed code tells that it "
             'occurs; state them under [variables], or set found_codes = "hide"',
-        )
+            "missing": "missing values of {} are listed because they occur; list their code with "
+            'the others under [variables], or set found_codes = "hide"',
+        }
+        found = {"all": self.found["all"], "missing": self.found["missing"] - self.found["all"]}
+        said = [
+            told[kind].format(", ".join(sorted(names))) for kind, names in found.items() if names
+        ]
+        return (*known, *said)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import DisclosureWarning, TableError
 from discreet.protection.protocol import AssessedTable, Counts, ReleasedOutcome
@@ -60,16 +60,17 @@ class NoiseTables:
             found_codes=self._found(used.values()),
         )
 
-    def _found(self, counts: Iterable[Table]) -> frozenset[str]:
-        """Variables of which codes are listed because they occur."""
+    def _found(self, counts: Iterable[Table]) -> dict[str, Literal["all", "missing"]]:
+        """Variables of which codes are listed because they occur, and which codes these are."""
         if self.parameters.rules.found_codes != "list":
-            return frozenset()
-        return frozenset(
-            dimension.name
-            for table in counts
-            for dimension in table.dimensions
-            if bool(dimension.found.any())
-        )
+            return {}
+        kinds: dict[str, set[str]] = {}
+        for table in counts:
+            for dimension in table.dimensions:
+                if bool(dimension.found.any()):
+                    trees = dimension.classifications
+                    kinds.setdefault(dimension.name, set()).update(tree.found for tree in trees)
+        return {name: "all" if "all" in found else "missing" for name, found in kinds.items()}
 
     # -- figures -----------------------------------------------------------------
 

@@ -188,7 +188,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
                         table=table,
                         remembered={"hidden": told[name]},
                         assessed=None,
-                        found_codes=frozenset(),
+                        found_codes={},
                     )
                     for name, table in done.tables.items()
                 },
