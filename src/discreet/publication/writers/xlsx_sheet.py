@@ -352,8 +352,8 @@ _A4 = 9
 _WIDEST = 60
 _NUMBER_WIDTH = 13
 #: Per cent of the usual size below which print is hard to read, and what a page across
-#: holds then, in characters.
-_SMALLEST_SCALE, _PAGE_WIDTH = 60, 220
+#: holds then in every office program, in characters.
+_SMALLEST_SCALE, _PAGE_WIDTH = 60, 176
 _FEWEST_COLUMNS = 3
 _FOOTER = 100
 
