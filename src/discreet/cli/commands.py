@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import keys, params, ptable, suppression
+from discreet.cli import keys, params, programmes, ptable, suppression
 from discreet.cli.program import (
-    FAILURE,
     By,
     CommandGroup,
     Decimals,
@@ -67,80 +66,7 @@ def demo(
     show(summary.text(), summary.described(), as_json=as_json)
 
 
-@command(app, "protect", example="discreet protect programme.toml --out release")
-def protect(
-    programme: Annotated[Path, typer.Argument(help="The table programme, a TOML file.")],
-    out: Annotated[Path | None, typer.Option(help="The folder of the release.")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Keep tables that have not changed.")
-    ] = True,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check programme and data, and write nothing.")
-    ] = False,
-    internal: Annotated[
-        Path | None,
-        typer.Option(help="A folder for the internal report on quality. CONFIDENTIAL."),
-    ] = None,
-    accept_changes: Annotated[
-        bool,
-        typer.Option("--accept-changes", help="Make anew what is not as it was sealed."),
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Carry out a table programme: records in, a folder of protected tables out."""
-    from discreet import release
-
-    if check:
-        inputs = release.open_inputs(programme)
-        warn(inputs.warnings)
-        checked = inputs.programme
-        keys = {name: list(check.remarks) for name, check in inputs.key_checks.items()}
-        described = {"programme": str(programme), "valid": True, "tables": list(checked.tables)}
-        described["record_keys"] = keys
-        said = [
-            f"\nRecord keys of {name!r}: {text}." for name, all_ in keys.items() for text in all_
-        ]
-        text = f"{programme} is in order: {len(checked.tables)} tables." + "".join(said)
-        show(text, described, as_json=as_json)
-        return
-    if out is None:
-        raise typer.BadParameter("name the folder of the release: --out DIR")
-    with progress_bar("Protecting") as report:
-        summary = release.protect(
-            programme,
-            out,
-            resume=resume,
-            internal=internal,
-            progress=report,
-            accept_changes=accept_changes,
-        )
-    warn(summary.warnings)
-    show(summary.text(), summary.described(), as_json=as_json)
-
-
-@command(app, "verify", example="discreet verify release --public-key office.pub")
-def verify(
-    release: Annotated[Path, typer.Argument(help="The folder of the release.")],
-    public_key: Annotated[
-        Path | None, typer.Option(help="The office's public key: for everyone.")
-    ] = None,
-    programme: Annotated[
-        Path | None, typer.Option(help="Instead, the programme with all it names: for the office.")
-    ] = None,
-    seal: Annotated[
-        str | None, typer.Option(help="The short name that the seal must have.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Find out whether a release is as its office made it."""
-    from discreet.release import verify_release
-
-    if public_key is not None and programme is not None:
-        raise typer.BadParameter("name --public-key or --programme, not both")
-    found = verify_release(release, public_key=public_key, programme=programme, seal=seal)
-    show(found.text(), found.described(), as_json=as_json)
-    if not found.in_order:
-        raise typer.Exit(FAILURE)
+programmes.register(app)
 
 
 @command(

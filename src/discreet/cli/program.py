@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from discreet.errors import DiscreetError, DiscreetWarning
 
@@ -174,7 +174,25 @@ ELSEWHERE = {
 }
 
 
-class CommandGroup(TyperGroup):
+def _without_types(params: list[Any]) -> list[Any]:
+    """Options, of which those that are only named say no type in the help."""
+    for each in params:
+        if getattr(each, "is_bool_flag", False) and each.metavar is None:
+            each.metavar = ""
+    return params
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types(super().get_params(ctx))
+
+
+class CommandGroup(_Group):
     """The whole program; with --json, wrong words too are answered with an error object."""
 
     _as_json = False
@@ -221,15 +239,15 @@ class CommandGroup(TyperGroup):
             raise typer.Exit(WRONG_INPUT) from None
 
 
-def group(text: str, *, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
-    """A group of commands."""
+def group(text: str, *, kind: type[TyperGroup] = _Group) -> typer.Typer:
+    """A group of commands; the whole program completes its words in shells."""
     return typer.Typer(
         help=text,
         cls=kind,
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        add_completion=False,
+        add_completion=kind is CommandGroup,
     )
 
 
@@ -241,7 +259,7 @@ def command(
     def add(function: _Function) -> Callable[..., None]:
         epilog = f"Example: [bold]{example}[/bold]"
         safe = guarded(function)
-        parent.command(name, epilog=epilog, no_args_is_help=name != "demo")(safe)
+        parent.command(name, cls=_Command, epilog=epilog, no_args_is_help=name != "demo")(safe)
         return safe
 
     return add

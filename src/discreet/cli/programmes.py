@@ -1,0 +1,407 @@
+"""Commands on programmes and what they make: ``protect``, ``verify``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from discreet.cli.program import FAILURE, Json, command, names, pairs, progress_bar, show, warn
+from discreet.errors import DiscreetError
+from discreet.files import TEMPORARY_SUFFIX
+
+if TYPE_CHECKING:
+    from discreet.release import ReleaseSummary
+    from discreet.release.first_programmes import TableLine
+    from discreet.release.inputs import Inputs
+
+#: Headings of options in the help.
+_PANEL, _LONG = "One table straight from records", "Programmes"
+
+
+def _of_records(text: str, *words: str) -> Any:
+    """An option that goes with records."""
+    return typer.Option(*words, help=text, rich_help_panel=_PANEL)
+
+
+def _of_programmes(text: str, *words: str) -> Any:
+    """An option that goes with a programme."""
+    return typer.Option(*words, help=text, rich_help_panel=_LONG)
+
+
+File = Annotated[
+    Path, typer.Argument(help="A table programme (.toml), or with --by records. CONFIDENTIAL.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="The folder of the release; of one table also a file: csv, xlsx, html, …"),
+]
+Check = Annotated[bool, typer.Option("--check", help="Check everything, and write nothing.")]
+Resume = Annotated[
+    bool, _of_programmes("Keep tables that have not changed.", "--resume/--no-resume")
+]
+Internal = Annotated[
+    Path | None, _of_programmes("A folder for the internal report on quality. CONFIDENTIAL.")
+]
+Accept = Annotated[
+    bool, _of_programmes("Make anew what is not as it was sealed.", "--accept-changes")
+]
+RecordsBy = Annotated[
+    list[str] | None, _of_records("Spanning variables; the file holds records then.")
+]
+Noise = Annotated[
+    Path | None, _of_records("The file of the perturbation table. SECRET.", "--ptable")
+]
+Id = Annotated[list[str] | None, _of_records("Column that identifies a record.", "--id")]
+SecretFile = Annotated[
+    Path | None, _of_records("File of the secret that makes record keys.", "--secret")
+]
+SecretEnv = Annotated[str | None, _of_records("Instead: the environment variable that holds it.")]
+RecordKey = Annotated[str | None, _of_records("Instead: the column of record keys made before.")]
+KeyGrid = Annotated[str | None, _of_records("Their key grid: 256, 4096, 2^32, 10^15 (the usual).")]
+Where = Annotated[str | None, _of_records("Filter, such as: age >= 18")]
+Weight = Annotated[str | None, _of_records("Column of weights.")]
+Trees = Annotated[
+    list[str] | None, _of_records("NAME=FILE: the code tree of a variable.", "--classification")
+]
+Prefixes = Annotated[
+    list[str] | None, _of_records("NAME=2,5: a tree by so many leading signs of its codes.")
+]
+Intervals = Annotated[
+    list[str] | None, _of_records("NAME=0,18,65: groups of a number, by where they begin.")
+]
+Codes = Annotated[
+    list[str] | None, _of_records("NAME=m,w: all codes of a variable, whether they occur or not.")
+]
+Title = Annotated[str | None, _of_records("The heading of the table.")]
+Language = Annotated[Literal["en", "de"], _of_records("Language of what is published.")]
+Official = Annotated[str | None, _of_records("Filter on codes: cells published as they are.")]
+Zeros = Annotated[Literal["keep", "table"], _of_records('"table" for noise on zeros.')]
+FoundCodes = Annotated[
+    Literal["list", "hide"],
+    _of_records('"hide" leaves out codes that only the records tell and have no figure.'),
+]
+Below = Annotated[int | None, _of_records("Suppress perturbed values below this.")]
+Multiples = Annotated[int, _of_records("Round figures to multiples of this, such as 10.")]
+Digits = Annotated[int, _of_records("Digits of weighted figures.")]
+Complete = Annotated[bool | None, _of_records("List zeros too.", "--complete/--sparse")]
+Saved = Annotated[Path | None, _of_records("Also write the programme that does the same.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    line = "discreet protect persons.csv --by region,age,sex --ptable ptable.json --id person_id"
+    command(app, "protect", example=f"{line} --secret secret.key --out table.xlsx")(protect)
+    command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
+
+
+def protect(
+    context: typer.Context,
+    file: File,
+    out: Out = None,
+    check: Check = False,
+    by: RecordsBy = None,
+    ptable: Noise = None,
+    id_: Id = None,
+    secret: SecretFile = None,
+    secret_env: SecretEnv = None,
+    record_key: RecordKey = None,
+    key_grid: KeyGrid = None,
+    where: Where = None,
+    weight: Weight = None,
+    classification: Trees = None,
+    prefixes: Prefixes = None,
+    intervals: Intervals = None,
+    codes: Codes = None,
+    found_codes: FoundCodes = "list",
+    title: Title = None,
+    language: Language = "en",
+    official: Official = None,
+    zeros: Zeros = "keep",
+    suppress_below: Below = None,
+    round_to: Multiples = 1,
+    decimals: Digits = 0,
+    complete: Complete = None,
+    save_programme: Saved = None,
+    resume: Resume = True,
+    internal: Internal = None,
+    accept_changes: Accept = False,
+    as_json: Json = False,
+) -> None:
+    """Carry out a table programme, or protect one table straight from records."""
+    given = context.params
+    _check_options(given)
+    found = _line_protected(given) if by else _programme_protected(given)
+    show(*found, as_json=as_json)
+
+
+_DEFAULTS = {
+    "language": "en",
+    "zeros": "keep",
+    "found_codes": "list",
+    "round_to": 1,
+    "decimals": 0,
+    "resume": True,
+}
+_PROGRAMMES_ONLY = ("resume", "internal", "accept_changes")
+_ALWAYS = ("file", "out", "check", "by", "as_json", *_PROGRAMMES_ONLY)
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """Refuse options that say nothing about what is to be done; none is ignored."""
+    stated = [name for name in given if given[name] and given[name] != _DEFAULTS.get(name)]
+    stated += ["sparse"] if given["complete"] is False else []
+    by, what = given["by"], "a programme, which says it itself"
+    wrong = [name for name in stated if name not in _ALWAYS]
+    if by:
+        wrong, what = [name for name in stated if name in _PROGRAMMES_ONLY], "one table of records"
+        if not given["resume"]:
+            wrong = ["no-resume"]
+    elif given["file"].suffix.lower() != ".toml":
+        words = "a file of records needs --by: the spanning variables, such as --by region,sex"
+        raise typer.BadParameter(words)
+    for name in wrong[:1]:
+        raise typer.BadParameter(f"{_word(name)} says nothing about {what}")
+    if given["out"] is None and not given["check"] and not given["save_programme"]:
+        raise typer.BadParameter("name the folder of the release: --out DIR" + (
+            ", or the file of the table: --out table.xlsx" if by else ""))  # fmt: skip
+    if not by:
+        return
+    if given["file"].suffix.lower() == ".toml":
+        raise typer.BadParameter("--by is for records; a programme names its own tables")
+    if given["ptable"] is None:
+        raise typer.BadParameter(
+            "name the perturbation table: --ptable FILE (see: discreet ptable)"
+        )
+    made = given["id_"] and (given["secret"] or given["secret_env"])
+    if bool(made) == bool(given["record_key"]) or (given["id_"] and given["record_key"]):
+        words = "say how records get their keys: --id COLUMN --secret FILE, or --record-key COLUMN"
+        raise typer.BadParameter(words)
+
+
+def _word(name: str) -> str:
+    return "--" + {"id_": "id"}.get(name, name).replace("_", "-")
+
+
+# -- one table -------------------------------------------------------------------
+
+
+def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A table straight from records: made, checked or written down as a programme."""
+    from discreet.release import first_programmes as made
+
+    line, out, saved = _line(given), given["out"], given["save_programme"]
+    told: list[str] = []
+    described: dict[str, Any] = {}
+    if saved is not None and not given["check"]:
+        made.check_saved(saved)
+    with _in_words():
+        if given["check"] or out is None:
+            inputs = made.check_line(line, out)
+            _warn(inputs.warnings)
+            said, described = _in_order(inputs, str(given["file"]))
+            told.append(said)
+        else:
+            with progress_bar("Protecting") as report:
+                summary = made.protect_line(line, out, progress=report)
+            _warn(summary.warnings)
+            (table,) = summary.tables
+            described = {"out": str(out), **table.described(), "warnings": list(summary.warnings)}
+            told.append(f"The protected table is in {out}: {table.cells:,} cells.")
+        if saved is not None and not given["check"]:
+            made.save_programme(line, saved, out)
+            told.append(f"The programme that does the same: {saved}")
+            described["programme"] = str(saved)
+    return "\n".join(told), described
+
+
+def _line(given: Mapping[str, Any]) -> TableLine:
+    """What the words of the line ask for."""
+    from discreet.release.first_programmes import TableLine
+
+    keys = {
+        "column": given["record_key"],
+        "id": names(given["id_"]) or None,
+        "secret_file": given["secret"],
+        "secret_env": given["secret_env"],
+        "grid": given["key_grid"],
+    }
+    noise = {"suppress_below": given["suppress_below"]}
+    noise |= {
+        name: given[name]
+        for name in ("zeros", "decimals", "found_codes")
+        if given[name] != _DEFAULTS[name]
+    }
+    table = {name: given[name] for name in ("title", "where", "weight", "official", "complete")}
+    table["round_to"] = None if given["round_to"] == 1 else given["round_to"]
+    return TableLine(
+        data={"source": str(given["file"])},
+        by=names(given["by"]),
+        ptable=str(given["ptable"]),
+        keys={name: str(one) if isinstance(one, Path) else one for name, one in _stated(keys)},
+        perturbation=dict(_stated(noise)),
+        variables=_variables(given),
+        table=dict(_stated(table)),
+        language=given["language"],
+    )
+
+
+def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    return ((name, entry) for name, entry in entries.items() if entry is not None)
+
+
+def _variables(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The code trees of spanning variables."""
+    found: dict[str, dict[str, Any]] = {}
+    ways = {
+        "hierarchy": pairs(given["classification"], "NAME=FILE"),
+        "prefixes": pairs(given["prefixes"], "NAME=2,5"),
+        "intervals": pairs(given["intervals"], "NAME=0,18,65"),
+        "codes": pairs(given["codes"], "NAME=m,w"),
+    }
+    for kind, entries in ways.items():
+        for name, text in entries.items():
+            if name not in names(given["by"]):
+                raise typer.BadParameter(f"{name!r} has a code tree but does not stand in --by")
+            if name in found:
+                raise typer.BadParameter(f"{name!r} has two code trees: choose one")
+            if kind == "hierarchy":
+                found[name] = {kind: text}
+            else:
+                found[name] = {kind: names([text]) if kind == "codes" else _numbers(text)}
+    return found
+
+
+def _numbers(text: str) -> list[int | float]:
+    numbers: list[int | float] = []
+    for part in text.split(","):
+        try:
+            numbers.append(int(part) if part.strip().lstrip("-").isdigit() else float(part))
+        except ValueError:
+            raise typer.BadParameter(f"{part!r} is no number, in {text}") from None
+    return numbers
+
+
+#: Key of a programme → the words of the line that say it.
+_SAID = (
+    (r"data\b", "the file"),
+    (r"keys\.column", "--record-key"),
+    (r"keys\.id", "--id"),
+    (r"keys\.secret_file", "--secret"),
+    (r"keys\.secret_env", "--secret-env"),
+    (r"keys\.grid", "--key-grid"),
+    (r"perturbation\.table", "--ptable"),
+    (r"perturbation\.(\w+)", r"--\1"),
+    (r"languages", "--language"),
+    (r"variables\.(.+)\.hierarchy", r"--classification \1"),
+    (r"variables\.(.+)\.(prefixes|intervals|codes)", r"--\2 \1"),
+    (r"variables\.(.+)", r"--by \1"),
+    (r"tables\.[^.]+\.by\b", "--by"),
+    (r"tables\.[^.]+\.(\w+)", r"--\1"),
+    (r"tables\.[^.]+$", "--out"),
+)
+
+
+#: What warnings name that stands in programmes → the words of the line.
+_ADVICE = {
+    "state them under [variables]": "state them with --codes or a code tree",
+    'set found_codes = "hide"': "take --found-codes hide",
+}
+
+
+def _warn(texts: Iterable[str]) -> None:
+    for text in texts:
+        for there, here in _ADVICE.items():
+            text = text.replace(there, here)
+        warn([text])
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Say of mistakes which option makes them, not where a programme would."""
+    try:
+        yield
+    except DiscreetError as error:
+        if error.code != "programme":
+            raise
+        problems = [
+            replace(
+                each,
+                where=_said(each.where),
+                hint="" if TEMPORARY_SUFFIX in each.hint else each.hint,
+            )
+            for each in error.problems
+        ]
+        many = f"{len(problems)} mistakes in the line"
+        raise type(error).of(problems, many, code="line") from None
+
+
+def _said(place: str) -> str:
+    key = re.sub(r"^(.*, )?line \d+(, )?", "", place)
+    for pattern, words in _SAID:
+        if found := re.match(pattern, key):
+            return found.expand(words).replace("_", "-")
+    return key
+
+
+# -- programmes -------------------------------------------------------------------
+
+
+def _programme_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A programme carried out, or checked."""
+    from discreet import release
+
+    if given["check"]:
+        inputs = release.open_inputs(given["file"])
+        warn(inputs.warnings)
+        return _in_order(inputs, str(given["file"]))
+    with progress_bar("Protecting") as report:
+        summary: ReleaseSummary = release.protect(
+            given["file"],
+            given["out"],
+            resume=given["resume"],
+            internal=given["internal"],
+            progress=report,
+            accept_changes=given["accept_changes"],
+        )
+    warn(summary.warnings)
+    return summary.text(), summary.described()
+
+
+def _in_order(inputs: Inputs, called: str) -> tuple[str, dict[str, Any]]:
+    """What a check says that found no mistake."""
+    tables = list(inputs.programme.tables)
+    keys = {name: list(check.remarks) for name, check in inputs.key_checks.items()}
+    described = {"programme": called, "valid": True, "tables": tables, "record_keys": keys}
+    said = [f"\nRecord keys of {name!r}: {text}." for name, all_ in keys.items() for text in all_]
+    number = "one table" if len(tables) == 1 else f"{len(tables)} tables"
+    return f"{called} is in order: {number}." + "".join(said), described
+
+
+def verify(
+    release: Annotated[Path, typer.Argument(help="The folder of the release.")],
+    public_key: Annotated[
+        Path | None, typer.Option(help="The office's public key: for everyone.")
+    ] = None,
+    programme: Annotated[
+        Path | None, typer.Option(help="Instead, the programme with all it names: for the office.")
+    ] = None,
+    seal: Annotated[
+        str | None, typer.Option(help="The short name that the seal must have.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find out whether a release is as its office made it."""
+    from discreet.release import verify_release
+
+    if public_key is not None and programme is not None:
+        raise typer.BadParameter("name --public-key or --programme, not both")
+    found = verify_release(release, public_key=public_key, programme=programme, seal=seal)
+    show(found.text(), found.described(), as_json=as_json)
+    if not found.in_order:
+        raise typer.Exit(FAILURE)

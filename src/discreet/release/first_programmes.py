@@ -1,0 +1,263 @@
+"""First programmes: of one table, from the words of a line; the table itself without one.
+
+In: a file of records, what spans a table, and what protects it. Out: the programme that says
+so, as TOML; or the table in its file, made by that programme. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import PublicationError
+from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_folder, write_text
+from discreet.publication.formats import format_of, suffix_of
+from discreet.release.inputs import Inputs
+from discreet.release.report.summary import ReleaseSummary
+from discreet.release.run.inputs import open_inputs
+from discreet.release.run.release import protect
+
+_Progress = Callable[[int, int, str], None]
+#: Deeper tables of keys are written in a line.
+_DEEPEST = 2
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+#: Entries of these sections are files, relative to the programme.
+_FILES = (
+    *(("data", "source"), ("keys", "secret_file"), ("perturbation", "table")),
+    *(("data", "database"), ("variables", "hierarchy"), ("variables", "codelist")),
+)
+#: What a folder gets.
+_ALL = ("csv", "xlsx", "html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableLine:
+    """One table as a line asks for it: nothing is needed but what has no default.
+
+    Args:
+        data: The keys of [data]: `source`, or `database` with `table` or `query`, and how a
+            file is to be read.
+        by: The spanning variables.
+        ptable: The file of the perturbation table.
+        keys: The keys of [keys]: `column`, or `id` with `secret_file` or `secret_env`.
+        perturbation: Further keys of [perturbation].
+        variables: Name of a spanning variable → keys of its section.
+        table: Further keys of the table: `where`, `weight`, `title`, `round_to`, `official` …
+        language: The language of what is published.
+    """
+
+    data: Mapping[str, Any]
+    by: Sequence[str]
+    ptable: str
+    keys: Mapping[str, Any]
+    perturbation: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    table: Mapping[str, Any] = field(default_factory=dict)
+    language: str = "en"
+
+    def document(self, name: str, formats: Sequence[str]) -> dict[str, Any]:
+        """The programme, with the table by a name.
+
+        >>> line = TableLine(data={"source": "p.csv"}, by=["sex"], ptable="pt.json",
+        ...                  keys={"column": "key"})
+        >>> line.document("people", ["csv"])["tables"]
+        {'people': {'by': ['sex'], 'formats': ['csv']}}
+        """
+        title = {"title": self.table["title"]} if "title" in self.table else {}
+        return {
+            **title,
+            "languages": [self.language],
+            "data": dict(self.data),
+            "keys": dict(self.keys),
+            "perturbation": {"table": self.ptable, **self.perturbation},
+            "variables": {each: dict(keys) for each, keys in self.variables.items()},
+            "tables": {name: {"by": list(self.by), "formats": list(formats), **self.table}},
+        }
+
+
+def protect_line(
+    line: TableLine, out: str | os.PathLike[str], *, progress: _Progress | None = None
+) -> ReleaseSummary:
+    """Make the table of a line: into a file, or into a folder with pages about it.
+
+    Args:
+        line: What is asked for.
+        out: A file whose suffix chooses the format, or a folder.
+        progress: As for `discreet.protect`.
+    """
+    target = Path(out)
+    if not target.suffix:
+        make_folder(target)
+        with _programme_of(line, "table", _ALL, target.parent) as programme:
+            return protect(programme, target, progress=progress)
+    kind, name = format_of(target), _table_name(target)
+    check_writable(target.parent)
+    with (
+        _programme_of(line, name, [kind], target.parent) as programme,
+        tempfile.TemporaryDirectory(
+            prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
+        ) as folder,
+    ):
+        made = protect(programme, Path(folder) / "release", progress=progress)
+        (table,) = made.tables
+        ((file, digest),) = table.files.items()
+        with atomic_path(target) as temporary:
+            (made.out / file).replace(temporary)
+    return replace(
+        made,
+        out=target.parent,
+        report=target,
+        tables=(replace(table, files={target.name: digest}),),
+    )
+
+
+def save_programme(
+    line: TableLine, path: str | os.PathLike[str], out: str | os.PathLike[str] | None
+) -> None:
+    """Write the programme that makes the same table.
+
+    Args:
+        line: What is asked for.
+        path: The TOML file; what it names is written relative to its folder where it can be.
+        out: The file or folder that the line writes, which gives table and format.
+    """
+    target = Path(path)
+    check_saved(target)
+    given = None if out is None or not Path(out).suffix else Path(out)
+    kinds = _ALL if given is None else [format_of(given)]
+    document = line.document("table" if given is None else _table_name(given), kinds)
+    write_text(
+        target, toml_text(_with_files(document, lambda file: _relative(file, target.parent)))
+    )
+
+
+def check_saved(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no programme can be written, before anything else is."""
+    target = Path(path)
+    check_writable(target.parent)
+    if target.exists():
+        what, hint = "there is a file already; programmes are not replaced", "take another name"
+        raise PublicationError(what, code="exists", where=str(target), hint=hint)
+
+
+def _table_name(target: Path) -> str:
+    """What a table is called whose file has this name."""
+    ending = suffix_of(format_of(target))
+    stem = target.name[: -len(ending)] if target.name.lower().endswith(ending) else target.stem
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "table"
+
+
+# -- the programme as a file ------------------------------------------------------
+
+
+def check_line(line: TableLine, out: str | os.PathLike[str] | None) -> Inputs:
+    """Open everything that a line names, and write nothing."""
+    given = None if out is None else Path(out)
+    name = "table" if given is None or not given.suffix else _table_name(given)
+    kinds = _ALL if given is None or not given.suffix else [format_of(given)]
+    folder = Path(tempfile.gettempdir())
+    with _programme_of(line, name, kinds, folder) as programme:
+        return open_inputs(programme)
+
+
+@contextmanager
+def _programme_of(
+    line: TableLine, name: str, formats: Sequence[str], folder: Path
+) -> Iterator[Path]:
+    """The programme of a line, in a file while it is needed."""
+    document = line.document(name, formats)
+    with tempfile.TemporaryDirectory(
+        prefix=".programme.", suffix=TEMPORARY_SUFFIX, dir=folder
+    ) as place:
+        file = Path(place) / f"{name}.toml"
+        write_text(file, toml_text(_with_files(document, os.path.abspath)))
+        yield file
+
+
+def _with_files(document: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
+    """The programme with the names of its files as they are to be written."""
+    found: dict[str, Any] = {}
+    for section, keys in document.items():
+        found[section] = keys
+        if isinstance(keys, dict):
+            nested = section == "variables"
+            found[section] = {
+                key: _moved(section, value, moved) if nested else _file(section, key, value, moved)
+                for key, value in keys.items()
+            }
+    return found
+
+
+def _moved(section: str, keys: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
+    return {key: _file(section, key, value, moved) for key, value in keys.items()}
+
+
+def _file(section: str, key: str, value: Any, moved: Callable[[str], str]) -> Any:
+    return moved(value) if (section, key) in _FILES else value
+
+
+def _relative(file: str, folder: Path) -> str:
+    """A file as seen from a folder, with the slashes that programmes have everywhere."""
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:  # another drive
+        return Path(file).absolute().as_posix()
+
+
+def toml_text(document: Mapping[str, Any]) -> str:
+    """A programme as TOML: a section for each table of keys, inner ones as they come.
+
+    >>> print(toml_text({"title": "T", "keys": {"id": "person"}, "variables": {"age": {"codes":
+    ...       ["a", "b"]}}}), end="")
+    title = "T"
+    <BLANKLINE>
+    [keys]
+    id = "person"
+    <BLANKLINE>
+    [variables.age]
+    codes = ["a", "b"]
+    """
+    sections: list[str] = []
+    _write_section((), document, sections)
+    return "\n".join(sections)
+
+
+def _write_section(path: tuple[str, ...], keys: Mapping[str, Any], sections: list[str]) -> None:
+    own = {key: value for key, value in keys.items() if not _is_section(path, value)}
+    lines = [f"[{'.'.join(map(_key, path))}]"] if path and own else []
+    lines += [f"{_key(key)} = {_value(value)}" for key, value in own.items()]
+    if lines:
+        sections.append("\n".join(lines) + "\n")
+    for key, value in keys.items():
+        if _is_section(path, value):
+            _write_section((*path, key), value, sections)
+
+
+def _is_section(path: tuple[str, ...], value: Any) -> bool:
+    return isinstance(value, dict) and len(path) < _DEEPEST
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _value(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, int | float):
+        return repr(value)
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
