@@ -10,7 +10,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --no-build-isolation --constraint constraints.txt
 JAVA := $(shell java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
 SPARK := $(shell test "$(or $(JAVA),0)" -ge 17 && echo yes)
-NO_SPARK := $(if $(SPARK),, and not spark)
+R := $(shell command -v Rscript)
+WITHOUT := $(if $(SPARK),, and not spark)$(if $(R),, and not r)
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -24,6 +25,12 @@ define tell-spark
 $(if $(SPARK),true,if test -n "$$CI"; then \
     echo "No Java 17 or newer: the Spark tests cannot run" >&2; exit 1; fi; \
     echo "No Java 17 or newer: the Spark tests are left out; install a JRE to run them too")
+endef
+
+define tell-r
+$(if $(R),true,if test -n "$$CI"; then \
+    echo "No R: the tests of the R package cannot run" >&2; exit 1; fi; \
+    echo "No R: the tests of the R package are left out; install R to run them too")
 endef
 
 .DEFAULT_GOAL := help
@@ -40,13 +47,14 @@ demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; re
 	$(BIN)/python -m discreet demo $(ARGS)
 
 test: $(VENV)/.stamp-test ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
-	$(PYTEST) -m "not exhaustive and not spark" $(ARGS)
+	$(PYTEST) -m "not exhaustive and not spark and not r" $(ARGS)
 
 test-more: $(VENV)/.stamp-test ## run only the tests that `make test` leaves out
 	@$(call tell-spark)
-	$(PYTEST) -m "(exhaustive or spark)$(NO_SPARK)" $(ARGS)
+	@$(call tell-r)
+	$(PYTEST) -m "(exhaustive or spark or r)$(WITHOUT)" $(ARGS)
 
-test-all: test test-more bench-smoke ## run every test: also Spark, kills at every call, long searches, benchmarks
+test-all: test test-more bench-smoke ## run every test: also Spark, R, kills at every call, long searches, benchmarks
 
 check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
 

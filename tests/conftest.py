@@ -37,6 +37,18 @@ def reference() -> Path:
 
 
 @pytest.fixture(scope="session")
+def r() -> str:
+    """The program R."""
+    found = shutil.which("R")
+    if found is None:
+        reason = "R is not there"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="session")
 def spark():
     """A local Spark session, with ANSI arithmetic on as Spark 4 has it."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
