@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,11 @@ __all__ = [
     "LIMB",
     "ONE_PLACE",
     "KeyGrid",
+    "check_digits",
     "decimal_keys",
     "grid_keys",
     "off_grid",
+    "on_grid",
     "too_fine",
     "unusable_keys",
 ]
@@ -47,6 +49,10 @@ ONE_PLACE = 2.0**-52
 
 _MAX_SIZE = 10**DECIMALS
 _HIGHEST_POWER = 50
+#: What to do with decimals of more digits than the grid has.
+DIGITS: Final = ("exact", "round")
+
+_DECIMAL = r"^\s*\+?0*(\d*)\.(\d+)\s*$"
 _PLAIN_DECIMAL = r"^\s*\+?(\d*)\.?(\d*)\s*$"
 
 
@@ -179,6 +185,67 @@ def _from_floats(values: npt.NDArray[np.float64], grid: KeyGrid, column: str) ->
     return keys.astype(np.int64)
 
 
+def check_digits(digits: str, grid: KeyGrid) -> None:
+    """Raise an error unless `digits` is a choice that suits the grid."""
+    if digits not in DIGITS:
+        raise RecordKeyError(
+            f"digits={digits!r} is not a choice", code="digits", hint=f"use {' or '.join(DIGITS)}"
+        )
+    if digits == "round" and grid != CENSUS_GRID:
+        raise RecordKeyError(
+            "only decimals in [0, 1) can be rounded",
+            code="digits",
+            where=f"grid {grid}",
+            hint="keys of this grid are whole numbers; leave digits as they are",
+        )
+
+
+def on_grid(keys: pl.Series, grid: KeyGrid, digits: str, *, column: str) -> IntArray:
+    """Keys as whole numbers of the grid.
+
+    Args:
+        keys: Floats, decimal texts, decimals or whole numbers.
+        grid: The grid they were made for.
+        digits: "exact" refuses decimals finer than the grid, "round" rounds them.
+        column: Name to use in errors.
+
+    >>> import polars as pl
+    >>> on_grid(pl.Series([0.1 + 0.2]), CENSUS_GRID, "round", column="key").tolist()
+    [300000000000000]
+    """
+    if digits == "round":
+        keys = _rounded(keys)
+    return grid_keys(keys, grid, column=column)
+
+
+def _rounded(keys: pl.Series) -> pl.Series:
+    """Decimals rounded half up to 15 digits; 1 is 0 again. Odd values stay for the check."""
+    import polars as pl
+
+    if keys.dtype.is_float():
+        values = keys.cast(pl.Float64).to_numpy()
+        if keys.null_count() or not bool(((values >= 0) & (values < 1)).all()):
+            return keys
+        numbers = np.floor(values * float(CENSUS_GRID.size) + 0.5).astype(np.int64)
+        return pl.Series(keys.name, numbers % CENSUS_GRID.size)
+    if keys.dtype in (pl.String, pl.Categorical) or keys.dtype.is_decimal():
+        return _rounded_texts(keys.cast(pl.String))
+    return keys
+
+
+def _rounded_texts(texts: pl.Series) -> pl.Series:
+    import polars as pl
+
+    whole = texts.str.extract(_DECIMAL, 1)
+    part = texts.str.extract(_DECIMAL, 2)
+    upward = (part.str.slice(DECIMALS, 1) >= "5").cast(pl.Int64)
+    number = part.str.slice(0, DECIMALS).str.pad_end(DECIMALS, "0").cast(pl.Int64) + upward
+    rounded = "0." + (number % CENSUS_GRID.size).cast(pl.String).str.zfill(DECIMALS)
+    finer = (part.str.len_bytes() > DECIMALS).fill_null(value=False)
+    # What is 1 or more is off the grid however it is rounded.
+    return rounded.zip_with(whole == "", pl.Series(["1"])).zip_with(finer, texts)
+
+
 def decimal_keys(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:
     """Keys of floats as an engine computes them, and 1 where they have more digits than the grid.
 
@@ -278,5 +345,5 @@ def too_fine(number: int, total: int, column: str) -> RecordKeyError:
         f"{number:,} of {total:,} records have a key with more digits than the grid",
         code="key-digits",
         where=column,
-        hint="round the keys on purpose with discreet.import_record_keys, or name the right grid",
+        hint='round the keys on purpose (key_digits="round"), or name the right grid',
     )

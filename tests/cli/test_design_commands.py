@@ -40,8 +40,20 @@ def test_a_table_is_designed_described_and_private(tmp_path: Path) -> None:
     assert "Never published: 1 and 2." in done.stdout
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert PerturbationTable.read(out) == design_perturbation(5, 3, (1, 2))
-    german = design(out, "--language", "de")
+    german = design(out, "--language", "de", "--force")
     assert describe(PerturbationTable.read(out), "de") in german.stdout
+
+
+def test_a_table_that_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "ptable.csv"
+    assert design(out).exit_code == 0
+    before = out.read_bytes()
+    again = run("design", out, "--max-noise", "4", "--variance", "2")
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+    assert out.read_bytes() == before
+    assert run("design", out, "--max-noise", "4", "--variance", "2", "--force").exit_code == 0
+    assert out.read_bytes() != before
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".txt"])
@@ -66,7 +78,7 @@ def test_a_table_on_few_keys_is_permuted_after_rounding(tmp_path: Path, seed: Pa
     again = tmp_path / "again.csv"
     design(again, "--keys", "256", "--seed-file", seed, "--split", "0.1")
     assert again.read_bytes() == out.read_bytes()
-    in_words = design(again, "--keys", "4096").stdout
+    in_words = design(again, "--keys", "4096", "--force").stdout
     assert "Rounded to 4096 keys: probabilities change by at most" in in_words
 
 
@@ -76,7 +88,12 @@ def test_a_fixed_share_concerns_counts_that_may_be_published(tmp_path: Path) -> 
     assert run("design", out, *words).exit_code == 0
     stay = [row["stay"] for row in PerturbationTable.read(out).parameters()]
     assert stay == pytest.approx([1, 0, 0, *[0.5] * 5], abs=2e-15)
-    assert run("design", out, "--max-noise", "3", "--variance", "1", "--stay", "0.6").exit_code == 0
+    assert (
+        run(
+            "design", out, "--max-noise", "3", "--variance", "1", "--stay", "0.6", "--force"
+        ).exit_code
+        == 0
+    )
     stay = [row["stay"] for row in PerturbationTable.read(out).parameters()]
     assert stay == pytest.approx([1, 0.6, 0.6, 0.6], abs=1e-14)
 
@@ -87,7 +104,7 @@ def test_a_preset_is_public_until_it_is_permuted(tmp_path: Path, seed: Path) -> 
     open_ = run("design", out, "--preset", name)
     assert open_.exit_code == 0, open_.output
     assert "ready-made tables are public" in open_.stderr
-    secret = run("design", out, "--preset", name, "--seed-file", seed)
+    secret = run("design", out, "--preset", name, "--seed-file", seed, "--force")
     assert secret.stderr == ""
     assert "The intervals are permuted." in secret.stdout
 

@@ -1,8 +1,8 @@
-"""The examples of the how-to pages, the methods and README run as they are printed.
+"""The examples of the how-to pages and the methods run as they are printed, in an empty folder.
 
 A block below the comment ``<!-- not run -->`` is only read. A command with the remark
-``# refused`` fails with exit code 2. What a page takes for granted (files of records, a
-perturbation table, a table) is made beforehand; large examples run with fewer persons.
+``# refused`` fails with exit code 2. Nothing is made beforehand; large examples run with fewer
+persons.
 """
 
 from __future__ import annotations
@@ -15,13 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import polars as pl
 import pytest
 
-import discreet as dc
-from discreet.demo import example_perturbation_table, generate
-from discreet.microdata import Secret
 from tests.helpers.places import ROOT
 
 PAGES = sorted(
@@ -44,44 +39,6 @@ class Example(NamedTuple):
 def examples(page: Path) -> list[Example]:
     found = FENCE.findall(page.read_text("utf-8"))
     return [Example(bool(mark), language, text) for mark, language, text in found]
-
-
-@pytest.fixture(scope="module")
-def census() -> Any:
-    return generate(persons=1_000, seed=2026)
-
-
-@pytest.fixture
-def desk(census: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The folder of a reader with the files, and the names, that pages start from."""
-    monkeypatch.chdir(tmp_path)
-    for folder in ("census", "release"):
-        Path(folder).mkdir()
-    census.persons.write_parquet("persons.parquet")
-    census.persons.write_csv("persons.csv")
-    keys = {"rkey": [0.5] * 1_000, "key_4096": [4_095] * 1_000}
-    census.persons.with_columns(
-        **{name: pl.Series(key) for name, key in keys.items()}
-    ).write_parquet("register.parquet")
-    census.dwellings.write_parquet("dwellings.parquet")
-    Secret.generate().write("dwellings.key")
-    ptable = example_perturbation_table()
-    ptable.write("ptable.csv")
-    people = dc.with_record_keys(census.persons, id="person_id", secret="an example, no secret")
-    ages = dc.Classification.from_intervals("age", [0, 18, 65])
-    region = census.classifications["region"]
-    table = dc.tabulate(people, by=[region, "sex", ages], record_key="record_key")
-    safe = dc.perturb(table, ptable)
-    return {
-        "dc": dc,
-        "ptable": ptable,
-        "table": table,
-        "safe": safe,
-        "first": safe,
-        "second": safe,
-        "counts": np.array([0, 1, 2]),
-        "cell_keys": np.array([0, 10**14, 9 * 10**14]),
-    }
 
 
 def run_python(example: Example, names: dict[str, Any]) -> None:
@@ -116,7 +73,10 @@ RUN: dict[str, Callable[[Example, dict[str, Any]], None]] = {
 
 
 #: Pages whose examples take many seconds.
-LONG = ("cell-suppression", "choose-parameters", "parameter-packages", "programmes", "review-queue")
+LONG = (
+    "cell-suppression", "choose-parameters", "parameter-packages", "programmes", "review-queue",
+    "synthetic-census",
+)  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page
     for page in PAGES
@@ -124,11 +84,15 @@ MARKED = [
 
 
 @pytest.mark.parametrize("page", MARKED, ids=lambda page: page.stem)
-def test_a_page_runs_as_printed(page: Path, desk: dict[str, Any]) -> None:
+def test_a_page_runs_as_printed(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listing = [example for example in examples(page) if not example.shown_only]
     assert listing
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
     for example in listing:
-        RUN[example.language](example, desk)
+        RUN[example.language](example, names)
 
 
 def test_hardly_an_example_is_only_shown() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -102,6 +103,35 @@ def test_every_decimal_with_15_digits_is_exact(keys: list[int]) -> None:
     for form in ([key / 10**15 for key in keys], [f".{key:015d}" for key in keys]):
         frame = pl.DataFrame({"k": form})
         assert dc.import_record_keys(frame, column="k", to="k")["k"].to_list() == keys
+
+
+def test_tabulation_rounds_keys_that_were_drawn_as_floats_when_it_is_told_to() -> None:
+    drawn = np.random.default_rng(1).random(40)
+    frame = pl.DataFrame({"sex": ["m", "w"] * 20, "rkey": drawn})
+    by_hand = dc.tabulate(
+        dc.import_record_keys(frame, column="rkey", digits="round"),
+        ["sex"],
+        record_key="record_key",
+    )
+    for records in (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow()):
+        with pytest.raises(RecordKeyError, match="more digits") as caught:
+            dc.tabulate(records, ["sex"], record_key="rkey")
+        assert 'key_digits="round"' in caught.value.hint
+        table = dc.tabulate(records, ["sex"], record_key="rkey", key_digits="round")
+        assert table.to_polars().equals(by_hand.to_polars())
+    many = dc.tabulate_many(frame, [dc.Query(by=["sex"])], record_key="rkey", key_digits="round")
+    assert many[0].to_polars().equals(by_hand.to_polars())
+
+
+def test_cell_keys_that_are_sums_of_floats_are_rounded_when_that_is_said() -> None:
+    cells = pl.DataFrame({"sex": ["m", "w"], "n": [3, 2], "key": [0.1 + 0.2, 1 / 3]})
+    with pytest.raises(RecordKeyError, match="more digits"):
+        dc.Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    table = dc.Table.from_cells(cells, by=["sex"], count="n", cell_key="key", key_digits="round")
+    assert table.cell_key is not None
+    assert table.cell_key.tolist() == [300_000_000_000_000, 333_333_333_333_333]
+    with pytest.raises(RecordKeyError, match="is not a choice"):
+        dc.Table.from_cells(cells, by=["sex"], count="n", cell_key="key", key_digits="cut")
 
 
 def test_wrong_requests_are_refused() -> None:

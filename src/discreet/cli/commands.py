@@ -16,6 +16,7 @@ from discreet.cli.program import (
     FoundCodes,
     Grid,
     Json,
+    KeyDigits,
     Multiples,
     Totals,
     Trees,
@@ -85,6 +86,7 @@ def tabulate(
     ] = False,
     record_key: Annotated[str | None, typer.Option(help="Column of the record keys.")] = None,
     key_grid: Grid = "10^15",
+    key_digits: KeyDigits = "exact",
     where: Annotated[str | None, typer.Option(help="Filter, such as: age >= 18")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,
     classification: Trees = None,
@@ -101,11 +103,21 @@ def tabulate(
         by=names(by),
         record_key=record_key,
         key_grid=key_grid,
+        key_digits=key_digits,
         where=where,
         weight=weight,
         classifications=trees_from(classification),
     )
     show(f"CONFIDENTIAL cells are in {written}.", {"out": str(written)}, as_json=as_json)
+
+
+Complete = Annotated[
+    bool | None,
+    typer.Option(
+        "--complete/--sparse",
+        help="List zeros too, on the levels given; up to 100,000 cells they are.",
+    ),
+]
 
 
 @command(
@@ -123,6 +135,7 @@ def perturb(
     out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
     ptable_format: Annotated[str | None, typer.Option(help="Format of that table.")] = None,
     key_grid: Grid = "10^15",
+    key_digits: KeyDigits = "exact",
     weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
     zeros: Annotated[str, typer.Option(help='"keep", or "table" for noise on zeros.')] = "keep",
     suppress_below: Annotated[
@@ -137,13 +150,7 @@ def perturb(
     found_codes: FoundCodes = "list",
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
-    complete: Annotated[
-        bool | None,
-        typer.Option(
-            "--complete/--sparse",
-            help="List zeros too, on the levels given; up to 100,000 cells they are.",
-        ),
-    ] = None,
+    complete: Complete = None,
     as_json: Json = False,
 ) -> None:
     """Protect cells that a database or another tool has counted."""
@@ -161,6 +168,7 @@ def perturb(
         count=count,
         cell_key=cell_key,
         key_grid=key_grid,
+        key_digits=key_digits,
         weight=weight,
         classifications=trees_from(classification),
         zeros=zeros,

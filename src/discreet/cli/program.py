@@ -151,6 +151,10 @@ FoundCodes = Annotated[
     typer.Option(help='"hide" leaves out codes that only the cells tell and have no figure.'),
 ]
 Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15 …")]
+KeyDigits = Annotated[
+    Literal["exact", "round"],
+    typer.Option(help='"round" for keys of more than 15 digits, such as sums of floats.'),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print a summary for programs.")]
 Totals = Annotated[
     list[str] | None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from discreet.cli.program import Json, command, group, names, secret_from, show, warn
+from discreet.errors import PerturbationError
 
 if TYPE_CHECKING:
     from discreet.protection.noise import PerturbationTable
@@ -151,6 +152,7 @@ def design(
     split: Split = None,
     file_format: OutFormat = None,
     language: Language = "en",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Json = False,
 ) -> None:
     """Design a perturbation table with the most random noise its promises allow."""
@@ -159,6 +161,13 @@ def design(
     from discreet.protection.noise.design.discretisation import discretised
     from discreet.protection.noise.design.permutation import permuted
 
+    if out.exists() and not force:
+        raise PerturbationError(
+            "there is already a file here, and what was protected with it cannot be made again",
+            code="output-file",
+            where=str(out),
+            hint="choose another name, or replace it with --force",
+        )
     secret = secret_from(seed_file, seed_env)
     if split is not None and secret is None:
         raise typer.BadParameter("--split belongs to permuting: name --seed-file or --seed-env")

@@ -19,7 +19,7 @@ from discreet.arrays import IntArray
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, RecordKeyError
 from discreet.files import atomic_path
-from discreet.keygrid import KeyGrid
+from discreet.keygrid import KeyGrid, check_digits, on_grid
 from discreet.microdata.files import read_microdata
 from discreet.microdata.frames import (
     NarwhalsFrame,
@@ -32,7 +32,7 @@ from discreet.microdata.frames import (
     with_computed,
 )
 from discreet.microdata.identifiers import check_identifiers, identifier_texts
-from discreet.microdata.key_values import KeyFunction, check_digits, cipher_key, on_grid
+from discreet.microdata.key_values import KeyFunction, cipher_key
 from discreet.microdata.relations import write_relation
 from discreet.microdata.secret import Secret
 

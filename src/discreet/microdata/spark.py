@@ -13,11 +13,11 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import RecordKeyError
-from discreet.keygrid import KeyGrid
+from discreet.keygrid import KeyGrid, on_grid
 from discreet.microdata.derived_keys import derived_keys
 from discreet.microdata.frames import RowFunction
 from discreet.microdata.identifiers import identifier_texts
-from discreet.microdata.key_values import KeyFunction, on_grid
+from discreet.microdata.key_values import KeyFunction
 
 # Keys are never negative: the workers return these in place of keys that cannot be.
 _FAULTS = {

@@ -94,6 +94,7 @@ def tabulate_file(
     by: Sequence[str],
     record_key: str | None = None,
     key_grid: KeyGrid | int | str = 10**15,
+    key_digits: str = "exact",
     where: str | None = None,
     weight: str | None = None,
     classifications: Mapping[str, Classification] | None = None,
@@ -112,6 +113,7 @@ def tabulate_file(
         weight=weight,
         where=where,
         key_grid=key_grid,
+        key_digits=key_digits,
     )
     return write_confidential(table.to_polars(), target)
 

@@ -41,6 +41,7 @@ def protect_cells(
     count: str,
     cell_key: str,
     key_grid: KeyGrid | int | str = 10**15,
+    key_digits: str = "exact",
     weight: str | None = None,
     classifications: Mapping[str, Classification] | None = None,
     name: str = "table",
@@ -55,6 +56,7 @@ def protect_cells(
         count: Column with the number of records.
         cell_key: Column with the cell keys.
         key_grid: The grid of the cell keys.
+        key_digits: "exact", or "round" for cell keys that are sums of floats.
         weight: Column with the sum of weights.
         classifications: For some of the variables their code trees; the others are
             flat over the codes found.
@@ -83,6 +85,7 @@ def protect_cells(
         cell_key=cell_key,
         weight=weight,
         key_grid=key_grid,
+        key_digits=key_digits,
         name=name,
     )
     return perturb(table, ptable, **rules)

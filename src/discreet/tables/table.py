@@ -22,7 +22,7 @@ from discreet.classifications.classification import flat
 from discreet.confidential import without_values
 from discreet.errors import Problem, TableError, raise_all
 from discreet.key_check import KeyCheck
-from discreet.keygrid import KeyGrid, grid_keys
+from discreet.keygrid import KeyGrid, check_digits, on_grid
 from discreet.tables.dimension import Dimension, Parts, parts_of
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ def read_cells(
     cell_key: str | None,
     weight: str | None,
     grid: KeyGrid,
+    digits: str = "exact",
 ) -> dict[str, Any]:
     """The fields of a `Table` from a frame with one row per cell."""
     check_by(by)
@@ -184,7 +185,7 @@ def read_cells(
         "index": tuple(index),
         "parts": parts_of(dimensions, index, frame.height) if frame.height else None,
         "count": _counts(frame[count], count),
-        "cell_key": grid_keys(frame[cell_key], grid, column=cell_key) if cell_key else None,
+        "cell_key": on_grid(frame[cell_key], grid, digits, column=cell_key) if cell_key else None,
         "grid": grid if cell_key else None,
         "weight": _weights(frame[weight], weight) if weight else None,
     }
@@ -422,6 +423,7 @@ class Table:
         cell_key: str | None = None,
         weight: str | None = None,
         key_grid: KeyGrid | int | str = 10**15,
+        key_digits: str = "exact",
         where: str = "",
         name: str = "table",
     ) -> Table:
@@ -435,6 +437,7 @@ class Table:
                 [0, 1) with at most 15 digits.
             weight: Column with the sum of weights.
             key_grid: The grid of the cell keys.
+            key_digits: "exact", or "round" for cell keys that are sums of floats.
             where: Description of a filter the cells were made with.
             name: Name of the table.
 
@@ -446,8 +449,10 @@ class Table:
         >>> Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
         <Table table (confidential): sex, 2 cells>
         """
+        grid = KeyGrid.of(key_grid)
+        check_digits(key_digits, grid)
         parts = read_cells(
-            cells, by, count=count, cell_key=cell_key, weight=weight, grid=KeyGrid.of(key_grid)
+            cells, by, count=count, cell_key=cell_key, weight=weight, grid=grid, digits=key_digits
         )
         return cls(**parts, where=where, name=name)
 

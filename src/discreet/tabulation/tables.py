@@ -16,7 +16,7 @@ import narwhals as nw
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, RecordKeyError, raise_all
 from discreet.keygrid import KeyGrid
-from discreet.microdata import read_microdata
+from discreet.microdata import import_record_keys, read_microdata
 from discreet.tables import Table
 from discreet.tabulation.assembly import assemble
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, known_engines, refusals
@@ -41,6 +41,7 @@ def tabulate(
     contributions: int | Mapping[str, int] = 0,
     where: str | nw.Expr | None = None,
     key_grid: KeyGrid | int | str = 10**15,
+    key_digits: str = "exact",
     allow_unsuitable_keys: bool = False,
     name: str = "table",
 ) -> Table:
@@ -57,6 +58,8 @@ def tabulate(
             in `Table.contributions`, up to 16; or how many per column.
         where: Which records count: a filter text or a narwhals expression.
         key_grid: The grid of the record keys.
+        key_digits: "exact", or "round" to round decimals of more than 15 digits, as random
+            numbers that other tools drew have them.
         allow_unsuitable_keys: Count even if the keys cannot be keys: identifiers, values,
             keys of another grid. Their noise protects nothing, and releases say so.
         name: Name of the table.
@@ -82,6 +85,7 @@ def tabulate(
         [query],
         record_key=record_key,
         key_grid=key_grid,
+        key_digits=key_digits,
         allow_unsuitable_keys=allow_unsuitable_keys,
     )
     return table
@@ -94,6 +98,7 @@ def tabulate_many(
     *,
     record_key: str | None = None,
     key_grid: KeyGrid | int | str = 10**15,
+    key_digits: str = "exact",
     allow_unsuitable_keys: bool = False,
     progress: Progress | None = None,
 ) -> list[Table]:
@@ -104,6 +109,7 @@ def tabulate_many(
         queries: The tables.
         record_key: As for `tabulate`.
         key_grid: As for `tabulate`.
+        key_digits: As for `tabulate`.
         allow_unsuitable_keys: As for `tabulate`.
         progress: Called with the numbers of tables done and to do.
 
@@ -118,6 +124,7 @@ def tabulate_many(
         queries,
         record_key=record_key,
         key_grid=key_grid,
+        key_digits=key_digits,
         allow_unsuitable_keys=allow_unsuitable_keys,
     )
     for number, (at, table) in enumerate(done, 1):
@@ -133,6 +140,7 @@ def iterate_tables(
     *,
     record_key: str | None = None,
     key_grid: KeyGrid | int | str = 10**15,
+    key_digits: str = "exact",
     allow_unsuitable_keys: bool = False,
 ) -> Iterator[tuple[int, Table]]:
     """As `tabulate_many`, one table at a time: (position of the query, table).
@@ -140,8 +148,13 @@ def iterate_tables(
     Tables come in the order in which base cubes are made, so that a long
     programme needs the memory of one cube and one table.
     """
+    records = read_microdata(frame)
+    if record_key is not None and key_digits != "exact":
+        records = import_record_keys(
+            records, column=record_key, grid=key_grid, to=record_key, digits=key_digits
+        )
     task = TabulationTask(
-        records=read_microdata(frame),
+        records=records,
         queries=queries,
         record_key=record_key,
         grid=KeyGrid.of(key_grid),

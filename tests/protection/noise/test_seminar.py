@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -93,3 +94,14 @@ def test_what_the_matrix_is_said_to_be(matrix: PerturbationTable) -> None:
     assert [row["variance"] for row in rows[1:]] == pytest.approx([2.25] * 7, abs=2e-4)
     assert [row["stay"] for row in rows[3:]] == pytest.approx([0.5] * 5)
     assert not matrix.transition_matrix()[:, 1:3].any()
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of numpy, for its matrices
+def test_the_matrix_may_be_an_array_or_a_matrix_of_numpy() -> None:
+    """First steps as they are taught: `numpy.matrix`, whose rows are matrices again."""
+    rows = [[0, 1, 1], [0.25, 0.75, 1]]
+    table = PerturbationTable.from_cumulative(rows, noise=(-1, 0, 1))
+    for form in (np.array(rows), np.matrix(rows), pl.DataFrame(rows, orient="row")):
+        assert PerturbationTable.from_cumulative(form, noise=(-1, 0, 1)) == table
+    chances = np.matrix([[1, 0, 0], [0.25, 0.5, 0.25]])
+    assert PerturbationTable.from_transition(chances).n_max == 1

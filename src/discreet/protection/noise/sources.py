@@ -596,6 +596,8 @@ def _entries(count: int, values: Sequence[int], bounds: Sequence[Fraction]) -> l
 def _matrix(matrix: Any) -> list[list[Any]]:
     if hasattr(matrix, "to_numpy"):
         matrix = matrix.to_numpy()
+    if isinstance(matrix, np.matrix):  # its rows are matrices again
+        matrix = np.asarray(matrix)
     try:
         rows: list[list[Any]] = [list(row) for row in matrix]
     except TypeError:
