@@ -37,7 +37,8 @@ endef
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help demo test test-more test-all check bench bench-smoke mutate docs picture lock format clean distclean
+.PHONY: help demo test test-more test-all check bench bench-smoke mutate docs picture
+.PHONY: dist audit lock format clean distclean
 .PHONY: check-lint check-types check-imports check-sizes check-docs
 
 help: ## list what make can do
@@ -90,6 +91,13 @@ bench-smoke: $(VENV)/.stamp-bench
 
 mutate: $(VENV)/.stamp-dev ## change the code in small ways and see whether a test notices
 	$(BIN)/python scripts/mutate.py $(ARGS)
+
+dist: $(VENV)/.stamp-run ## build wheel, source archive, bill of materials and checksums in dist/
+	$(BIN)/python scripts/packages.py dist $(ARGS)
+
+audit: $(VENV)/.stamp-run ## look up known holes in the pinned versions (needs the network)
+	@$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 lock: $(VENV)/.stamp-venv ## pin the newest versions that fit together
 	$(BIN)/python scripts/lock.py constraints.txt
