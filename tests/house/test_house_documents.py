@@ -76,6 +76,18 @@ def test_the_example_of_the_readme_runs_in_ten_lines(
     assert (tmp_path / "population.xlsx").read_bytes().startswith(b"PK")
 
 
+@pytest.mark.exhaustive
+def test_all_blocks_of_the_readme_run_in_order_in_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, *rest = blocks(README)
+    assert first.text.startswith("make ")  # what continuous integration does anyway
+    run(README, rest)
+    made = ("table.xlsx", "release/index.html", "population.xlsx", "turnover.csv")
+    assert [name for name in made if not (tmp_path / name).exists()] == []
+
+
 def test_the_readme_says_what_it_is_in_five_lines_and_two_commands() -> None:
     _, introduction, *_ = README.read_text("utf-8").split("\n\n")
     assert len(introduction.splitlines()) == 5

@@ -75,7 +75,7 @@ RUN: dict[str, Callable[[Example, dict[str, Any]], None]] = {
 #: Pages whose examples take many seconds.
 LONG = (
     "cell-suppression", "choose-parameters", "parameter-packages", "programmes", "review-queue",
-    "synthetic-census",
+    "synthetic-census", "from-cellkey", "from-ons", "from-sdctable", "from-tau-argus",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page
