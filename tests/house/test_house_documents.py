@@ -66,6 +66,11 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert released >= {"index.html", "release.json", "population.csv", "adults.xlsx"}
 
 
+def test_the_german_tutorial_has_the_same_code() -> None:
+    german = TUTORIAL.with_name("first-release-de.md")
+    assert blocks(german) == blocks(TUTORIAL)
+
+
 def test_the_example_of_the_readme_runs_in_ten_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,11 @@ from tests.helpers.places import ROOT
 
 PAGES = sorted(
     page
-    for page in [*(ROOT / "docs/how-to").glob("*.md"), *(ROOT / "docs/methods").glob("*.md")]
+    for page in [
+        *(ROOT / "docs/how-to").glob("*.md"),
+        *(ROOT / "docs/methods").glob("*.md"),
+        *(ROOT / "docs").glob("index*.md"),
+    ]
     if "```python" in page.read_text("utf-8") or "```sh" in page.read_text("utf-8")
 )
 FENCE = re.compile(r"^(<!-- not run -->\n)?```(python|sh|toml)\n(.*?)^```$", re.M | re.S)
@@ -76,6 +80,7 @@ RUN: dict[str, Callable[[Example, dict[str, Any]], None]] = {
 LONG = (
     "cell-suppression", "choose-parameters", "parameter-packages", "programmes", "review-queue",
     "synthetic-census", "from-cellkey", "from-ons", "from-sdctable", "from-tau-argus",
+    "index-de", "programmes-de",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page
