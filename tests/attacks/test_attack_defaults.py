@@ -75,6 +75,7 @@ def test_the_digits_of_weighted_figures(weighted: dc.Table, noise: dc.Perturbati
     assert not (tens.value % 10).any()
 
 
+@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
 def test_estimates_are_rounded_to_tens(weighted: dc.Table, noise: dc.PerturbationTable) -> None:
     """The rule of the census for estimates from its sample; halves go up."""
     tens = dc.perturb(weighted, noise, round_to=10)
@@ -87,6 +88,17 @@ def test_estimates_are_rounded_to_tens(weighted: dc.Table, noise: dc.Perturbatio
     assert [safe.get(code) for code in "mwd"] == [10, 14, 0]
     assert safe.to_polars().filter(pl.col("sex") == "w")["status"].to_list() == ["official"]
     assert any("multiples of 10" in note.text() for note in safe.notes)
+
+
+def test_a_table_without_noise_is_not_taken_for_protection() -> None:
+    cells = pl.DataFrame({"sex": ["m", "w"], "n": [5, 14], "key": [0.1, 0.2]})
+    table = dc.Table.from_cells(cells, ["sex"], count="n", cell_key="key")
+    for row in ({0: 1}, {0: 1.0, 1: 0.0}):
+        still = dc.PerturbationTable.from_rows({0: {0: 1}, 1: row})
+        with pytest.warns(DiscreetWarning, match="the true ones, unprotected"):
+            dc.perturb(table, still)
+    little = dc.PerturbationTable.from_rows({0: {0: 1}, 1: {0: 0.9, 1: 0.1}})
+    assert dc.perturb(table, little).get("m") in (5, 6)
 
 
 @pytest.mark.parametrize("options", [{"round_to": 0}, {"round_to": 2.5}, {"round_to": True}])

@@ -131,6 +131,15 @@ def test_mistakes_are_told_by_their_words(folder: Path) -> None:
     assert "discreet-tmp" not in done.stdout
 
 
+def test_a_table_without_noise_is_told(folder: Path) -> None:
+    still = dc.PerturbationTable.from_cumulative([[1], [1]], noise=[0])
+    still.write("still.json")
+    words = ("--by", "sex", "--codes", "sex=m,w", *KEYS[:-1], "still.json", "--out", "t.csv")
+    done = run("protect", "persons.csv", *words)
+    assert done.exit_code == 0, done.output
+    assert "the true ones, unprotected" in done.output
+
+
 def test_a_name_that_is_taken_is_the_fault_of_out() -> None:
     done = run(*LINE, "--out", "index.csv")
     assert "[line] --out: the name 'index' is taken" in done.output

@@ -50,6 +50,7 @@ def test_what_is_no_formula_stays_as_it_is(label: str) -> None:
     assert harmless(pl.Series([label, None])).to_list() == [label, None]
 
 
+@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
 @pytest.mark.parametrize("label", ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0"])
 def test_labels_of_published_tables_do_nothing(label: str, tmp_path: Path) -> None:
     safe = table(label)
@@ -64,6 +65,7 @@ def test_labels_of_published_tables_do_nothing(label: str, tmp_path: Path) -> No
         assert [row[name] for row in read[False]] == [row[name] for row in read[True]]
 
 
+@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
 def test_workbooks_hold_texts_and_no_formulas(tmp_path: Path) -> None:
     path = table("=1+1").write(tmp_path / "t.xlsx")
     with zipfile.ZipFile(path) as book:

@@ -258,12 +258,20 @@ def perturb(
         universe=universe,
         digests=digests,
     ).protected
-    _warn(table, decimals)
+    _warn(table, ptable, decimals)
     return without_unpublished(protected) if found_codes == "hide" else protected
 
 
-def _warn(table: Table, decimals: int | None) -> None:
+#: What is said of a perturbation table without noise.
+WITHOUT_NOISE = (
+    "the perturbation table changes no count: what is published are the true ones, unprotected"
+)
+
+
+def _warn(table: Table, ptable: PerturbationTable, decimals: int | None) -> None:
     """Tell who called `perturb` what the result lacks, and what it tells."""
+    if ptable.changes_nothing:
+        warnings.warn(WITHOUT_NOISE, DisclosureWarning, stacklevel=4)
     if table.sums:
         warnings.warn(
             f"the value columns of {table.name!r} are not in the result, which has counts only: "

@@ -275,6 +275,15 @@ class PerturbationTable(SecretTable):
         return self.content.zeros
 
     @property
+    def changes_nothing(self) -> bool:
+        """Whether every count is published as it is: no protection at all.
+
+        >>> PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}).changes_nothing
+        True
+        """
+        return not self.content.noise[self.content.row_of > 0].any()
+
+    @property
     def key_grid(self) -> KeyGrid | None:
         """The only grid the table can be used with; None if any will do."""
         return None if self.content.scale == DECIMAL_SCALE else KeyGrid(self.content.scale)

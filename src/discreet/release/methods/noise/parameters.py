@@ -252,8 +252,11 @@ def package_warnings(programme: Programme, parameters: Parameters) -> tuple[str,
 
 
 def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
-    """Warnings about noise of magnitudes that looks like noise of counts."""
-    return tuple(
+    """Warnings about a table without noise, and tables of magnitudes that look like it."""
+    from discreet.protection.noise.counts import WITHOUT_NOISE
+
+    without = (WITHOUT_NOISE,) if parameters.perturbation_table.changes_nothing else ()
+    return without + tuple(
         f"the table of [magnitudes.{column}] has the form of a perturbation table for counts; "
         "check that it is meant for magnitudes"
         for column, magnitude in parameters.magnitudes.items()
