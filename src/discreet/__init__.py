@@ -2,7 +2,8 @@
 
 Data flows one way: records → table (confidential) → protected table → publication.
 
-- Records: `read_microdata`, `with_record_keys`, `inherit_record_keys`, `import_record_keys`
+- Records: `read_microdata`, `detect_reading`, `with_record_keys`, `inherit_record_keys`,
+  `import_record_keys`
 - Classifications: `Classification`
 - Tables: `tabulate` makes a `Table` (confidential), `tabulate_many` one for each `Query`;
   `Table.from_cells` takes one made elsewhere
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.errors import DiscreetError, DiscreetWarning
     from discreet.keygrid import KeyGrid
     from discreet.microdata import (
+        detect_reading,
         import_record_keys,
         inherit_record_keys,
         read_microdata,
@@ -85,6 +87,7 @@ _HOMES = {
     "derive": "derived",
     "design_magnitude_perturbation": "protection.noise",
     "design_perturbation": "protection.noise",
+    "detect_reading": "microdata",
     "import_record_keys": "microdata",
     "inherit_record_keys": "microdata",
     "open_parameters": "release.packages",
@@ -128,6 +131,7 @@ __all__ = [
     "derive",
     "design_magnitude_perturbation",
     "design_perturbation",
+    "detect_reading",
     "import_record_keys",
     "inherit_record_keys",
     "open_parameters",

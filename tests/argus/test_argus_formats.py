@@ -23,8 +23,8 @@ from discreet.argus import (
     write_rda,
     write_tab,
 )
-from discreet.argus.tokens import split_fields, tokens, without_comment
 from discreet.errors import SuppressionError
+from discreet.microdata.argus_texts import split_fields, tokens, without_comment
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.rules import Mark, Marks, PPercent, primary
 

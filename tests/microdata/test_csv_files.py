@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from discreet.errors import MicrodataError
 from discreet.microdata.csv_files import scan_csv
+from discreet.microdata.reading_options import ReadingOptions
 
 
 def read(folder: Path, content: str | bytes, **options: list[str]) -> pl.DataFrame:
     file = folder / "people.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return scan_csv(file, **options).collect()
+    return scan_csv(file, ReadingOptions.of(options)).collect()
 
 
 @pytest.mark.parametrize(

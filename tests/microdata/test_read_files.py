@@ -71,10 +71,10 @@ def test_a_file_that_is_not_what_its_name_says(
 @pytest.mark.parametrize(
     ("content", "hint"),
     [
-        (b"PK\x03\x04workbook", "save the sheet as CSV"),
-        ("sex;age\n1;2".encode("utf-16"), "in UTF-8"),
-        ("straße;alter\n1;2".encode("latin-1"), "iconv"),
-        (b"SQLite format 3\0", "copy its table"),
+        (b"PK\x03\x04workbook", 'format = "excel"'),
+        ("sex;age\n1;2".encode("utf-16"), 'encoding = "utf-16"'),
+        ("straße;alter\n1;2".encode("latin-1"), 'encoding = "cp1252"'),
+        (b"SQLite format 3\0", "sqlite:///"),
         (b"\xff\xff\xff\xff\0\0", "Arrow file"),
     ],
 )

@@ -9,7 +9,13 @@ from discreet.argus.apriori import read_hst, write_hst
 from discreet.argus.batch import Batch, BatchTable, read_batch
 from discreet.argus.cells import CellFile, read_tab, write_tab
 from discreet.argus.jj import read_jj, write_jj
-from discreet.argus.metadata import ArgusMetadata, ArgusVariable, read_rda, read_records, write_rda
+from discreet.microdata.argus_metadata import (
+    ArgusMetadata,
+    ArgusVariable,
+    read_rda,
+    read_records,
+    write_rda,
+)
 
 __all__ = [
     "ArgusVariable",

@@ -9,15 +9,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from discreet.argus.tokens import (
+from discreet.errors import Problem, SuppressionError, raise_all
+from discreet.files import write_text
+from discreet.microdata.argus_texts import (
     open_text,
     parsed_number,
     refuse_lines,
     split_fields,
     without_comment,
 )
-from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.files import write_text
 from discreet.rules import Mark, Marks
 
 _STATUS = {"s": "safe", "u": "unsafe", "p": "protected", "m": "secondary", "ml": "secondary"}

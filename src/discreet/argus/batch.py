@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from discreet.argus.tokens import (
+from discreet.errors import SuppressionError
+from discreet.microdata.argus_texts import (
     ArgusText,
     LineReader,
     open_text,
     parsed_number,
     refuse_lines,
 )
-from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.parameters import Cost
 from discreet.rules import PQ, Dominance, MinimumFrequency, PPercent, Rule, ZeroUnsafe
 from discreet.rules.protocol import Per

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from discreet.argus.apriori import read_hst
 from discreet.argus.batch import Batch, BatchTable
 from discreet.argus.cells import read_tab
-from discreet.argus.metadata import ArgusMetadata, read_rda, read_records
 from discreet.argus.recodes import GroupRecode, read_grc, recoded
 from discreet.errors import Problem, SuppressionError, raise_all
+from discreet.microdata.argus_metadata import ArgusMetadata, read_rda, read_records
 from discreet.rules import Primary, Request, Rule, count_holdings, count_waivers, primary
 from discreet.tables import Table
 from discreet.tabulation import tabulate

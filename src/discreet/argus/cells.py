@@ -17,8 +17,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.argus.metadata import ArgusMetadata, ArgusVariable, write_rda
-from discreet.argus.tokens import (
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
+from discreet.errors import Problem, SuppressionError
+from discreet.files import write_text
+from discreet.microdata.argus_metadata import ArgusMetadata, ArgusVariable, write_rda
+from discreet.microdata.argus_texts import (
     ArgusText,
     open_text,
     parsed_number,
@@ -26,9 +29,6 @@ from discreet.argus.tokens import (
     split_rows,
     without_comment,
 )
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
-from discreet.errors import Problem, SuppressionError
-from discreet.files import write_text
 from discreet.rules import CellVerdict, Primary, Reason
 from discreet.rules.holdings import lone_contributors
 from discreet.tables import Contributions, Dimension, Table

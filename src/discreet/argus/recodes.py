@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.argus.metadata import ArgusMetadata, ArgusVariable
-from discreet.argus.tokens import ArgusText, LineProblems, open_text, refuse_lines
 from discreet.classifications import Classification
 from discreet.classifications.coarser_trees import folded, levels_folded
 from discreet.errors import Problem, SuppressionError
+from discreet.microdata.argus_metadata import ArgusMetadata, ArgusVariable
+from discreet.microdata.argus_texts import ArgusText, LineProblems, open_text, refuse_lines
 
 if TYPE_CHECKING:
     import polars as pl

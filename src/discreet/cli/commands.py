@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import keys, params, programmes, ptable, suppression
+from discreet.cli import keys, params, programmes, ptable, records, suppression
 from discreet.cli.program import (
     By,
     CommandGroup,
@@ -29,11 +29,13 @@ from discreet.cli.program import (
     trees_from,
     warn,
 )
+from discreet.cli.records import Read, ShowValues, opened
 
 app = group("Statistical disclosure control for official statistics.", kind=CommandGroup)
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")
+records.register(app)
 suppression.register(app)
 
 
@@ -90,6 +92,8 @@ def tabulate(
     where: Annotated[str | None, typer.Option(help="Filter, such as: age >= 18")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,
     classification: Trees = None,
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Count records and write the TRUE cells, for use inside the house only."""
@@ -98,7 +102,7 @@ def tabulate(
     from discreet.release.confidential_files import tabulate_file
 
     written = tabulate_file(
-        file,
+        opened(file, read, show_values),
         out,
         by=names(by),
         record_key=record_key,
@@ -151,6 +155,8 @@ def perturb(
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
     complete: Complete = None,
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Protect cells that a database or another tool has counted."""
@@ -158,7 +164,7 @@ def perturb(
     from discreet.release.lookup import protect_cells_to_file
 
     written = protect_cells_to_file(
-        cells,
+        opened(cells, read, show_values, names(by)),
         out,
         ptable_file,
         ptable_format=ptable_format,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.program import Grid, Json, command, group, names, secret_from, show
+from discreet.cli.records import Read, ShowValues, opened, stated
 
 app = group("Record keys: make them, hand them on. All files here are confidential.")
 
@@ -43,6 +44,8 @@ def add(
     secret_env: SecretVariable = None,
     column: Annotated[str, typer.Option(help="Name of the new column.")] = "record_key",
     grid: Grid = "10^15",
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Add record keys to a file of records."""
@@ -52,7 +55,14 @@ def add(
     if secret is None:
         raise typer.BadParameter("a secret is needed: --secret-file or --secret-env")
     written = add_keys_to_file(
-        file, out, id=names(identifier), secret=secret, column=column, grid=grid
+        file,
+        out,
+        id=names(identifier),
+        secret=secret,
+        column=column,
+        grid=grid,
+        show_values=show_values,
+        **stated(read),
     )
     show(f"Records with keys are in {written}.", {"out": str(written)}, as_json=as_json)
 
@@ -79,6 +89,8 @@ def inherit(
     ] = None,
     secret_file: SecretFile = None,
     secret_env: SecretVariable = None,
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Give units the keys that they inherit from their parts.
@@ -89,7 +101,7 @@ def inherit(
     from discreet.release.confidential_files import inherit_keys_in_file
 
     written = inherit_keys_in_file(
-        file,
+        opened(file, read, show_values),
         out,
         by=names(by),
         record_key=record_key,

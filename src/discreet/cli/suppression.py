@@ -20,6 +20,7 @@ from discreet.cli.program import (
     trees_from,
     warn,
 )
+from discreet.cli.records import Read, ShowValues, opened
 
 if TYPE_CHECKING:
     from discreet.assessment.pictures.picture import Picture
@@ -218,6 +219,8 @@ def suppress(
     internal: Internal = None,
     check: Check = False,
     hide_less: Less = False,
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Hide cells until every sensitive one is proven to be protected."""
@@ -245,7 +248,10 @@ _RECORDS_ONLY = (
     *("waivers", "known", "relation", "intervals", "hide_less"),
 )
 _STATUS_ONLY = ("count", "meaning", "levels", "published", "total")
-_WITH_BY = ("value", "classification", "decimals", "reasons", "internal", "check", "status")
+_WITH_BY = (
+    *("value", "classification", "decimals", "reasons", "internal", "check", "status"),
+    *("read", "show_values"),
+)
 
 
 def _check_options(given: Mapping[str, Any]) -> None:
@@ -273,7 +279,7 @@ def _check_options(given: Mapping[str, Any]) -> None:
 #: Parameters whose options have another name.
 _WORDS = {
     **{"rules_file": "rules", "missing_safe": "missing-safe", "time_limit": "time-limit"},
-    "hide_less": "hide-less",
+    **{"hide_less": "hide-less", "show_values": "show-values"},
 }
 
 
@@ -369,19 +375,21 @@ def _record_table(given: Mapping[str, Any]) -> RecordTable:
     rules = rules_from(given["rule"] or (), given["rules_file"], **judging)
     lengths = pairs(given["prefixes"], "NAME=1,3")
     trees = trees_from(given["classification"])
-    by = spanning_of(given["table"], names(given["by"]), trees, lengths)
+    records = opened(given["table"], given["read"], given["show_values"])
+    by = spanning_of(records, names(given["by"]), trees, lengths)
     same = ("weight", "where", "shadow", "holding", "decimals", "cost", "known")
     options = {name: given[name] for name in same}
     options["relations"] = given["relation"] or ()
     options |= {"values": names(given["value"]), "name": given["table"].name.partition(".")[0]}
-    return RecordTable(records=given["table"], by=by, rules=rules, **options)
+    return RecordTable(records=records, by=by, rules=rules, **options)
 
 
 def _marked_table(given: Mapping[str, Any]) -> MarkedTable:
     from discreet.release.record_tables import MarkedTable, spanning_of_cells
 
     trees, totals = trees_from(given["classification"]), pairs(given["total"], "NAME=CODE")
-    by = spanning_of_cells(given["table"], names(given["by"]), trees, totals)
+    cells = opened(given["table"], given["read"], given["show_values"], names(given["by"]))
+    by = spanning_of_cells(cells, names(given["by"]), trees, totals)
     meaning = pairs(given["meaning"], "STATUS=unsafe")
     if "empty" in meaning:
         meaning[""] = meaning.pop("empty")
@@ -389,7 +397,7 @@ def _marked_table(given: Mapping[str, Any]) -> MarkedTable:
     same = ("status", "count", "published", "decimals", "cost")
     options = {name: given[name] for name in same}
     options |= {"values": names(given["value"]), "name": given["table"].name.partition(".")[0]}
-    return MarkedTable(cells=given["table"], by=by, meaning=meaning, levels=levels, **options)
+    return MarkedTable(cells=cells, by=by, meaning=meaning, levels=levels, **options)
 
 
 def _check_places(given: Mapping[str, Any]) -> None:

@@ -1,58 +1,232 @@
 """CSV files, read without loss.
 
-In: a CSV file (UTF-8, perhaps gzipped), fields separated by comma, semicolon or
-tab. Out: a polars plan. A column is of whole numbers or floats only if that loses
-nothing: "01" and "1.10" beside "1.1" stay texts. The types depend on the whole
-file, never on its first lines.
+In: a CSV file, perhaps gzipped, in UTF-8 or an encoding that is stated, fields separated by
+comma, semicolon, tab or a stated sign. Out: a polars plan. A column is of whole numbers or
+floats only if that loses nothing: "01" and "1.10" beside "1.1" stay texts. The types depend on
+the whole file, never on its first lines.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
-from collections.abc import Collection, Iterator
+import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
 from discreet.errors import MicrodataError, Problem
+from discreet.microdata.reading_options import ReadingOptions
+from discreet.microdata.stated_columns import StatedColumns
+from discreet.microdata.text_types import NumberSpelling, types_of
 
-_SEPARATORS = (",", ";", "\t")
+SEPARATORS = (",", ";", "\t")
+_BELOW = 100  # lines that tell whether the first one is a header
 _QUOTED = r'"[^"]*"'
-_FLOAT = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$"
-_FLOAT_DIGITS = 17  # what programs write for a float; more would be lost
 
 
-def scan_csv(path: Path, text: Collection[str] = ()) -> pl.LazyFrame:
-    """A plan that reads the file; the columns of `text` are text whatever they hold."""
-    separator = _separator(path)
-    names = _header(path, separator)
-    unknown = [name for name in text if name not in names]
-    if unknown:
-        raise MicrodataError(
-            "columns to read as text are missing",
-            code="missing-column",
-            where=str(path),
-            problems=[Problem("column is missing", name) for name in unknown],
+def scan_csv(path: Path, options: ReadingOptions | None = None) -> pl.LazyFrame:
+    """A plan that reads the file as it is stated."""
+    options = options or ReadingOptions()
+    file = CsvFile.opened(path, options)
+    file.check_rows()
+    if set(options.given) <= {"text", "separator", "encoding", "skip", "header", "columns"}:
+        file.check_text(options)
+        types = file.types([name for name in file.names if name not in options.text])
+        return file.plan({name: types.get(name, pl.String()) for name in file.names})
+    with file.readable():
+        return StatedColumns(
+            plan=file.texts(), options=options, place=file.place, where=str(path), found=True
+        ).typed()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CsvFile:
+    """A CSV file of which the header is known. CONFIDENTIAL.
+
+    Args:
+        path: Where it is.
+        content: The same path, or what it holds, in UTF-8, if it is in another encoding.
+        separator: The sign between fields.
+        names: The columns.
+        before: Number of lines before the first record.
+        plain: Whether the header is the first line, and nothing stands before it.
+    """
+
+    path: Path
+    content: Path | bytes
+    separator: str
+    names: list[str]
+    before: int
+    plain: bool
+
+    @classmethod
+    def opened(cls, path: Path, options: ReadingOptions) -> CsvFile:
+        """The file with its header read."""
+        content = path if is_utf8(options.encoding) else _recoded(path, options.encoding)
+        separator = options.mark or _separator(path, content, options.skip)
+        names, before = _header(path, content, separator, options)
+        return cls(
+            path=path,
+            content=content,
+            separator=separator,
+            names=names,
+            before=before,
+            plain=options.skip == 0 and options.header == 1,
         )
-    _check_rows(path, separator, len(names))
-    types = _types(path, separator, [name for name in names if name not in text])
-    return _scan(path, separator, {name: types.get(name, pl.String()) for name in names})
+
+    def plan(self, schema: dict[str, pl.DataType]) -> pl.LazyFrame:
+        """A plan of the records with these types."""
+        form: dict[str, Any] = {"separator": self.separator, "schema": schema}
+        if not self.plain:
+            form |= {"has_header": False, "skip_lines": self.before}
+        return pl.scan_csv(self.content, null_values=[""], glob=False, **form)
+
+    def texts(self) -> pl.LazyFrame:
+        """A plan of the records with all fields as they are."""
+        return self.plan(dict.fromkeys(self.names, pl.String()))
+
+    def place(self, row: int, column: str) -> str:
+        """Where a value stands: the line, unless fields hold line breaks."""
+        at = f"line {self.before + row + 1:,}"
+        if self._broken_lines:
+            at = f"record {row + 1:,}"
+        return f"{self.path}, {at}, column {column!r}"
+
+    @property
+    def _broken_lines(self) -> bool:
+        quotes = pl.col("line").str.count_matches('"', literal=True)
+        odd = pl.scan_lines(self.content, glob=False).select((quotes % 2 != 0).any())
+        return bool(odd.collect(engine="streaming").item())
+
+    def check_text(self, options: ReadingOptions) -> None:
+        """Raise an error for columns that are to be texts and are not there."""
+        unknown = [name for name in options.text if name not in self.names]
+        if unknown:
+            raise MicrodataError(
+                "columns to read as text are missing",
+                code="missing-column",
+                where=str(self.path),
+                problems=[Problem("column is missing", name) for name in unknown],
+            )
+
+    def types(self, names: list[str]) -> dict[str, pl.DataType]:
+        """The narrowest type of each column that keeps every value, from one pass."""
+        with self.readable():
+            return types_of(self.texts(), names, NumberSpelling())
+
+    @contextmanager
+    def readable(self) -> Iterator[None]:
+        """Say in words of our own that fields cannot be told apart."""
+        try:
+            yield
+        except pl.exceptions.ComputeError:
+            raise MicrodataError(
+                "the fields cannot be told apart; is a quotation mark inside a field not doubled?",
+                code="csv",
+                where=str(self.path),
+                hint='double it: "say ""hi"""',
+            ) from None
+
+    def check_rows(self) -> None:
+        """Every line has as many fields as the header.
+
+        Lines are counted in bulk; only files with line breaks inside fields, or with a
+        suspicious line, are read field by field.
+        """
+        width, line = len(self.names), pl.col("line")
+        fields = line.str.replace_all(_QUOTED, "").str.count_matches(self.separator, literal=True)
+        quotes = line.str.count_matches('"', literal=True)
+        lines = pl.scan_lines(self.content, glob=False)
+        if not self.plain:
+            lines = lines.slice(self.before)
+        plan = lines.select(odd=(quotes % 2 != 0).any(), ragged=(fields + 1 != width).any())
+        try:
+            found = plan.collect(engine="streaming")
+        except pl.exceptions.ComputeError:
+            raise _not_utf8(self.path) from None
+        except OSError:
+            raise _damaged(self.path) from None
+        if any(found.row(0)):
+            self._check_fields(width)
+
+    def _check_fields(self, width: int) -> None:
+        bad: list[tuple[int, int]] = []
+        number, skipped = 0, 0 if self.plain else self.before
+        with _opened(self.path, self.content) as file:
+            reader = csv.reader(islice(file, skipped, None), delimiter=self.separator, strict=True)
+            begins = 1
+            for row in reader:
+                if len(row) != width and not (width == 1 and not row):
+                    number += 1
+                    if len(bad) < 5:
+                        bad.append((begins + skipped, len(row)))
+                begins = reader.line_num + 1
+        if bad:
+            raise MicrodataError(
+                f"{number:,} lines do not have {width} fields like the header",
+                code="csv-ragged",
+                where=str(self.path),
+                hint="texts that contain the separator need quotation marks; lines that are no "
+                "records do not belong here",
+                problems=[
+                    Problem(f"{found} fields instead of {width}", f"{self.path}, line {line}")
+                    for line, found in bad
+                ],
+            )
 
 
-def _scan(path: Path, separator: str, schema: dict[str, pl.DataType]) -> pl.LazyFrame:
-    return pl.scan_csv(path, separator=separator, schema=schema, null_values=[""], glob=False)
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding is the one that plans read by themselves."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
+
+
+def raw_bytes(path: Path) -> bytes:
+    """What the file holds, unpacked."""
+    raw = path.read_bytes()
+    if not raw.startswith(b"\x1f\x8b"):
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error):
+        raise _damaged(path) from None
+
+
+def _recoded(path: Path, encoding: str) -> bytes:
+    """What a file in another encoding holds, in UTF-8."""
+    raw = raw_bytes(path)
+    try:
+        return raw.decode(encoding).removeprefix("\ufeff").encode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise MicrodataError(
+            f"byte 0x{raw[error.start]:02x} is not {encoding}",
+            code="file-content",
+            where=f"{path}, line {line:,}",
+            hint=f"name another encoding; discreet detect {path.name} finds out",
+        ) from None
+    except UnicodeError:
+        raise MicrodataError(
+            f"the text is not {encoding}", code="file-content", where=str(path)
+        ) from None
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[str]]:
+def _opened(path: Path, content: Path | bytes) -> Iterator[IO[str]]:
     with path.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
-    options: dict[str, Any] = {"mode": "rt", "encoding": "utf-8-sig", "newline": ""}
-    with gzip.open(path, **options) if packed else path.open(**options) as file:
+    options: dict[str, Any] = {"encoding": "utf-8-sig", "newline": ""}
+    held = isinstance(content, bytes)
+    source: Any = io.BytesIO(content) if isinstance(content, bytes) else path.open("rb")
+    unpacked: Any = gzip.GzipFile(fileobj=source) if packed and not held else source
+    with source, io.TextIOWrapper(unpacked, **options) as file:
         try:
             yield file
         except UnicodeDecodeError:
@@ -64,6 +238,7 @@ def _opened(path: Path) -> Iterator[IO[str]]:
                 "a field cannot be read as CSV; is a quotation mark left open?",
                 code="csv",
                 where=str(path),
+                hint='close it, or double it inside a field: "say ""hi"""',
             ) from None
 
 
@@ -72,7 +247,7 @@ def _not_utf8(path: Path) -> MicrodataError:
         "the text is not UTF-8",
         code="file-content",
         where=str(path),
-        hint="convert it, for example: iconv -f LATIN1 -t UTF-8",
+        hint=f'say its encoding: encoding = "cp1252"; discreet detect {path.name} finds out',
     )
 
 
@@ -85,10 +260,11 @@ def _damaged(path: Path) -> MicrodataError:
     )
 
 
-def _separator(path: Path) -> str:
-    with _opened(path) as file:
-        line = re.sub(_QUOTED, "", file.readline())
-    counts = {mark: line.count(mark) for mark in _SEPARATORS}
+def _separator(path: Path, content: Path | bytes, skip: int) -> str:
+    with _opened(path, content) as file:
+        line = re.sub(_QUOTED, "", next(islice(file, skip, None), ""))
+        below = [re.sub(_QUOTED, "", each) for each in islice(file, _BELOW) if each.strip()]
+    counts = {mark: line.count(mark) for mark in SEPARATORS}
     most = max(counts.values())
     best = [mark for mark, count in counts.items() if count == most]
     if most and len(best) > 1:
@@ -96,120 +272,65 @@ def _separator(path: Path) -> str:
             "the header line does not tell which character separates the fields",
             code="csv-separator",
             where=str(path),
-            hint="put column names that contain separators in quotation marks",
+            hint='put names that contain separators in quotation marks, or say separator = ";"',
         )
+    if not most and below and '"' not in line:
+        fields = {mark: {each.count(mark) for each in below} for mark in SEPARATORS}
+        if any(len(found) == 1 and 0 not in found for found in fields.values()):
+            raise MicrodataError(
+                "this line has one field, and those below have several",
+                code="csv-separator",
+                where=f"{path}, line {skip + 1}",
+                hint=f'skip = {skip + 1} if it is a title; separator = ";" if it is the header',
+            )
     return best[0]
 
 
-def _header(path: Path, separator: str) -> list[str]:
-    with _opened(path) as file:
-        names = next(csv.reader(file, delimiter=separator), [])
+def _header(
+    path: Path, content: Path | bytes, separator: str, options: ReadingOptions
+) -> tuple[list[str], int]:
+    """The names of the columns, and the number of lines before the first record."""
+    if options.header == 0:
+        return list(options.columns), options.skip
+    with _opened(path, content) as file:
+        reader = csv.reader(islice(file, options.skip, None), delimiter=separator)
+        rows = list(islice(reader, options.header))
+        before = options.skip + reader.line_num
+    names = joined_names(rows, trim=options.trim)
+    check_header(names, str(path), f"line {options.skip + 1}")
+    return names, before
+
+
+def joined_names(rows: list[list[str]], *, trim: bool = False) -> list[str]:
+    """The names of columns whose header has several lines: their parts, with blanks between.
+
+    >>> joined_names([["Person", "Person", ""], ["id", "sex", "region"]])
+    ['Person id', 'Person sex', 'region']
+    """
+    if len(rows) == 1:
+        return [name.strip() for name in rows[0]] if trim else rows[0]
+    width = max(map(len, rows), default=0)
+    columns = ([row[at].strip() for row in rows if at < len(row)] for at in range(width))
+    return [" ".join(dict.fromkeys(part for part in parts if part)) for parts in columns]
+
+
+_HEADER_HINT = "correct the header; skip = 1 if a title stands above it"
+
+
+def check_header(names: list[str], where: str, line: str) -> None:
+    """Raise an error unless each column has a name of its own."""
     blank = sum(not name.strip() for name in names)
     repeated = sorted({name for name in names if names.count(name) > 1 and name.strip()})
-    problems = [Problem("the column name occurs more than once", name) for name in repeated]
+    problems = [
+        Problem("the column name occurs more than once", name, _HEADER_HINT) for name in repeated
+    ]
     if blank or not names:
-        problems.append(Problem(f"{blank or 1} column(s) have no name", "line 1"))
+        problems.append(Problem(f"{blank or 1} column(s) have no name", line, _HEADER_HINT))
     if problems:
         raise MicrodataError(
             "the header line does not give each column a name of its own",
             code="duplicate-columns" if repeated else "csv-header",
-            where=str(path),
+            where=where,
+            hint=_HEADER_HINT,
             problems=problems,
         )
-    return names
-
-
-def _check_rows(path: Path, separator: str, width: int) -> None:
-    """Every line has as many fields as the header.
-
-    Lines are counted in bulk; only files with line breaks inside fields, or with a
-    suspicious line, are read field by field.
-    """
-    line = pl.col("line")
-    fields = line.str.replace_all(_QUOTED, "").str.count_matches(separator, literal=True) + 1
-    quotes = line.str.count_matches('"', literal=True)
-    plan = pl.scan_lines(path, glob=False).select(
-        odd=(quotes % 2 != 0).any(), ragged=(fields != width).any()
-    )
-    try:
-        found = plan.collect(engine="streaming")
-    except pl.exceptions.ComputeError:
-        raise _not_utf8(path) from None
-    except OSError:
-        raise _damaged(path) from None
-    if any(found.row(0)):
-        _check_fields(path, separator, width)
-
-
-def _check_fields(path: Path, separator: str, width: int) -> None:
-    bad: list[tuple[int, int]] = []
-    number = 0
-    with _opened(path) as file:
-        reader = csv.reader(file, delimiter=separator, strict=True)
-        begins = 1
-        for row in reader:
-            if len(row) != width and not (width == 1 and not row):
-                number += 1
-                if len(bad) < 5:
-                    bad.append((begins, len(row)))
-            begins = reader.line_num + 1
-    if bad:
-        raise MicrodataError(
-            f"{number:,} lines do not have {width} fields like the header",
-            code="csv-ragged",
-            where=str(path),
-            hint="texts that contain the separator need quotation marks",
-            problems=[
-                Problem(f"{found} fields instead of {width}", f"{path}, line {line}")
-                for line, found in bad
-            ],
-        )
-
-
-def _types(path: Path, separator: str, names: list[str]) -> dict[str, pl.DataType]:
-    """The narrowest type of each column that keeps every value, from one pass."""
-    if not names:
-        return {}
-    header = _header(path, separator)
-    texts = _scan(path, separator, dict.fromkeys(header, pl.String()))
-    checks = [pl.struct(_checks(pl.col(name))).alias(name) for name in names]
-    try:
-        found = texts.select(checks).collect(engine="streaming").row(0, named=True)
-    except pl.exceptions.ComputeError:
-        raise MicrodataError(
-            "the fields cannot be told apart; is a quotation mark inside a field not doubled?",
-            code="csv",
-            where=str(path),
-        ) from None
-    return {name: _type(facts) for name, facts in found.items()}
-
-
-def _checks(column: pl.Expr) -> list[pl.Expr]:
-    """What to know about a column's texts to decide its type; nulls do not count."""
-    whole = column.cast(pl.Int64, strict=False)
-    fraction = column.str.extract(r"\.(\d+)", 1)
-    mantissa = column.str.extract(r"^([^eE]*)", 1)
-    digits = mantissa.str.replace_all(r"[-.]", "").str.strip_chars_start("0").str.len_bytes()
-    spelled = column.str.contains(_FLOAT) & column.cast(pl.Float64, strict=False).is_finite()
-    return [
-        column.is_not_null().any().alias("any"),
-        (whole.cast(pl.String).eq_missing(column)).all().alias("integers"),
-        spelled.all().alias("floats"),
-        digits.max().fill_null(0).alias("digits"),
-        fraction.is_null().and_(column.is_not_null()).any().alias("bare"),
-        (fraction == "0").any().alias("point_zero"),
-        (fraction.str.ends_with("0") & (fraction != "0")).any().alias("padded"),
-        fraction.str.len_bytes().min().fill_null(0).alias("shortest"),
-        fraction.str.len_bytes().max().fill_null(0).alias("longest"),
-    ]
-
-
-def _type(facts: dict[str, Any]) -> pl.DataType:
-    if facts["any"] and facts["integers"]:
-        return pl.Int64()
-    # Two spellings of one number ("1.1" and "1.10") would become one value.
-    uneven = facts["padded"] and (facts["bare"] or facts["shortest"] != facts["longest"])
-    merging = uneven or (facts["point_zero"] and facts["bare"])
-    if facts["any"] and facts["floats"] and facts["digits"] <= _FLOAT_DIGITS and not merging:
-        return pl.Float64()
-    return pl.String()

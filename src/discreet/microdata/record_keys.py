@@ -8,7 +8,7 @@ as a Parquet file that its owner only can read.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from discreet.confidential import without_values
 from discreet.errors import MicrodataError, RecordKeyError
 from discreet.files import atomic_path
 from discreet.keygrid import KeyGrid, check_digits, on_grid
-from discreet.microdata.files import read_microdata
 from discreet.microdata.frames import (
     NarwhalsFrame,
     like,
@@ -33,6 +32,8 @@ from discreet.microdata.frames import (
 )
 from discreet.microdata.identifiers import check_identifiers, identifier_texts
 from discreet.microdata.key_values import KeyFunction, cipher_key
+from discreet.microdata.reading_options import ReadingOptions
+from discreet.microdata.records import read_microdata
 from discreet.microdata.relations import write_relation
 from discreet.microdata.secret import Secret
 
@@ -197,7 +198,8 @@ def add_keys_to_file(
     format: str | None = None,  # noqa: A002 - the word users know
     table: str | None = None,
     query: str | None = None,
-    text: Collection[str] = (),
+    options: ReadingOptions | None = None,
+    **stated: Any,
 ) -> Path:
     """Write the records of a file, with their keys, to a Parquet file.
 
@@ -214,7 +216,8 @@ def add_keys_to_file(
         format: Format of the source, if its name does not tell.
         table: Table of the source, if it is a database.
         query: SELECT statement to run in the source, if it is a database.
-        text: Columns of a CSV source to keep as text.
+        options: How the source is to be read.
+        stated: As for `read_microdata`: text, decimal, encoding and so on.
     """
     place = Path(target)
     if place.suffix.lower() not in (".parquet", ".pq"):
@@ -228,7 +231,9 @@ def add_keys_to_file(
         raise MicrodataError("source and target are the same file", code="file", where=str(place))
     held = Secret.of(secret)
     with atomic_path(place, private=True) as temporary:
-        records = read_microdata(source, format=format, table=table, query=query, text=text)
+        records = read_microdata(
+            source, format=format, table=table, query=query, options=options, **stated
+        )
         keyed = nw.to_native(
             with_record_keys(records, id=id, secret=held, column=column, grid=grid)
         )

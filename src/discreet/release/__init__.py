@@ -11,7 +11,8 @@ from discreet.release.methods.noise.parameters import parameter_warnings, read_p
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import warnings_about
 from discreet.release.report.summary import ReleasedTable, ReleaseSummary
-from discreet.release.run.inputs import check_release, open_inputs, read_programme
+from discreet.release.run.data_checks import check_release, checked_inputs
+from discreet.release.run.inputs import open_inputs, read_programme
 from discreet.release.run.release import protect
 from discreet.release.run.release_audit import ReleaseAudit, audit_release
 from discreet.release.run.verification import VerifiedRelease, verify_release
@@ -24,6 +25,7 @@ __all__ = [
     "VerifiedRelease",
     "audit_release",
     "check_release",
+    "checked_inputs",
     "open_inputs",
     "parameter_warnings",
     "protect",

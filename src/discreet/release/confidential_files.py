@@ -54,7 +54,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def inherit_keys_in_file(
-    source: str | os.PathLike[str],
+    source: Any,
     target: str | os.PathLike[str],
     *,
     by: Sequence[str],
@@ -66,7 +66,7 @@ def inherit_keys_in_file(
     unit: str | None = None,
     inheritance: str | None = None,
 ) -> Path:
-    """Write the units of a file of parts, each with the key it inherits from its parts.
+    """Write the units of a file or frame of parts, each with the key it inherits from its parts.
 
     The rest is as for `discreet.inherit_record_keys`.
     """
@@ -88,7 +88,7 @@ def inherit_keys_in_file(
 
 
 def tabulate_file(
-    source: str | os.PathLike[str],
+    source: Any,
     target: str | os.PathLike[str],
     *,
     by: Sequence[str],
@@ -99,7 +99,7 @@ def tabulate_file(
     weight: str | None = None,
     classifications: Mapping[str, Classification] | None = None,
 ) -> Path:
-    """Count a file of records as `discreet.tabulate` does; write true counts and cell keys."""
+    """Count records as `discreet.tabulate` does, and write true counts and cell keys."""
     from discreet.tabulation import tabulate
 
     _target(target)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
+from discreet.microdata.sql_databases import is_url
 from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import Programme, key_line
 from discreet.release.programme.variables import total_codes
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 
 #: Digests are published if the keys of the records hold so many unknown bits.
 _ENOUGH_BITS = 256
+
+
+def beside_programme(programme: Programme, url: str) -> str:
+    """A URL; the file of an SQLite database is named from the folder of the programme."""
+    kind, _, name = url.partition(":///")
+    if kind.partition("+")[0] != "sqlite" or not name:
+        return url
+    return f"{kind}:///{programme.file(name)}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -106,9 +115,14 @@ class Inputs:
         for name in (name for line in lines for name in reversed(line)):
             if name not in keys:
                 source = programme.sources[name]
-                place = programme.file(source.records.source or source.records.database or "")
                 parts = keys[source.keys.inherit] if source.keys.inherit else None
-                keys[name] = ReleaseKey.of_data(place, self.secrets.get(name), parts)
+                secret, address = self.secrets.get(name), source.records.address or ""
+                if is_url(address):
+                    keys[name] = ReleaseKey.of_records(self.records[name], secret, parts)
+                    continue
+                place, described = programme.file(address), source.records.metadata
+                also = [] if described is None else [programme.file(described)]
+                keys[name] = ReleaseKey.of_data(place, secret, parts, also=also)
         return keys
 
     def guessable(self, source: str) -> bool:

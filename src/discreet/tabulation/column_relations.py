@@ -17,6 +17,7 @@ from discreet.arrays import FloatArray
 from discreet.tables.value_relations import ROUGH, ValueRelation, found_relations
 from discreet.tabulation.engine import refusals
 from discreet.tabulation.filters import parse_filter
+from discreet.tabulation.measures import LIMIT
 
 #: So many records the first guess is made from, and so many more for each column or guess.
 _FIRST, _MORE = 2_000, 200
@@ -72,10 +73,10 @@ def column_relations(
 
 
 def _number(name: str, schema: Any) -> nw.Expr:
-    """A column as a number; what is missing contributes nothing."""
+    """A column as a number; what is missing or cannot be summed contributes nothing."""
     column = nw.col(name)
     if schema[name].is_float():
-        column = nw.when(~column.is_nan()).then(column)
+        column = nw.when(~column.is_nan() & (column.abs() < LIMIT)).then(column)
     return column.cast(nw.Float64).fill_null(0.0)
 
 

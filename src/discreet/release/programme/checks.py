@@ -13,6 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from discreet.errors import Problem
+from discreet.microdata.reading_options import ReadingOptions
+from discreet.microdata.sql_databases import is_url
 from discreet.protection.protocol import (
     COUNT,
     DEFAULT,
@@ -78,20 +80,31 @@ def check_sources(programme: Programme) -> Found:
 
 def _records(programme: Programme, source: RecordSource) -> Found:
     path, records = source.path, source.records
-    if (records.source is None) == (records.database is None):
-        what = "source and database exclude each other" if records.source else "source is missing"
+    ways = [key for key in ("source", "database", "database_env") if getattr(records, key)]
+    if len(ways) != 1:
+        what = f"{' and '.join(ways)} exclude each other" if ways else "source is missing"
         hint = 'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
         yield programme.at((*path, "source"), what, hint)
-    if records.database is not None and (records.table is None) == (records.query is None):
+    database = records.database is not None or records.database_env is not None
+    if database and (records.table is None) == (records.query is None):
         hint = "a database needs exactly one of table = … and query = …"
         yield programme.at((*path, "database"), "what to read is not clear", hint)
     if records.source is not None and (records.table or records.query):
         key = "table" if records.table else "query"
         yield programme.at((*path, key), "this is for databases only", "use database = …")
-    if records.database is not None and records.text:
+    by_url = records.database_env is not None or is_url(records.database or "")
+    if records.database is not None and records.text and not by_url:
         yield programme.at((*path, "text"), "this is for text files only", "cast in the query")
+    if records.source is not None and is_url(records.source):
+        yield programme.at((*path, "source"), "this is no file", 'use database = "KIND://…"')
+        return
+    yield from unset_variable(programme, (*path, "database_env"), records.database_env)
+    for problem in ReadingOptions(**records.stated).problems():
+        yield programme.at((*path, problem.where), problem.what, problem.hint)
+    if records.metadata is not None:
+        yield from file_problems(programme, (*path, "metadata"), records.metadata)
     for key in ("source", "database"):
-        if (name := getattr(records, key)) is not None and not _is_pattern(name):
+        if (name := getattr(records, key)) is not None and not _is_pattern(name) and not by_url:
             yield from file_problems(programme, (*path, key), name, folder=key == "source")
 
 

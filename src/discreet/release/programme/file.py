@@ -71,7 +71,8 @@ class RecordSource:
     @property
     def place(self) -> KeyPath:
         """The key that names the file or database."""
-        return (*self.path, "source" if self.records.source else "database")
+        keys = ("source", "database", "database_env")
+        return (*self.path, next((key for key in keys if getattr(self.records, key)), "database"))
 
     @property
     def secret_place(self) -> KeyPath:

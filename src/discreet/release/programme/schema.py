@@ -9,6 +9,7 @@ hide another. Nothing here is confidential, but rules and marks, which are SECRE
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
@@ -27,6 +28,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
+from discreet.microdata.reading_options import ReadingOptions, form_of
 from discreet.protection.protocol import COUNT, protections
 from discreet.publication import FORMATS
 from discreet.rules import known_rules
@@ -448,16 +450,67 @@ Format = Annotated[str, _one_of(lambda: FORMATS)]
 Languages = Annotated[list[Language], Field(min_length=1)]
 
 
+def _said(key: str) -> BeforeValidator:
+    """What `ReadingOptions` takes for a key."""
+
+    def formed(value: Any) -> Any:
+        if wrong := form_of(key, value):
+            raise PydanticCustomError("reading", "this is not what is needed here", {"hint": wrong})
+        return value
+
+    return BeforeValidator(formed)
+
+
 class RecordsEntry(ProgrammeEntry):
-    """Where records are."""
+    """Where records are, and how they are read: the keys of `ReadingOptions`."""
 
     source: Text | None = None
     database: Text | None = None
+    database_env: Text | None = None
     table: Text | None = None
     query: Text | None = None
     format: Text | None = None
     version: Text | None = None
     text: list[Text] = Field(default_factory=list)
+    null_values: Annotated[Any, _said("null_values")] = None
+    decimal: Annotated[Any, _said("decimal")] = None
+    thousands: Annotated[Any, _said("thousands")] = None
+    encoding: Annotated[Any, _said("encoding")] = None
+    separator: Annotated[Any, _said("separator")] = None
+    trim: Annotated[Any, _said("trim")] = None
+    skip: Annotated[Any, _said("skip")] = None
+    header: Annotated[Any, _said("header")] = None
+    columns: Annotated[Any, _said("columns")] = None
+    sheet: Annotated[Any, _said("sheet")] = None
+    metadata: Annotated[Any, _said("metadata")] = None
+    types: Annotated[Any, _said("types")] = None
+    rename: Annotated[Any, _said("rename")] = None
+    recode: Annotated[Any, _said("recode")] = None
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What is said of how the records are read."""
+        said = {key: getattr(self, key) for key in ReadingOptions.known()}
+        return {key: value for key, value in said.items() if value is not None}
+
+    @property
+    def address(self) -> str | None:
+        """The file, database or URL; None if none is named."""
+        if self.database_env is not None:
+            return os.environ.get(self.database_env) or None
+        return self.source or self.database
+
+    def content(self) -> dict[str, Any]:
+        """What determines the records, besides what their file holds."""
+        said = self.model_dump(exclude=_PLACES)
+        return {key: value for key, value in said.items() if value is not None or key in _ALWAYS}
+
+
+#: What is told elsewhere, or does not matter: names and places.
+_PLACES = {"name", "keys", "official", "source", "database", "database_env", "metadata"}
+
+#: Keys that count for digests of tables even if nothing is said.
+_ALWAYS = ("table", "query", "format", "version", "text")
 
 
 class DataEntry(RecordsEntry):

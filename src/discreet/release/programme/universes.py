@@ -7,6 +7,7 @@ here has seen data.
 
 from __future__ import annotations
 
+from discreet.microdata.sql_databases import is_url, shown_url
 from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import TableEntry
 
@@ -14,8 +15,8 @@ from discreet.release.programme.schema import TableEntry
 def place_of(programme: Programme, source: str) -> str:
     """Where the records of a source are: two sources can be the same records."""
     records = programme.sources[source].records
-    name = records.source or records.database or ""
-    place = str(programme.file(name).resolve())
+    name = records.address or ""
+    place = shown_url(name) if is_url(name) else str(programme.file(name).resolve())
     return "\n".join([place, records.table or "", records.query or ""])
 
 

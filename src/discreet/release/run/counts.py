@@ -145,7 +145,7 @@ def _joined(units: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str], keys: p
 
 
 @dataclass(frozen=True)
-class _Count:
+class TableCount:
     """One count: which records, with which weights, which columns to sum how.
 
     Counts of one table have joint codes, also where these are found in the data.
@@ -179,10 +179,10 @@ def _counted(
     """The tables of one source."""
     from discreet.tabulation import Query, iterate_tables
 
-    wanted = {name: _counts(inputs, name) for name in names}
+    wanted = {name: counts_of(inputs, name) for name in names}
     # Counts of one table stand together, so that few tables wait for their last one.
     counts = list(dict.fromkeys(count for every in wanted.values() for count in every))
-    users: dict[_Count, list[str]] = {count: [] for count in counts}
+    users: dict[TableCount, list[str]] = {count: [] for count in counts}
     for name, every in wanted.items():
         for count in every:
             users[count].append(name)
@@ -217,7 +217,7 @@ def _counted(
                 yield name, waiting.pop(name)
 
 
-def _counts(inputs: Inputs, name: str) -> list[_Count]:
+def counts_of(inputs: Inputs, name: str) -> list[TableCount]:
     """The counts behind a table: those its method needs, that of all records if [parts] does."""
     entry = inputs.programme.tables[name]
     needs = dict(inputs.programme.method(name).needs(inputs, name))
@@ -229,7 +229,7 @@ def _counts(inputs: Inputs, name: str) -> list[_Count]:
     by = tuple(entry.by or [])
     found = any(variable not in inputs.programme.variables for variable in by)
     return [
-        _Count(
+        TableCount(
             by=by,
             where=where,
             weight=entry.weight or None,

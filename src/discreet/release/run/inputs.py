@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, ProgrammeError
 from discreet.key_check import KeyCheck, check_series
+from discreet.microdata.reading_options import ReadingOptions
 from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
-from discreet.release.inputs import Inputs
+from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import Programme, RecordSource, load, raise_problems
 from discreet.release.programme.problems import Opener, not_yet_known, present
@@ -70,8 +71,12 @@ def _read(
     return programme, problems, trees
 
 
-def open_inputs(path: str | os.PathLike[str]) -> Inputs:
+def open_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> Inputs:
     """Open and check everything a programme names.
+
+    Args:
+        path: The programme.
+        show_values: Whether errors may quote the first wrong value of a column.
 
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
@@ -90,7 +95,7 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
         for name, source in programme.sources.items()
     }
     records = {
-        name: opener.attempt(source.place, partial(_read_records, source))
+        name: opener.attempt(source.place, partial(_read_records, source, show_values))
         for name, source in programme.sources.items()
     }
     signing = opener.attempt(("release", "sign"), _read_signing_key)
@@ -238,20 +243,6 @@ def _shared_secret(
     return {name: secret for name, secret in held.items() if secret is not None}
 
 
-def check_release(path: str | os.PathLike[str]) -> Programme:
-    """Check a programme and everything it names, and do nothing else.
-
-    Raises:
-        ProgrammeError: Lists every mistake with its line and key.
-
-    >>> check_release("no-such-programme.toml")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
-    """
-    return open_inputs(path).programme
-
-
 def _read_secret(source: RecordSource, programme: Programme) -> Secret | None:
     keys = source.keys
     from discreet.microdata import Secret
@@ -262,22 +253,28 @@ def _read_secret(source: RecordSource, programme: Programme) -> Secret | None:
     return None if path is None else Secret.from_file(path)
 
 
-def _read_records(source: RecordSource, programme: Programme) -> Any:
+def _read_records(source: RecordSource, show_values: bool, programme: Programme) -> Any:
     from discreet.microdata import read_microdata
+    from discreet.microdata.sql_databases import is_url
 
     data = source.records
-    if (data.source is None) == (data.database is None):
+    ways = (data.source, data.database, data.database_env)
+    if sum(way is not None for way in ways) != 1 or data.address is None:
         return None
-    name = data.source or data.database or ""
-    pattern = any(sign in name for sign in "*?[")
-    if not pattern and not programme.file(name).exists():
+    name, stated = data.address, {**data.stated, "show_values": show_values}
+    if data.source is None and (data.table is None) == (data.query is None):
         return None
-    if data.database is not None and (data.table is None) == (data.query is None):
+    if ReadingOptions(**data.stated).problems():
+        return None  # reported by the checks of the programme
+    if data.metadata is not None:
+        stated["metadata"] = programme.file(data.metadata)
+    where: str | Path = programme.file(name)
+    if data.source is None and is_url(name):
+        where = beside_programme(programme, name)
+    elif not any(sign in name for sign in "*?[") and not programme.file(name).exists():
         return None
-    kind = data.format or ("duckdb" if data.database is not None else None)
-    return read_microdata(
-        programme.file(name), format=kind, table=data.table, query=data.query, text=tuple(data.text)
-    )
+    kind = data.format or (None if data.source is not None or is_url(name) else "duckdb")
+    return read_microdata(where, format=kind, table=data.table, query=data.query, **stated)
 
 
 def with_found_relations(

@@ -23,9 +23,6 @@ RELEASE = "release"
 #: The file of decisions about table parts.
 DECISIONS = "decisions.json"
 
-#: What of a source is told elsewhere, or does not matter: names and places.
-_NO_CONTENT = {"name", "source", "database", "keys", "official"}
-
 #: The format of workbooks.
 WORKBOOK = "xlsx"
 
@@ -143,7 +140,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         shared: dict[str, Any] = {
             "format": _FORMAT,
             "version": __version__,
-            "data": programme.sources[source].records.model_dump(exclude=_NO_CONTENT),
+            "data": programme.sources[source].records.content(),
             "keys": _keys(inputs, source),
             "languages": programme.languages,
             "date": programme.document.date,

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.confidential import without_values
-from discreet.errors import DiscreetError, Problem, PublicationError
+from discreet.errors import DiscreetError, PublicationError
 from discreet.files import told_if_full
 from discreet.protection.protocol import (
     Counts,
@@ -34,14 +34,13 @@ from discreet.release.programme.variables import spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal, last_package
+from discreet.release.run.grids import check_formats, check_grids
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import (
     RELEASE,
-    WORKBOOK,
     release_files,
     report_files,
     table_digests,
-    workbook_tables,
 )
 from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.seal import SEAL, read_seal
@@ -49,102 +48,8 @@ from discreet.release.state.sealed_quality import sealed_quality
 from discreet.tables import CellNote, Note, ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.classifications import Classification
     from discreet.protection.parts import PartDecisions
     from discreet.tables import Table
-
-#: Every format holds tables of so few cells.
-_ALWAYS_FITS = 16_000
-
-
-def check_grids(
-    programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Refuse complete grids that a format cannot hold before anything is counted."""
-    problems: list[Problem] = []
-    for name in names:
-        entry = programme.tables[name]
-        kinds = [kind for kind in _kinds(programme, name) if entry.complete or _whole(kind)]
-        if not kinds:
-            continue
-        of_source = spanning[programme.source_of(name).name]
-        sizes = [_size(of_source[variable]) for variable in entry.by or []]
-        shown = [figure for figure in entry.figures.values() if not figure.hidden]
-        several = max(len(entry.values), len(shown))
-        sizes += [several] if several > 1 else []
-        rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1
-        for size in sizes[:-1] or sizes:
-            rows *= size
-        problems += _too_large(name, kinds, rows, columns, grid=rows * columns)
-    _raise(problems)
-
-
-def check_formats(programme: Programme, shelf: ReleaseState) -> None:
-    """Refuse formats that cannot hold a table before any file is written."""
-    from discreet.publication import CELL_LIMIT, FORMATS
-    from discreet.publication.layout import lay_out
-
-    problems: list[Problem] = []
-    for name, entry in programme.tables.items():
-        outline = shelf.outline(name)
-        kinds = [kind for kind in _kinds(programme, name) if FORMATS[kind].page is not None]
-        if not kinds or outline.grid_size <= _ALWAYS_FITS:
-            continue
-        if entry.complete and outline.grid_size > CELL_LIMIT:
-            rows, columns = outline.grid_size, 1
-        else:
-            table = shelf.table(name)
-            rows, columns = lay_out(table, complete=entry.complete).shape
-        problems += _too_large(name, kinds, rows, columns, grid=outline.grid_size)
-    _raise(problems)
-
-
-def _size(spanning: Any) -> int:
-    """Number of codes; 1 at least where the data decide."""
-    if isinstance(spanning, str):
-        return 1
-    trees: Sequence[Classification] = spanning if isinstance(spanning, list) else [spanning]
-    return 1 + sum(len(tree) - 1 for tree in trees)
-
-
-def _kinds(programme: Programme, name: str) -> list[str]:
-    """The formats of a table, and that of the workbook it stands in."""
-    also = [WORKBOOK] if name in workbook_tables(programme) else []
-    return list(dict.fromkeys([*(programme.tables[name].formats or []), *also]))
-
-
-def _whole(kind: str) -> bool:
-    """Whether a format always holds the complete grid."""
-    from discreet.publication import FORMATS
-
-    page = FORMATS[kind].page
-    return page is not None and page.whole_grid
-
-
-def _too_large(
-    name: str, kinds: Sequence[str], rows: int, columns: int, *, grid: int
-) -> Iterator[Problem]:
-    from discreet.publication import FORMATS, check_shape
-
-    for kind in kinds:
-        page = FORMATS[kind].page
-        if page is None:
-            continue
-        shape = (grid, 1) if _whole(kind) else (rows, columns)
-        try:
-            check_shape(kind, *shape, where=name)
-            if shape[0] > shape[1]:
-                check_shape(kind, shape[0] + page.headroom, 1, where=name)
-        except PublicationError as error:
-            yield Problem(error.what, name, error.hint)
-
-
-def _raise(problems: Sequence[Problem]) -> None:
-    if not problems:
-        return
-    what, hint = f"{len(problems)} files could not hold their tables", problems[0].hint
-    raise PublicationError(what, code="too-large", where="formats", hint=hint, problems=problems)
-
 
 #: Called with the steps done, the steps to do, and what has just been done.
 Progress = Callable[[int, int, str], None]
@@ -159,6 +64,7 @@ def protect(
     internal: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     accept_changes: bool = False,
+    show_values: bool = False,
 ) -> ReleaseSummary:
     """Carry out a table programme.
 
@@ -175,6 +81,7 @@ def protect(
         progress: Called after each step with steps done, steps to do, and a name.
         accept_changes: Make anew what of the folder is not as it was sealed, or was never
             sealed; without it such a folder is refused.
+        show_values: Let errors about the data quote the first wrong value of a column.
 
     >>> protect("no-such-programme.toml", "release")
     Traceback (most recent call last):
@@ -183,7 +90,7 @@ def protect(
     cannot be read (No such file or directory)
       Hint: give the path of a TOML file
     """
-    inputs = open_inputs(programme)
+    inputs = open_inputs(programme, show_values=show_values)
     inside = _internal_folder(inputs, internal)
     check_internal(inside, Path(out))
     name, seals = inputs.programme.name, inputs.seals

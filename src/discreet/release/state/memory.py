@@ -120,7 +120,12 @@ class ReleaseKey:
 
     @classmethod
     def of_data(
-        cls, source: Path, secret: Secret | None = None, parts: ReleaseKey | None = None
+        cls,
+        source: Path,
+        secret: Secret | None = None,
+        parts: ReleaseKey | None = None,
+        *,
+        also: Sequence[Path] = (),
     ) -> ReleaseKey:
         """The key for data in a file, a folder of files, or files matching a pattern.
 
@@ -128,10 +133,23 @@ class ReleaseKey:
             source: The file, folder or pattern.
             secret: The secret of the record keys, if any are made on the way.
             parts: The key for the data that record keys are inherited from.
+            also: Further files that say what the data are.
         """
         digest = hashlib.sha256(b"" if parts is None else parts.value)
-        for path in _files(source):
+        for path in (*_files(source), *also):
             digest.update(bytes.fromhex(file_digest(path)))
+        return cls(digest.digest(), secret)
+
+    @classmethod
+    def of_records(
+        cls, records: Any, secret: Secret | None = None, parts: ReleaseKey | None = None
+    ) -> ReleaseKey:
+        """The key for data that are no file: records of a database, in any order."""
+        frame = records.lazy().collect("polars").to_native()
+        names = sorted(frame.columns)
+        ordered = frame.select(names).sort(names)
+        digest = hashlib.sha256(b"" if parts is None else parts.value)
+        digest.update(ordered.write_csv().encode())
         return cls(digest.digest(), secret)
 
     def digest(self, entry: Any) -> str:

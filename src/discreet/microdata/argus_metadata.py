@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from discreet.argus.tokens import (
+from discreet.classifications import Classification
+from discreet.errors import Problem, SuppressionError
+from discreet.files import write_text
+from discreet.microdata.argus_texts import (
     ArgusText,
     LineReader,
     open_text,
     refuse_lines,
     split_rows,
 )
-from discreet.classifications import Classification
-from discreet.errors import Problem, SuppressionError
-from discreet.files import write_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -382,7 +382,8 @@ def _fixed(text: ArgusText, metadata: ArgusMetadata) -> dict[str, pl.Series]:
     short = (lines.str.len_chars() < needed).to_numpy()
     what = f"the record is shorter than {needed} positions"
     lacking = np.flatnonzero(short).tolist()
-    refuse_lines(text, [Problem(what, text.place(text.lines[at][0])) for at in lacking])
+    hint = "is the line cut off, and are the places right that describe it?"
+    refuse_lines(text, [Problem(what, text.place(text.lines[at][0]), hint) for at in lacking])
     return {
         variable.name: lines.str.slice(variable.start - 1, variable.length).str.strip_chars_end()
         for variable in metadata.variables

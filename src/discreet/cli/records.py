@@ -1,0 +1,145 @@
+"""Files of records on the command line: ``discreet detect``, and ``--read`` of all commands.
+
+In: a file and words such as ``decimal=,``, the name of a TOML file, or ``auto``. Out: records as
+they are meant (confidential), or what was found out about the file. Values are shown only with
+``--show-values``, and then the first wrong one only.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.program import FAILURE, Json, command, show
+
+Read = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read",
+        help="How the file is read: KEY=VALUE as in [[data]] (decimal=, or types.income=number), "
+        "a TOML file with such keys, or auto; again for several.",
+    ),
+]
+ShowValues = Annotated[
+    bool,
+    typer.Option("--show-values", help="Let errors quote the first wrong value. CONFIDENTIAL."),
+]
+
+#: Keys of sources that say where records are, and nothing on how they are read.
+_PLACES = ("source", "database", "database_env", "name", "version")
+_CALL = ("format", "table", "query")
+_LISTS = ("null_values", "text", "columns")
+_TABLES = ("types", "rename", "recode", "null_values")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    command(app, "detect", example="discreet detect persons.csv > reading.toml")(detect)
+
+
+def detect(
+    file: Annotated[Path, typer.Argument(help="The file of records.")],
+    read: Read = None,
+    as_json: Json = False,
+) -> None:
+    """Find out how a file of records is to be read: a [data] section to paste, no values."""
+    from discreet.microdata import detect_reading
+
+    given = stated(read)
+    given.pop("detect", None)
+    for key in ("table", "query"):
+        if key in given:
+            raise typer.BadParameter(f"{key} is for databases, which say their types themselves")
+    found = detect_reading(file, **given)
+    show(found.text(), found.described(), as_json=as_json)
+    if found.problems:
+        raise typer.Exit(FAILURE)
+
+
+def stated(read: Sequence[str] | None) -> dict[str, Any]:
+    """What the words of ``--read`` say, as `discreet.read_microdata` takes it.
+
+    >>> stated(["decimal=,", "null_values=NA,-", "types.income=number"])
+    {'decimal': ',', 'null_values': ['NA', '-'], 'types': {'income': 'number'}}
+    """
+    found: dict[str, Any] = {}
+    for word in read or ():
+        key, equals, value = word.partition("=")
+        if word == "auto":
+            found["detect"] = True
+        elif not equals:
+            found |= _of_file(Path(word))
+        elif "." in key:
+            _put(found, key, value)
+        else:
+            found[key] = _value(key, value)
+    return found
+
+
+def _put(found: dict[str, Any], key: str, value: str) -> None:
+    """One entry of a table: types.income=number, recode.sex.1=m."""
+    table, _, rest = key.partition(".")
+    if table not in _TABLES:
+        raise typer.BadParameter(f"{table} has no entries; --read {key} cannot be")
+    place = found.setdefault(table, {})
+    if not isinstance(place, dict):
+        raise typer.BadParameter(f"{table} is given for all columns and for one")
+    if table == "recode":
+        column, dot, code = rest.rpartition(".")
+        if not dot:
+            raise typer.BadParameter("write recode.COLUMN.CODE=NEW")
+        place.setdefault(column, {})[code] = value
+    else:
+        place[rest] = value.split(",") if table == "null_values" else value
+
+
+def _value(key: str, text: str) -> Any:
+    if key in _LISTS:
+        return text.split(",")
+    if key in ("skip", "header", "sheet") and text.isdigit():
+        return int(text)
+    if key == "trim":
+        return {"true": True, "false": False}.get(text, text)
+    return text
+
+
+def _of_file(path: Path) -> dict[str, Any]:
+    """The keys of [data] in a TOML file, or those at its top."""
+    try:
+        raw = tomllib.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        words = f"--read {path}: the file cannot be read ({error.strerror}); or write KEY=VALUE"
+        raise typer.BadParameter(words) from None
+    except (ValueError, RecursionError):
+        raise typer.BadParameter(f"--read {path}: this is not TOML") from None
+    section = raw.get("data", raw)
+    if not isinstance(section, dict):
+        raise typer.BadParameter(f"--read {path}: [data] is no section")
+    return {key: value for key, value in section.items() if key not in _PLACES}
+
+
+def opened(
+    file: Path, read: Sequence[str] | None, show_values: bool, text: Sequence[str] = ()
+) -> Any:
+    """The records of a file as they are meant; the file itself if nothing is said of it.
+
+    Args:
+        file: The file.
+        read: The words of ``--read``.
+        show_values: Whether errors may quote a wrong value.
+        text: Columns that are texts unless something else is said of them.
+    """
+    if not read and not show_values:
+        return file
+    from discreet.microdata import read_microdata
+
+    given = stated(read)
+    if text and not given.get("detect") and str(file).lower().endswith((".csv", ".tsv", ".txt")):
+        own = given.get("types", {})
+        free = [name for name in text if name not in own]
+        given["text"] = list(dict.fromkeys([*given.get("text", ()), *free]))
+    return read_microdata(file, show_values=show_values, **given)

@@ -1,0 +1,73 @@
+"""Files of Stata, SPSS and SAS (optional extras `stat` and `sas`).
+
+In: a path. Out: a polars frame with codes as they are stored, without value labels; dates as
+dates; floats without a fraction as whole numbers. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import polars as pl
+
+from discreet.errors import MicrodataError
+
+_EXACT = 2**53
+
+#: Format → function of pyreadstat, its further options, the extra, and what messages call it.
+_READERS = {
+    "stata": ("read_dta", {"apply_value_formats": False}, "stat", "Stata and SPSS files"),
+    "spss": ("read_sav", {"apply_value_formats": False}, "stat", "Stata and SPSS files"),
+    "sas": ("read_sas7bdat", {}, "sas", "SAS files"),
+}
+
+
+def read_statistical(path: Path, file_format: str) -> pl.DataFrame:
+    """Read a Stata, SPSS or SAS file."""
+    name, options, extra, called = _READERS[file_format]
+    if path.suffix.lower() == ".xpt":
+        name = "read_xport"
+    try:
+        pyreadstat = importlib.import_module("pyreadstat")
+    except ImportError:
+        raise MicrodataError(
+            f"{called} need the package pyreadstat",
+            code="missing-package",
+            where=str(path),
+            hint=f"pip install 'discreet[{extra}]'",
+        ) from None
+    try:
+        frame, _ = getattr(pyreadstat, name)(str(path), output_format="polars", **options)
+    except Exception as error:
+        # The package raises bare exceptions whose texts may quote the file.
+        raise MicrodataError(
+            f"the file cannot be read ({type(error).__name__})",
+            code="file-content",
+            where=str(path),
+            hint="check that the file is complete",
+        ) from None
+    return _whole_numbers(_missing_texts(frame) if file_format == "sas" else frame)
+
+
+def _missing_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """SAS has no missing texts: a text of blanks stands for one."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    return frame.with_columns(
+        pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name)).alias(name)
+        for name in texts
+    )
+
+
+def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Float columns without a fraction, as whole numbers; NaN is a missing value."""
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    cleaned = frame.with_columns(pl.col(name).fill_nan(None) for name in floats)
+    whole = [
+        name
+        for name in floats
+        if cleaned.select(
+            ((pl.col(name) == pl.col(name).round()) & (pl.col(name).abs() <= _EXACT)).all()
+        ).item()
+    ]
+    return cleaned.with_columns(pl.col(name).cast(pl.Int64) for name in whole)

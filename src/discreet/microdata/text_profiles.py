@@ -1,0 +1,294 @@
+"""What the texts of a file tell of how it was written: number marks, missing values, blanks.
+
+In: a polars plan of texts. Out: `TextProfile`, the count of each spelling per column, from one
+pass; and what follows from all columns together: decimal mark, mark between thousands, words
+for missing values, codes with leading zeros. What can be read in two ways becomes a problem,
+never a guess. Only counts, and words of a fixed list, leave this module. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from discreet.errors import Problem
+from discreet.microdata.reading_options import ReadingOptions, toml_key
+from discreet.microdata.stated_columns import BLANKS
+from discreet.microdata.text_types import NumberSpelling, types_of
+
+#: Words that stand for missing values in files of many programs.
+MARKERS = (
+    *("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "#N/A", "#NV", "#NULL!"),
+    *(".", "..", "-", "--", "–", "?", "x", "X", "*", "k.A.", "k. A.", "keine Angabe", "missing"),
+)
+
+#: Marks between thousands besides point and comma.
+_GAPS = (" ", "\u00a0", "\u202f", "'", "\u2019")
+
+_START = r"^[+-]?[1-9]\d{0,2}"
+_SPELLINGS = {
+    "whole": r"^-?(?:0|[1-9]\d*)$",
+    "zeros": r"^0\d+$",
+    "point": r"^[+-]?\d+\.\d+$",
+    "comma": r"^[+-]?\d+,\d+$",
+    "point_three": rf"{_START}\.\d{{3}}$",
+    "comma_three": rf"{_START},\d{{3}}$",
+    "grouped_point": rf"{_START}(?:(?:\.\d{{3}})+,\d+|(?:\.\d{{3}}){{2,}})$",
+    "grouped_comma": rf"{_START}(?:(?:,\d{{3}})+\.\d+|(?:,\d{{3}}){{2,}})$",
+    "float": r"^[+-]?(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+$",
+    "iso_date": r"^\d{4}-\d\d-\d\d$",
+    "point_date": r"^\d{1,2}\.\d{1,2}\.\d{4}$",
+    "slash_date": r"^\d{1,2}/\d{1,2}/\d{4}$",
+    **{f"gap{at}": rf"{_START}(?:{gap}\d{{3}})+(?:[.,]\d+)?$" for at, gap in enumerate(_GAPS)},
+}
+_NUMBERS = ("whole", "point", "comma", "grouped_point", "grouped_comma", "float")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextProfile:
+    """What is known of one column of texts.
+
+    Args:
+        name: Its name.
+        filled: Number of values, words for missing ones left out.
+        missing: Number of empty fields.
+        blanks: Number of values with blanks at an end.
+        markers: Words for missing values that occur.
+        marked: How often they do.
+        spelled: Number of values of each spelling.
+    """
+
+    name: str
+    filled: int
+    missing: int
+    blanks: int
+    markers: tuple[str, ...]
+    marked: int
+    spelled: Mapping[str, int]
+
+    def some(self, *spellings: str) -> bool:
+        """Whether a value is spelled in one of these ways."""
+        return any(self.spelled[each] for each in spellings)
+
+    @property
+    def gaps(self) -> list[str]:
+        """The marks between thousands that occur, besides point and comma."""
+        return [gap for at, gap in enumerate(_GAPS) if self.spelled[f"gap{at}"]]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all values are numbers, however they are spelled."""
+        kinds = (*_NUMBERS, *(f"gap{at}" for at in range(len(_GAPS))))
+        # Each number is of one of these kinds only.
+        return self.filled > 0 and sum(self.spelled[kind] for kind in kinds) == self.filled
+
+    @property
+    def padded(self) -> bool:
+        """Whether there are codes with leading zeros, which are no numbers."""
+        return self.some("zeros")
+
+    @property
+    def date(self) -> str:
+        """The format of dates, if all values are dates."""
+        forms = {"iso_date": "%Y-%m-%d", "point_date": "%d.%m.%Y", "slash_date": "%d/%m/%Y"}
+        found = [form for kind, form in forms.items() if self.filled and
+                 self.spelled[kind] == self.filled]  # fmt: skip
+        return next(iter(found), "")
+
+
+def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
+    """What is known of each column, from one pass."""
+    if not names:
+        return []
+    row = (
+        plan.select(pl.struct(_counts(pl.col(name))).alias(name) for name in names)
+        .collect(engine="streaming")
+        .row(0, named=True)
+    )
+    return [
+        TextProfile(
+            name=name,
+            filled=found["filled"],
+            missing=found["missing"],
+            blanks=found["blanks"],
+            markers=tuple(word for at, word in enumerate(MARKERS) if found[f"word{at}"]),
+            marked=sum(found[f"word{at}"] for at in range(len(MARKERS))),
+            spelled={kind: found[kind] for kind in _SPELLINGS},
+        )
+        for name, found in row.items()
+    ]
+
+
+def _counts(column: pl.Expr) -> list[pl.Expr]:
+    text = column.str.strip_chars(BLANKS)
+    empty = column.is_null() | (text == "")
+    value = pl.when(~empty & ~text.is_in(list(MARKERS))).then(text)
+    return [
+        value.is_not_null().sum().alias("filled"),
+        empty.sum().alias("missing"),
+        (column != text).sum().alias("blanks"),
+        *((text == word).sum().alias(f"word{at}") for at, word in enumerate(MARKERS)),
+        *(value.str.contains(form).sum().alias(kind) for kind, form in _SPELLINGS.items()),
+    ]
+
+
+@dataclass(frozen=True)
+class ProfileReading:
+    """What follows from the profiles of all columns.
+
+    Args:
+        plan: The texts.
+        columns: Their profiles.
+        options: What is stated already, which is not questioned.
+        said: The keys that are stated, be it with their default values.
+    """
+
+    plan: pl.LazyFrame
+    columns: Sequence[TextProfile]
+    options: ReadingOptions
+    said: frozenset[str] = frozenset()
+
+    def read(self) -> tuple[ReadingOptions, list[Problem]]:
+        """The options with all that was found out, and what was not clear."""
+        options, problems = self.marks()
+        if problems:
+            return options, problems
+        if any(column.blanks for column in self.columns):
+            options = replace(options, trim=True)
+        padded = [c.name for c in self.columns if c.padded and not options.kind(c.name)]
+        options = replace(options, text=(*options.text, *padded))
+        if nulls := self._nulls():
+            options = replace(options, null_values=nulls)
+        more, unclear = self._uneven(options)
+        return replace(options, types={**options.types, **more}), unclear
+
+    def _free(self) -> list[TextProfile]:
+        """The columns of numbers of which nothing is stated."""
+        return [c for c in self.columns if c.numeric and not self.options.kind(c.name)]
+
+    def marks(self) -> tuple[ReadingOptions, list[Problem]]:
+        """The decimal mark and the mark between thousands."""
+        numbers, options = self._free(), self.options
+        stated = bool({"decimal", "thousands"} & self.said)
+        commas = [c for c in numbers if _sure(c, "comma") or c.some("grouped_point")]
+        points = [c for c in numbers if _sure(c, "point") or c.some("grouped_comma", "float")]
+        if not stated and commas and points:
+            what = f"decimals have a comma in {_listed(commas)} and a point in {_listed(points)}"
+            hint = f'decimal = "," with text = [{_quoted(points)}], or the other way round'
+            return options, [Problem(what, "decimal", hint)]
+        if commas and not stated:
+            options = replace(options, decimal=",")
+        problems: list[Problem] = []
+        if not options.thousands:
+            options, problems = self._thousands(options, numbers, sure=bool(commas or points))
+        return options, problems
+
+    def _thousands(
+        self, options: ReadingOptions, numbers: list[TextProfile], *, sure: bool
+    ) -> tuple[ReadingOptions, list[Problem]]:
+        other = "." if options.decimal == "," else ","
+        word = "point" if other == "." else "comma"
+        gaps = sorted({gap for column in numbers for gap in column.gaps})
+        grouped = [c for c in numbers if c.some(f"grouped_{word}")]
+        if len(gaps) + bool(grouped) > 1:
+            what = "thousands are marked in several ways"
+            return options, [Problem(what, "thousands", "correct the file, or read them as text")]
+        if gaps or grouped:
+            return replace(options, thousands=other if grouped else gaps[0]), []
+        unclear = [c for c in numbers if c.some(f"{word}_three")]
+        if not sure and "decimal" not in self.said:
+            unclear += [c for c in numbers if c not in unclear and c.some("point_three")]
+        return options, [
+            Problem(
+                "a mark stands before three digits in every number that has one: "
+                "thousands or decimals?",
+                f"column {column.name!r}",
+                'decimal = "," or thousands = ","; of codes say text = ["…"]'
+                if column.some("comma_three")
+                else 'decimal = "." or decimal = "," with thousands = "."; of codes text = ["…"]',
+            )
+            for column in unclear
+        ]
+
+    def _nulls(self) -> Sequence[str] | Mapping[str, Sequence[str]]:
+        """Words for missing values in columns of numbers; what texts say may be a code."""
+        if self.options.null_values:
+            return ()
+        found = {
+            column.name: column.markers
+            for column in self.columns
+            if column.markers and (column.numeric or column.date or not column.filled)
+        }
+        words = tuple(dict.fromkeys(word for markers in found.values() for word in markers))
+        others = {word for c in self.columns if c.name not in found for word in c.markers}
+        return found if others & set(words) else words
+
+    def _uneven(self, options: ReadingOptions) -> tuple[dict[str, str], list[Problem]]:
+        """Numbers that would stay texts since some have more digits than others."""
+        spelling = NumberSpelling(options.decimal, options.thousands)
+        numbers = {c.name: c for c in self._free() if not c.padded}
+        texts = pl.all().str.strip_chars(BLANKS)
+        ready = self.plan.select(list(numbers)).select(
+            pl.when(~texts.is_in(["", *MARKERS])).then(texts).name.keep()
+        )
+        found, problems = {}, []
+        for name, kind in types_of(ready, list(numbers), spelling).items():
+            if kind != pl.String():
+                continue
+            if options.decimal == "," or numbers[name].some("float"):
+                found[name] = "number"
+                continue
+            what = "some numbers have more decimals than others, as codes like 1.1 and 1.10 have"
+            hint = f'types = {{ {toml_key(name)} = "number" }}, or text = ["{name}"]'
+            problems.append(Problem(what, f"column {name!r}", hint))
+        return found, problems
+
+    def remarks(self, options: ReadingOptions) -> Iterator[str]:
+        """What a reader should know, besides the options themselves."""
+        for column in self.columns:
+            kept = [word for word in column.markers if word not in options.missing(column.name)]
+            if kept:
+                words = ", ".join(map(repr, kept))
+                yield f"{column.name}: {words} is a code; if not, null_values = {{ … }} says so"
+            if column.date and not options.kind(column.name):
+                form = "" if column.date == "%Y-%m-%d" else f":{column.date}"
+                yield f'{column.name}: dates, kept as texts; types = "date{form}" makes dates'
+
+
+def _sure(column: TextProfile, word: str) -> bool:
+    """Whether a mark stands before other than three digits."""
+    return column.spelled[word] > column.spelled[f"{word}_three"]
+
+
+def _listed(columns: Sequence[TextProfile]) -> str:
+    return ", ".join(column.name for column in columns[:5])
+
+
+def _quoted(columns: Sequence[TextProfile]) -> str:
+    return ", ".join(f'"{column.name}"' for column in columns[:5])
+
+
+def kind_of(dtype: Any) -> str:
+    """What a type is called."""
+    if dtype.is_integer():
+        return "whole numbers"
+    if dtype.is_float() or dtype.is_decimal():
+        return "numbers"
+    return "dates" if dtype.is_temporal() else "text"
+
+
+def described_column(profile: TextProfile, dtype: Any) -> str:
+    """One line on a column, without its values."""
+    parts = [kind_of(dtype)]
+    if profile.padded:
+        parts.append("leading zeros kept")
+    if profile.date and parts[0] == "text":
+        parts.append("dates")
+    if profile.missing:
+        parts.append(f"{profile.missing:,} empty")
+    if profile.marked:
+        parts.append(f"{profile.marked:,} × {', '.join(map(repr, profile.markers))}")
+    return "; ".join(parts)

@@ -1,0 +1,147 @@
+"""Types of columns that are texts: numbers however they are spelled, dates, codes.
+
+In: a polars plan of texts, and how numbers are spelled. Out: the narrowest type of each column
+that keeps every value, from one pass over the whole of it; expressions that turn texts into it.
+"01", and "1.10" beside "1.1", stay texts. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+_FLOAT_DIGITS = 17  # what programs write for a float; more would be lost
+
+
+@dataclass(frozen=True)
+class NumberSpelling:
+    """How numbers are spelled.
+
+    Args:
+        decimal: The decimal mark.
+        thousands: The mark between thousands; empty for none.
+
+    >>> german = NumberSpelling(",", ".")
+    >>> frame = pl.DataFrame({"n": ["1.234,5", "7"]})
+    >>> frame.select(german.plain(pl.col("n")))["n"].to_list()
+    ['1234.5', '7']
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+
+    @property
+    def usual(self) -> bool:
+        """Whether numbers are spelled as programs do."""
+        return self.decimal == "." and not self.thousands
+
+    @property
+    def strict(self) -> str:
+        """Numbers of one spelling each: no leading zero, no sign but minus."""
+        point, digits = re.escape(self.decimal), r"(?:0|[1-9]\d*)"
+        if self.thousands:
+            digits = rf"(?:0|[1-9]\d*|[1-9]\d{{0,2}}(?:{re.escape(self.thousands)}\d{{3}})+)"
+        return rf"^-?{digits}(?:{point}\d+)?(?:[eE][+-]?\d+)?$"
+
+    @property
+    def loose(self) -> str:
+        """Whatever is a number where one is stated to stand."""
+        point, digits = re.escape(self.decimal), r"\d+"
+        if self.thousands:
+            digits = rf"(?:\d+|\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+)"
+        whole = rf"(?:{digits}(?:{point}\d*)?|{point}\d+)"
+        return rf"^[+-]?{whole}(?:[eE][+-]?\d+)?$"
+
+    @property
+    def whole(self) -> str:
+        """Whatever is a whole number where one is stated to stand."""
+        digits = r"\d+"
+        if self.thousands:
+            digits = rf"(?:\d+|\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+)"
+        return rf"^[+-]?{digits}$"
+
+    def plain(self, column: pl.Expr) -> pl.Expr:
+        """Numbers as programs spell them; only for texts that fit a pattern."""
+        if self.thousands:
+            column = column.str.replace_all(self.thousands, "", literal=True)
+        if self.decimal != ".":
+            column = column.str.replace(self.decimal, ".", literal=True)
+        return column
+
+
+def facts(column: pl.Expr, spelling: NumberSpelling) -> list[pl.Expr]:
+    """What to know about a column's texts to decide its type; nulls do not count."""
+    fits = pl.lit(value=True)
+    if not spelling.usual:
+        fits = column.str.contains(spelling.strict)
+        column = pl.when(fits).then(spelling.plain(column)).otherwise(column)
+    whole = column.cast(pl.Int64, strict=False)
+    fraction = column.str.extract(r"\.(\d+)", 1)
+    mantissa = column.str.extract(r"^([^eE]*)", 1)
+    digits = mantissa.str.replace_all(r"[-.]", "").str.strip_chars_start("0").str.len_bytes()
+    usual = NumberSpelling().strict
+    spelled = column.str.contains(usual) & column.cast(pl.Float64, strict=False).is_finite()
+    return [
+        column.is_not_null().any().alias("any"),
+        (fits & whole.cast(pl.String).eq_missing(column)).all().alias("integers"),
+        (fits & spelled).all().alias("floats"),
+        digits.max().fill_null(0).alias("digits"),
+        fraction.is_null().and_(column.is_not_null()).any().alias("bare"),
+        (fraction == "0").any().alias("point_zero"),
+        (fraction.str.ends_with("0") & (fraction != "0")).any().alias("padded"),
+        fraction.str.len_bytes().min().fill_null(0).alias("shortest"),
+        fraction.str.len_bytes().max().fill_null(0).alias("longest"),
+    ]
+
+
+def decided(found: Mapping[str, Any]) -> pl.DataType:
+    """The type of a column of which `facts` are known."""
+    if found["any"] and found["integers"]:
+        return pl.Int64()
+    # Two spellings of one number ("1.1" and "1.10") would become one value.
+    uneven = found["padded"] and (found["bare"] or found["shortest"] != found["longest"])
+    merging = uneven or (found["point_zero"] and found["bare"])
+    if found["any"] and found["floats"] and found["digits"] <= _FLOAT_DIGITS and not merging:
+        return pl.Float64()
+    return pl.String()
+
+
+def types_of(
+    plan: pl.LazyFrame, names: Sequence[str], spelling: NumberSpelling
+) -> dict[str, pl.DataType]:
+    """The narrowest type of each column that keeps every value, from one pass."""
+    if not names:
+        return {}
+    checks = [pl.struct(facts(pl.col(name), spelling)).alias(name) for name in names]
+    row = plan.select(checks).collect(engine="streaming").row(0, named=True)
+    return {name: decided(found) for name, found in row.items()}
+
+
+def parsed(column: pl.Expr, kind: str, spelling: NumberSpelling) -> pl.Expr:
+    """Texts as what they are stated to be; null for what is none.
+
+    Args:
+        column: The texts.
+        kind: "integer", "number", "date" or "date:FORMAT".
+        spelling: How numbers are spelled.
+    """
+    base, _, form = kind.partition(":")
+    if base == "date":
+        return column.str.to_date(form or "%Y-%m-%d", strict=False, exact=True)
+    fits = column.str.contains(spelling.whole if base == "integer" else spelling.loose)
+    text = pl.when(fits).then(spelling.plain(column)).str.strip_prefix("+")
+    if base == "integer":
+        return text.cast(pl.Int64, strict=False)
+    bare = text.str.extract(r"^([^eE]*)", 1).str.replace_all(r"[-.]", "")
+    digits = bare.str.strip_chars_start("0").str.len_bytes()
+    number = text.str.replace(r"^(-?)\.", "${1}0.").cast(pl.Float64, strict=False)
+    return pl.when((digits <= _FLOAT_DIGITS) & number.is_finite()).then(number)
+
+
+def as_type(column: pl.Expr, kind: pl.DataType, spelling: NumberSpelling) -> pl.Expr:
+    """Texts as a type that `types_of` has found for them."""
+    return column if kind == pl.String() else spelling.plain(column).cast(kind)

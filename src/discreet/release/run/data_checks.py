@@ -1,0 +1,338 @@
+"""What is wrong with the data of a programme: everything that would stop a run, at once.
+
+In: the opened `Inputs`, of which columns and types are known to fit. Out: problems at the keys
+of the programme: codes and numbers that a classification lacks, identifiers and keys that are
+missing, repeated or off their grid, weights and values that cannot be summed, units without
+parts, tables that a format cannot hold. Each says how many records are concerned. Codes of
+declared classifications are named, other contents never. CONFIDENTIAL records are read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from discreet.classifications import MISSING
+from discreet.confidential import without_values
+from discreet.errors import Problem
+from discreet.release.inputs import Inputs
+from discreet.release.programme.file import Programme, RecordSource, key_line, raise_problems
+from discreet.release.programme.problems import Opener, not_yet_known
+from discreet.release.programme.toml_lines import KeyPath
+from discreet.release.programme.variables import check_codes, columns_of, spanning_variables
+from discreet.release.run.counts import KeyedRecords, counts_of
+from discreet.release.run.grids import check_grids
+from discreet.release.run.inputs import open_inputs
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars as pl
+
+    from discreet.classifications import Classification
+
+_SHOWN = 5
+
+
+def check_release(path: str | os.PathLike[str], *, show_values: bool = False) -> Programme:
+    """Check a programme, everything it names and all of its data, and do nothing else.
+
+    Args:
+        path: The programme.
+        show_values: Whether errors may quote the first wrong value of a column.
+
+    Raises:
+        ProgrammeError: Lists every mistake with its line and key.
+
+    >>> check_release("no-such-programme.toml")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
+    """
+    return checked_inputs(path, show_values=show_values).programme
+
+
+@without_values
+def checked_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> Inputs:
+    """Everything a programme names, opened, with data that a run can use."""
+    inputs = open_inputs(path, show_values=show_values)
+    raise_problems(str(path), data_problems(inputs))
+    return inputs
+
+
+def data_problems(inputs: Inputs) -> list[Problem]:
+    """Everything in the data that would stop a run; reads all records."""
+    opener = Opener(inputs.programme, [])
+    keyed = KeyedRecords(inputs)
+    spanning: dict[str, dict[str, Any]] = {}
+    for source in inputs.programme.sources.values():
+        checks = _SourceChecks(inputs, source, opener)
+        spanning[source.name] = checks.spanning
+        checks.codes()
+        checks.numbers()
+        way = next((key for key in ("inherit", "id") if getattr(source.keys, key)), "column")
+        opener.attempt((*source.keys_path, way), partial(_with_keys, keyed, source.name))
+    found = [tree for every in spanning.values() for tree in every.values()]
+    trees = {each.name: each for each in found if not isinstance(each, str | list)}
+    named = check_codes(inputs.programme, {**trees, **inputs.trees})
+    # A remark on a code that does not occur is left out; a base that does not occur is none.
+    figures = [problem for problem in named if ".figures." in problem.where]
+    opener.problems += not_yet_known(opener.problems, figures)
+    opener.attempt(("defaults", "formats"), partial(_grids, spanning))
+    return opener.problems
+
+
+def _with_keys(keyed: KeyedRecords, name: str, _: Any) -> Any:
+    """The keys of a source; those of a source that needs none are not looked at."""
+    return keyed.of(name)
+
+
+def _grids(spanning: Mapping[str, Mapping[str, Any]], programme: Any) -> None:
+    complete = [
+        name
+        for name, table in programme.tables.items()
+        if set(table.by or []) <= set(spanning[programme.source_of(name).name])
+    ]
+    check_grids(programme, complete, spanning)
+
+
+class _SourceChecks:
+    """The checks of one source. CONFIDENTIAL."""
+
+    def __init__(self, inputs: Inputs, source: RecordSource, opener: Opener) -> None:
+        self.inputs, self.source, self.opener = inputs, source, opener
+        programme = inputs.programme
+        self.programme = programme
+        self.records: nw.LazyFrame[Any] = inputs.records[source.name].lazy()
+        self.schema = self.records.collect_schema()
+        self.tables = [
+            name for name in programme.tables if programme.source_of(name).name == source.name
+        ]
+        self.counts = {name: counts_of(inputs, name) for name in self.tables}
+        self.seen: dict[tuple[str, str | None, str | None, str | None], bool] = {}
+        self.spanning = self._spanning()
+
+    def _spanning(self) -> dict[str, Any]:
+        """What spans the tables, as far as the data have it."""
+        found: dict[str, Any] = {}
+        names = [name for table in self.tables for name in self.programme.tables[table].by or []]
+        for name in dict.fromkeys(names):
+            entry = self.programme.variables.get(name)
+            path: KeyPath = ("variables", name)
+            if entry is not None and entry.kinds:
+                path = (*path, entry.kinds[0])
+            if entry is None:
+                path = self._first_use(name)
+            made = self.opener.attempt(path, partial(self._made, name))
+            found |= made or {}
+        return found
+
+    def _first_use(self, name: str) -> KeyPath:
+        for table in self.tables:
+            if name in (by := self.programme.tables[table].by or []):
+                return ("tables", table, "by", by.index(name))
+        return ("tables",)
+
+    def _made(self, name: str, programme: Any) -> dict[str, Any]:
+        records = self.inputs.records[self.source.name]
+        return spanning_variables(programme, [name], self.inputs.trees, records)
+
+    @cached_property
+    def filters(self) -> dict[str, list[str]]:
+        """Each filter with the tables whose counts it limits."""
+        found: dict[str, list[str]] = {}
+        for name, counts in self.counts.items():
+            for count in counts:
+                if name not in found.setdefault(count.where, []):
+                    found[count.where].append(name)
+        return found
+
+    def filtered(self, where: str) -> nw.LazyFrame[Any]:
+        """The records that pass a filter."""
+        from discreet.tabulation import Query
+
+        condition = Query(by=[], where=where or None).condition(self.schema)
+        return self.records if condition is None else self.records.filter(condition)
+
+    def codes(self) -> None:
+        """Codes that classifications lack, and columns that hold no codes."""
+        for where, tables in sorted(self.filters.items(), key=lambda each: bool(each[0])):
+            used = dict.fromkeys(
+                variable for table in tables for variable in self.programme.tables[table].by or []
+            )
+            held: dict[str, pl.DataFrame] = {}
+            for variable in used:
+                for path, tree, column in self._trees(variable):
+                    read = partial(self._judged, held, tree, column, where)
+                    for problem in self.opener.attempt(path, read) or []:
+                        placed = self.programme.problem(path, problem.what, problem.hint)
+                        self.opener.problems += not_yet_known(self.opener.problems, [placed])
+
+    def _trees(self, variable: str) -> Iterator[tuple[KeyPath, Classification | None, str]]:
+        """The trees of a variable with their columns; None where the column alone decides."""
+        if variable not in self.programme.variables:
+            yield self._first_use(variable), None, variable
+            return
+        made = self.spanning.get(variable)
+        for tree in made if isinstance(made, list) else [made]:
+            if tree is None or isinstance(tree, str):
+                continue
+            name = variable if tree.name not in self.programme.variables else tree.name
+            entry = self.programme.variables[name]
+            if entry.levels is not None:
+                continue  # such trees are made of the records themselves
+            ((path, column), *_) = columns_of(self.programme, name) or [(("variables", name), name)]
+            kind = entry.kinds[0] if entry.kinds else ""
+            yield (("variables", name, kind) if kind else path), tree, column
+
+    def _judged(
+        self,
+        held: dict[str, pl.DataFrame],
+        tree: Classification | None,
+        column: str,
+        where: str,
+        _: Any,
+    ) -> list[Problem]:
+        if column not in held:
+            held[column] = self._counted(column, where)
+        found = held[column]
+        if tree is not None and tree.bounds is not None:
+            return self._outside(tree, column, found)
+        from discreet.tables.table import code_texts
+
+        texts = code_texts(found.get_column(column), column)
+        numbers = dict(zip(texts.to_list(), found["n"].to_list(), strict=True))
+        return list(_unknown(tree, column, numbers))
+
+    def _counted(self, column: str, where: str) -> pl.DataFrame:
+        """How often each value of a column occurs."""
+        import narwhals as nw
+
+        from discreet.tabulation.engine import refusals
+
+        with refusals(filtered=bool(where)):
+            plan = self.filtered(where).select(column).group_by(column).agg(nw.len().alias("n"))
+            frame: pl.DataFrame = plan.collect("polars").to_native()
+        return frame
+
+    def _outside(self, tree: Classification, column: str, found: pl.DataFrame) -> list[Problem]:
+        """Numbers that no interval holds; whole ones are named, unless they are published."""
+        import numpy as np
+        import polars as pl
+
+        from discreet.tabulation.columns import bin_codes
+
+        bounds = np.asarray(tree.bounds, dtype=np.float64)
+        values = found.get_column(column)
+        floats = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        missed = (bin_codes(floats, bounds) == len(bounds) - 1) & ~np.isnan(floats)
+        if not bool(missed.any()):
+            return []
+        number = int(found["n"].filter(pl.Series(missed)).sum())
+        below = "" if np.isinf(bounds[0]) else f"{bounds[0]:g} ≤ "
+        above = "" if np.isinf(bounds[-1]) else f" < {bounds[-1]:g}"
+        what = f"{_records(number)} outside all intervals, {below}{column}{above}"
+        if values.dtype.is_integer() and column not in self._values:
+            outside = sorted(values.filter(pl.Series(missed)).to_list())
+            what += f": {_examples(outside)}"
+        hint = "widen the first or last interval, or say what is missing: null_values"
+        return [Problem(what, "", hint)]
+
+    @cached_property
+    def _values(self) -> set[str]:
+        """Columns of weights and values."""
+        summed = {
+            column for counts in self.counts.values() for c in counts for column, _ in c.values
+        }
+        return summed | {c.weight for counts in self.counts.values() for c in counts if c.weight}
+
+    def numbers(self) -> None:
+        """Keys, weights and values that cannot be added up."""
+        origin = self.programme.sources[key_line(self.programme.sources, self.source.name)[-1]]
+        own = origin.name == self.source.name and self.source.keys.column is not None
+        key = self.source.keys.column if own else None
+        for name, counts in self.counts.items():
+            for count in counts:
+                checked = partial(self._attempt_flaws, count.where)
+                if key is not None:
+                    checked((*self.source.keys_path, "column"), key=key)
+                weight = count.weight
+                if weight and not checked(self.programme.setting(name, "weight"), weight=weight):
+                    weight = None
+                for column, _ in count.values:
+                    checked(self._place_of_value(name, column), value=column, weight=weight)
+
+    def _place_of_value(self, table: str, column: str) -> KeyPath:
+        for figure, entry in self.programme.tables[table].figures.items():
+            if entry.of == column:
+                return ("tables", table, "figures", figure, "of")
+        return ("tables", table, "value")
+
+    def _attempt_flaws(
+        self,
+        where: str,
+        path: KeyPath,
+        key: str | None = None,
+        weight: str | None = None,
+        value: str | None = None,
+    ) -> bool:
+        """Whether nothing is wrong; what is wrong is said once."""
+        looked = (where, key, weight, value)
+        if looked not in self.seen:
+            found = self.opener.attempt(path, partial(self._flaws, *looked))
+            self.seen[looked] = found is not None
+        return self.seen[looked]
+
+    def _flaws(
+        self, where: str, key: str | None, weight: str | None, value: str | None, _: Any
+    ) -> bool:
+        from discreet.tabulation import Query
+        from discreet.tabulation.engine import Pass, refusals
+        from discreet.tabulation.flaws import raise_flaws
+        from discreet.tabulation.measures import MeasureLayout
+
+        layout = MeasureLayout(
+            keyed=key is not None, weight=weight, values=() if value is None else (value,)
+        )
+        condition = Query(by=[], where=where or None).condition(self.schema)
+        with refusals(filtered=condition is not None):
+            one = Pass(axes=(), where=condition, layout=layout)
+            raise_flaws(self.records, one, key, self.inputs.grid)
+        return True
+
+
+def _unknown(
+    tree: Classification | None, column: str, numbers: Mapping[str | None, int]
+) -> Iterator[Problem]:
+    """Codes that a classification lacks, or a code that stands for missing values as well."""
+    missing = MISSING if tree is None else tree.missing or MISSING
+    if tree is None:
+        if None in numbers and missing in numbers:
+            what = f"code {missing!r} occurs, and there are missing values too"
+            yield Problem(what, "", f'[variables.{column}] with missing = "…" names them otherwise')
+        return
+    leaves = set(tree.leaves) | {missing}
+    unknown = {code: n for code, n in numbers.items() if code is not None and code not in leaves}
+    if not unknown:
+        return
+    inner = [code for code in unknown if code in tree.index]
+    often = sorted(unknown, key=lambda code: (-unknown[code], code))
+    what = (
+        f"{_records(sum(unknown.values()))} of codes that the classification lacks: "
+        f"{_examples(often)}"
+    )
+    hint = f"add them to the classification, or correct column {column!r}"
+    if inner:
+        hint = f"records carry the finest codes; {inner[0]!r} has codes below it"
+    yield Problem(what, "", hint)
+
+
+def _records(number: int) -> str:
+    return f"{number:,} record is" if number == 1 else f"{number:,} records are"
+
+
+def _examples(codes: Sequence[Any]) -> str:
+    shown = ", ".join(repr(code) for code in codes[:_SHOWN])
+    more = f" and {len(codes) - _SHOWN:,} more" if len(codes) > _SHOWN else ""
+    return shown + more
