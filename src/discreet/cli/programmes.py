@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from discreet.cli.program import FAILURE, Json, command, names, pairs, progress_bar, show, warn
+from discreet.cli.records import Read, ShowValues, programme_keys
 from discreet.errors import DiscreetError
 from discreet.files import TEMPORARY_SUFFIX
 
@@ -131,6 +132,8 @@ def protect(
     resume: Resume = True,
     internal: Internal = None,
     accept_changes: Accept = False,
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Carry out a table programme, or protect one table straight from records."""
@@ -149,7 +152,7 @@ _DEFAULTS = {
     "resume": True,
 }
 _PROGRAMMES_ONLY = ("resume", "internal", "accept_changes")
-_ALWAYS = ("file", "out", "check", "by", "as_json", *_PROGRAMMES_ONLY)
+_ALWAYS = ("file", "out", "check", "by", "show_values", "as_json", *_PROGRAMMES_ONLY)
 
 
 def _check_options(given: Mapping[str, Any]) -> None:
@@ -202,13 +205,14 @@ def _line_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         made.check_saved(saved)
     with _in_words():
         if given["check"] or out is None:
-            inputs = made.check_line(line, out)
+            inputs = made.check_line(line, out, show_values=given["show_values"])
             _warn(inputs.warnings)
             said, described = _in_order(inputs, str(given["file"]))
             told.append(said)
         else:
             with progress_bar("Protecting") as report:
-                summary = made.protect_line(line, out, progress=report)
+                shown = given["show_values"]
+                summary = made.protect_line(line, out, progress=report, show_values=shown)
             _warn(summary.warnings)
             (table,) = summary.tables
             described = {"out": str(out), **table.described(), "warnings": list(summary.warnings)}
@@ -240,7 +244,7 @@ def _line(given: Mapping[str, Any]) -> TableLine:
     table = {name: given[name] for name in ("title", "where", "weight", "official", "complete")}
     table["round_to"] = None if given["round_to"] == 1 else given["round_to"]
     return TableLine(
-        data={"source": str(given["file"])},
+        data=programme_keys(given["file"], given["read"]),
         by=names(given["by"]),
         ptable=str(given["ptable"]),
         keys={name: str(one) if isinstance(one, Path) else one for name, one in _stated(keys)},
@@ -357,7 +361,7 @@ def _programme_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
     from discreet import release
 
     if given["check"]:
-        inputs = release.open_inputs(given["file"])
+        inputs = release.checked_inputs(given["file"], show_values=given["show_values"])
         warn(inputs.warnings)
         return _in_order(inputs, str(given["file"]))
     with progress_bar("Protecting") as report:
@@ -368,6 +372,7 @@ def _programme_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
             internal=given["internal"],
             progress=report,
             accept_changes=given["accept_changes"],
+            show_values=given["show_values"],
         )
     warn(summary.warnings)
     return summary.text(), summary.described()

@@ -8,7 +8,7 @@ they are meant (confidential), or what was found out about the file. Values are 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -120,6 +120,26 @@ def _of_file(path: Path) -> dict[str, Any]:
     if not isinstance(section, dict):
         raise typer.BadParameter(f"--read {path}: [data] is no section")
     return {key: value for key, value in section.items() if key not in _PLACES}
+
+
+def programme_keys(file: Path, read: Sequence[str] | None) -> dict[str, Any]:
+    """The keys of [data] that read a file as the words of ``--read`` say."""
+    given = stated(read)
+    kind = "database" if {"table", "query"} & set(given) else "source"
+    if given.pop("detect", False):
+        from discreet.microdata import detect_reading
+
+        options = detect_reading(file, **given).stated()
+        found = {key: getattr(options, key) for key in options.given}
+        given = {**{key: given[key] for key in _CALL if key in given}, **found}
+    return {kind: str(file), **{key: _listed(value) for key, value in given.items()}}
+
+
+def _listed(value: Any) -> Any:
+    """A value as TOML has it."""
+    if isinstance(value, Mapping):
+        return {key: _listed(each) for key, each in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def opened(

@@ -22,7 +22,7 @@ from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_f
 from discreet.publication.formats import format_of, suffix_of
 from discreet.release.inputs import Inputs
 from discreet.release.report.summary import ReleaseSummary
-from discreet.release.run.inputs import open_inputs
+from discreet.release.run.data_checks import checked_inputs
 from discreet.release.run.release import protect
 
 _Progress = Callable[[int, int, str], None]
@@ -32,7 +32,12 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 #: Entries of these sections are files, relative to the programme.
 _FILES = (
     *(("data", "source"), ("keys", "secret_file"), ("perturbation", "table")),
-    *(("data", "database"), ("variables", "hierarchy"), ("variables", "codelist")),
+    *(
+        ("data", "database"),
+        ("data", "metadata"),
+        ("variables", "hierarchy"),
+        ("variables", "codelist"),
+    ),
 )
 #: What a folder gets.
 _ALL = ("csv", "xlsx", "html")
@@ -84,7 +89,11 @@ class TableLine:
 
 
 def protect_line(
-    line: TableLine, out: str | os.PathLike[str], *, progress: _Progress | None = None
+    line: TableLine,
+    out: str | os.PathLike[str],
+    *,
+    progress: _Progress | None = None,
+    show_values: bool = False,
 ) -> ReleaseSummary:
     """Make the table of a line: into a file, or into a folder with pages about it.
 
@@ -92,12 +101,13 @@ def protect_line(
         line: What is asked for.
         out: A file whose suffix chooses the format, or a folder.
         progress: As for `discreet.protect`.
+        show_values: As for `discreet.protect`.
     """
     target = Path(out)
     if not target.suffix:
         make_folder(target)
         with _programme_of(line, "table", _ALL, target.parent) as programme:
-            return protect(programme, target, progress=progress)
+            return protect(programme, target, progress=progress, show_values=show_values)
     kind, name = format_of(target), _table_name(target)
     check_writable(target.parent)
     with (
@@ -106,7 +116,8 @@ def protect_line(
             prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent
         ) as folder,
     ):
-        made = protect(programme, Path(folder) / "release", progress=progress)
+        place = Path(folder) / "release"
+        made = protect(programme, place, progress=progress, show_values=show_values)
         (table,) = made.tables
         ((file, digest),) = table.files.items()
         with atomic_path(target) as temporary:
@@ -158,14 +169,16 @@ def _table_name(target: Path) -> str:
 # -- the programme as a file ------------------------------------------------------
 
 
-def check_line(line: TableLine, out: str | os.PathLike[str] | None) -> Inputs:
-    """Open everything that a line names, and write nothing."""
+def check_line(
+    line: TableLine, out: str | os.PathLike[str] | None, *, show_values: bool = False
+) -> Inputs:
+    """Open and check everything that a line names and all records, and write nothing."""
     given = None if out is None else Path(out)
     name = "table" if given is None or not given.suffix else _table_name(given)
     kinds = _ALL if given is None or not given.suffix else [format_of(given)]
     folder = Path(tempfile.gettempdir())
     with _programme_of(line, name, kinds, folder) as programme:
-        return open_inputs(programme)
+        return checked_inputs(programme, show_values=show_values)
 
 
 @contextmanager
