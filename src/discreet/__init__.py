@@ -6,7 +6,7 @@ Data flows one way: records → table (confidential) → protected table → pub
   `import_record_keys`
 - Classifications: `Classification`
 - Tables: `tabulate` makes a `Table` (confidential), `tabulate_many` one for each `Query`;
-  `Table.from_cells` takes one made elsewhere
+  `Table.from_cells` takes one made elsewhere, with its sums as `ValueColumns` say
 - Cell-key method: `PerturbationTable`, `perturb` → `ProtectedTable`
 - Design of the noise: `design_perturbation`; for sums of values
   `design_magnitude_perturbation` → `MagnitudePerturbationTable`
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from discreet.release import protect, verify_release
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
-    from discreet.tables import CellStatus, ProtectedTable, Table
+    from discreet.tables import CellStatus, ProtectedTable, Table, ValueColumns
     from discreet.tabulation import Query, tabulate, tabulate_many
 
 _HOMES = {
@@ -81,6 +81,7 @@ _HOMES = {
     "Query": "tabulation",
     "SimpleStrength": "protection.noise",
     "Table": "tables",
+    "ValueColumns": "tables",
     "audit": "protection.suppression",
     "check_parts": "protection.parts",
     "compare": "assessment",
@@ -124,6 +125,7 @@ __all__ = [
     "Query",
     "SimpleStrength",
     "Table",
+    "ValueColumns",
     "__version__",
     "audit",
     "check_parts",

@@ -80,7 +80,7 @@ RUN: dict[str, Callable[[Example, dict[str, Any]], None]] = {
 LONG = (
     "cell-suppression", "choose-parameters", "parameter-packages", "programmes", "review-queue",
     "synthetic-census", "from-cellkey", "from-ons", "from-sdctable", "from-tau-argus",
-    "index-de", "programmes-de",
+    "index-de", "programmes-de", "cells-made-elsewhere",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -124,6 +125,48 @@ Complete = Annotated[
 ]
 
 
+PtableFormat = Annotated[str | None, typer.Option(help="Format of that table.")]
+Zeros = Annotated[str, typer.Option(help='"keep", or "table" for noise on zeros.')]
+SuppressBelow = Annotated[int | None, typer.Option(help="Suppress perturbed values below this.")]
+Official = Annotated[str | None, typer.Option(help="Filter on codes: cells published as they are.")]
+SomeNames = Annotated[
+    list[str] | None, typer.Option(help="Spanning variables, with commas between or given again.")
+]
+PtableFile = Annotated[
+    Path | None, typer.Option("--ptable", help="The perturbation table; with --count.")
+]
+CellsProgramme = Annotated[
+    Path | None,
+    typer.Option(help="Instead: sums, key figures and parts of the cells, as a TOML file says."),
+]
+
+
+def _check_choice(programme: Path | None, options: Sequence[object]) -> None:
+    """A programme says everything; without one, the options do."""
+    if programme is not None and any(options):
+        raise typer.BadParameter("the programme says it: leave out all but --out")
+    if programme is None and not all(options):
+        raise typer.BadParameter("name --by, --count, --cell-key and --ptable, or a --programme")
+
+
+def _by_programme(
+    cells: Path,
+    programme: Path,
+    out: Path,
+    language: str,
+    complete: bool | None,
+    read: list[str] | None,
+    show_values: bool,
+) -> Path:
+    from discreet.publication import write
+    from discreet.release.cell_programme import CellProgramme, protect_by_programme
+
+    plan = CellProgramme.read(programme)
+    frame = opened(cells, read, show_values, plan.cells.by or [])
+    safe = protect_by_programme(frame, plan)
+    return write(safe, out, language=language, complete=complete)
+
+
 @command(
     app,
     "perturb",
@@ -132,22 +175,19 @@ Complete = Annotated[
 )
 def perturb(
     cells: Annotated[Path, typer.Argument(help="A file with one row per cell (confidential).")],
-    by: By,
-    count: Annotated[str, typer.Option(help="Column with the number of records.")],
-    cell_key: Annotated[str, typer.Option(help="Column with the cell keys.")],
-    ptable_file: Annotated[Path, typer.Option("--ptable", help="The perturbation table.")],
     out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
-    ptable_format: Annotated[str | None, typer.Option(help="Format of that table.")] = None,
+    by: SomeNames = None,
+    count: Annotated[str, typer.Option(help="Column with the number of records.")] = "",
+    cell_key: Annotated[str, typer.Option(help="Column with the cell keys.")] = "",
+    ptable_file: PtableFile = None,
+    programme: CellsProgramme = None,
+    ptable_format: PtableFormat = None,
     key_grid: Grid = "10^15",
     key_digits: KeyDigits = "exact",
     weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
-    zeros: Annotated[str, typer.Option(help='"keep", or "table" for noise on zeros.')] = "keep",
-    suppress_below: Annotated[
-        int | None, typer.Option(help="Suppress perturbed values below this.")
-    ] = None,
-    official: Annotated[
-        str | None, typer.Option(help="Filter on codes: cells published as they are.")
-    ] = None,
+    zeros: Zeros = "keep",
+    suppress_below: SuppressBelow = None,
+    official: Official = None,
     total: Totals = None,
     decimals: Decimals = 0,
     round_to: Multiples = 1,
@@ -163,6 +203,12 @@ def perturb(
     from discreet.release import warnings_about
     from discreet.release.lookup import protect_cells_to_file
 
+    _check_choice(programme, (by, count, cell_key, ptable_file))
+    if programme is not None:
+        written = _by_programme(cells, programme, out, language, complete, read, show_values)
+        show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)
+        return
+    assert ptable_file is not None
     written = protect_cells_to_file(
         opened(cells, read, show_values, names(by)),
         out,

@@ -71,15 +71,12 @@ def protect_cells(
     >>> protect_cells(cells, ptable, by=["sex"], count="n", cell_key="key", key_grid=256)
     <ProtectedTable table: sex, 3 cells>
     """
-    from discreet.microdata import read_microdata
     from discreet.protection.noise import perturb
 
     trees = classifications or {}
     _check_names(by, trees)
-    text = tuple(by) if isinstance(cells, str | os.PathLike) and _is_text(cells) else ()
-    frame = read_microdata(cells, text=text).lazy().collect(backend="polars").to_native()
     table = Table.from_cells(
-        frame,
+        read_cells(cells, by),
         by=[trees.get(variable, variable) for variable in by],
         count=count,
         cell_key=cell_key,
@@ -89,6 +86,14 @@ def protect_cells(
         name=name,
     )
     return perturb(table, ptable, **rules)
+
+
+def read_cells(cells: Any, by: Sequence[str]) -> Any:
+    """Cells made elsewhere as a polars frame; codes in text files stay as they are written."""
+    from discreet.microdata import read_microdata
+
+    text = tuple(by) if isinstance(cells, str | os.PathLike) and _is_text(cells) else ()
+    return read_microdata(cells, text=text).lazy().collect(backend="polars").to_native()
 
 
 def protect_cells_to_file(

@@ -1,5 +1,6 @@
 """`Table` (confidential) and `ProtectedTable` (publishable): the two sides."""
 
+from discreet.tables.cell_values import ValueColumns
 from discreet.tables.dimension import Dimension
 from discreet.tables.figures import Figure, figure_dimension
 from discreet.tables.protected import (
@@ -23,6 +24,7 @@ __all__ = [
     "ProtectedTable",
     "Provenance",
     "Table",
+    "ValueColumns",
     "Withheld",
     "figure_dimension",
     "without_unpublished",

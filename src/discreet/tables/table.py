@@ -23,6 +23,7 @@ from discreet.confidential import without_values
 from discreet.errors import Problem, TableError, raise_all
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid, check_digits, on_grid
+from discreet.tables.cell_values import ValueColumns
 from discreet.tables.dimension import Dimension, Parts, parts_of
 
 if TYPE_CHECKING:
@@ -188,6 +189,43 @@ def read_cells(
         "cell_key": on_grid(frame[cell_key], grid, digits, column=cell_key) if cell_key else None,
         "grid": grid if cell_key else None,
         "weight": _weights(frame[weight], weight) if weight else None,
+    }
+
+
+def read_values(
+    cells: Any,
+    values: Mapping[str, ValueColumns] | None,
+    parts: Mapping[str, Any],
+    grid: KeyGrid,
+    digits: str,
+) -> dict[str, Any]:
+    """The fields of a `Table` about values; none without values."""
+    if not values:
+        return {}
+    if parts["cell_key"] is None or parts["weight"] is not None:
+        what = "values need cell keys, and cells without weights"
+        raise TableError(what, code="values", where="values", hint="tabulate the records instead")
+    frame = to_polars(cells)
+    _check_columns(frame, [column for each in values.values() for column in each.columns])
+    read = {name: each.read(frame, grid, digits) for name, each in values.items()}
+    return {
+        "sums": {name: found.total for name, found in read.items()},
+        "contributions": {
+            name: Contributions(
+                column=name,
+                top=found.top,
+                count=found.count,
+                nonzero=found.nonzero,
+                key=found.key,
+                nonzero_key=found.nonzero_key,
+                total=found.total,
+                plain=found.total,
+                absolute=found.total,
+                low=found.low,
+                high=found.top[:, 0],
+            )
+            for name, found in read.items()
+        },
     }
 
 
@@ -422,6 +460,7 @@ class Table:
         count: str,
         cell_key: str | None = None,
         weight: str | None = None,
+        values: Mapping[str, ValueColumns] | None = None,
         key_grid: KeyGrid | int | str = 10**15,
         key_digits: str = "exact",
         where: str = "",
@@ -436,6 +475,7 @@ class Table:
             cell_key: Column with the cell keys: integers of the grid, or decimals in
                 [0, 1) with at most 15 digits.
             weight: Column with the sum of weights.
+            values: Per value column, which columns hold its sums and largest contributions.
             key_grid: The grid of the cell keys.
             key_digits: "exact", or "round" for cell keys that are sums of floats.
             where: Description of a filter the cells were made with.
@@ -454,7 +494,9 @@ class Table:
         parts = read_cells(
             cells, by, count=count, cell_key=cell_key, weight=weight, grid=grid, digits=key_digits
         )
-        return cls(**parts, where=where, name=name)
+        return cls(
+            **parts, **read_values(cells, values, parts, grid, key_digits), where=where, name=name
+        )
 
     def __len__(self) -> int:
         return len(self.count)

@@ -339,12 +339,12 @@ def parameters_of(
         for name in sections
         if name not in SECTIONS
     ]
-    rules = _entry(PerturbationEntry, "perturbation", sections.get("perturbation"), problems)
-    keys = _entry(KeysEntry, "keys", sections.get("keys"), problems)
-    figures = _entry(FiguresEntry, "figures", sections.get("figures"), problems)
+    rules = checked_entry(PerturbationEntry, "perturbation", sections.get("perturbation"), problems)
+    keys = checked_entry(KeysEntry, "keys", sections.get("keys"), problems)
+    figures = checked_entry(FiguresEntry, "figures", sections.get("figures"), problems)
     parts = None
     if sections.get("parts") is not None:
-        parts = _entry(PartsEntry, "parts", sections["parts"], problems)
+        parts = checked_entry(PartsEntry, "parts", sections["parts"], problems)
     magnitudes = _magnitudes(sections.get("magnitudes"), magnitude_tables or {}, problems)
     official = _official(sections.get("official"), problems)
     if not problems:
@@ -373,7 +373,7 @@ def _keyed(where: str, given: Any, problems: list[Problem]) -> Mapping[str, Any]
     return given or {}
 
 
-def _entry(form: type[_Form], where: str, given: Any, problems: list[Problem]) -> _Form:
+def checked_entry(form: type[_Form], where: str, given: Any, problems: list[Problem]) -> _Form:
     """A section in its form, without the places of files."""
     places = PLACES.get(where.partition(".")[0], set())
     found = _keyed(where, given, problems)
@@ -403,7 +403,7 @@ def _magnitudes(
     found = {}
     for column, section in sections.items():
         where = f"magnitudes.{column}"
-        entry = _entry(MagnitudeEntry, where, section, problems)
+        entry = checked_entry(MagnitudeEntry, where, section, problems)
         if column in tables:
             found[column] = Magnitude(entry, tables[column])
         else:

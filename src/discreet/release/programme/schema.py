@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -33,6 +33,9 @@ from discreet.protection.protocol import COUNT, protections
 from discreet.publication import FORMATS
 from discreet.rules import known_rules
 from discreet.tables.figures import FigureKind
+
+if TYPE_CHECKING:
+    from discreet.derived import KeyFigure
 
 Language = Literal["en", "de"]
 
@@ -247,6 +250,28 @@ class FigureEntry(ProgrammeEntry):
     def counted(self) -> bool:
         """Whether records are counted for it; else it is made of other figures."""
         return self.kind in COUNTED
+
+    def key_figure(self, name: str, bracket_above: float | None) -> KeyFigure:
+        """What `derive` takes: the figure of a name, with the limit of its brackets."""
+        from discreet.derived import KeyFigure
+
+        assert self.kind is not None
+        return KeyFigure(
+            name=name,
+            kind=self.kind,
+            of=name if self.counted else "",
+            part=self.part or "",
+            whole=self.whole or "",
+            over=self.over or (),
+            base=self.base or {},
+            factor=self.factor,
+            decimals=self.decimals,
+            titles=self.title,
+            unit=self.unit or "",
+            shared_key=self.shared_key,
+            hidden=self.hidden,
+            bracket_above=bracket_above,
+        )
 
 
 class RatioEntry(ProgrammeEntry):

@@ -171,29 +171,11 @@ class NoiseTables:
             )
 
     def _key_figure(self, figure: str, entry: TableEntry) -> KeyFigure:
-        from discreet.derived import KeyFigure
-
         described = entry.figures[figure]
         limit = described.bracket_above
         if limit is None and described.of is not None:
             limit = self.parameters.magnitudes[described.of].entry.bracket_above
-        assert described.kind is not None
-        return KeyFigure(
-            name=figure,
-            kind=described.kind,
-            of=figure if described.counted else "",
-            part=described.part or "",
-            whole=described.whole or "",
-            over=described.over or (),
-            base=described.base or {},
-            factor=described.factor,
-            decimals=described.decimals,
-            titles=described.title,
-            unit=described.unit or "",
-            shared_key=described.shared_key,
-            hidden=described.hidden,
-            bracket_above=limit,
-        )
+        return described.key_figure(figure, limit)
 
     def _shared_options(self, name: str) -> dict[str, Any]:
         """What holds for counts and magnitudes alike."""

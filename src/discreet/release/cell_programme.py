@@ -1,0 +1,345 @@
+"""A programme for cells made elsewhere: counts, sums, key figures with brackets, parts.
+
+In: a file with one row per cell (confidential) and a TOML file with the sections that table
+programmes have, and [cells], which says what its columns are (secret). Out: a `ProtectedTable`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from discreet.confidential import without_values
+from discreet.errors import Problem, ProgrammeError, raise_all
+from discreet.release.packages.parameters import (
+    SECTIONS,
+    Parameters,
+    checked_entry,
+    parameters_of,
+)
+from discreet.release.programme.schema import FigureEntry, ProgrammeEntry, Text, Texts
+from discreet.tables import ProtectedTable, Table, ValueColumns
+
+if TYPE_CHECKING:
+    from discreet.classifications import Classification
+    from discreet.derived import KeyFigure
+    from discreet.protection.noise import MagnitudePerturbationTable
+    from discreet.protection.parts import PartDecisions
+    from discreet.tables.ingredient import Ingredient
+
+Names = Annotated[list[Text], Field(min_length=1)]
+
+
+class CountColumnsEntry(ProgrammeEntry):
+    """[cells.counts.NAME]: another count of the same cells."""
+
+    count: Text | None = None
+    cell_key: Text | None = None
+
+
+class ValueColumnsEntry(ProgrammeEntry):
+    """[cells.values.NAME]: the columns of a value, named as the fields of `ValueColumns`."""
+
+    total: Text | None = None
+    largest: Names | None = None
+    count: Text | None = None
+    cell_key: Text | None = None
+    nonzero: Text | None = None
+    nonzero_key: Text | None = None
+    smallest: Text | None = None
+
+
+class CellsEntry(ProgrammeEntry):
+    """[cells]: what the columns of the file are, and which figures are published."""
+
+    by: Names | None = None
+    count: Text | None = None
+    cell_key: Text | None = None
+    weight: Text | None = None
+    key_grid: Text = "10^15"
+    key_digits: Text = "exact"
+    title: Texts = Field(default_factory=dict)
+    totals: dict[str, Text] | None = None
+    hierarchies: dict[str, Text] = Field(default_factory=dict)
+    counts: dict[str, CountColumnsEntry] = Field(default_factory=dict)
+    values: dict[str, ValueColumnsEntry] = Field(default_factory=dict)
+    figures: dict[str, FigureEntry] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CellProgramme:
+    """What is to be made of a file of cells. SECRET.
+
+    Args:
+        path: The file it stands in.
+        cells: What the columns of the cells are.
+        parameters: How they are protected.
+    """
+
+    path: Path
+    cells: CellsEntry
+    parameters: Parameters
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> CellProgramme:
+        """Read it, and open the perturbation tables it names."""
+        place = Path(path)
+        try:
+            document = tomllib.loads(place.read_text("utf-8"))
+        except OSError as error:
+            what = f"the programme cannot be read ({error.strerror})"
+            raise ProgrammeError(what, code="programme-file", where=str(place)) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            what = f"this is no TOML file: {error}"
+            raise ProgrammeError(what, code="programme-file", where=str(place)) from None
+        problems: list[Problem] = []
+        entry = checked_entry(CellsEntry, "cells", document.pop("cells", {}), problems)
+        problems += _unfit(entry, document)
+        raise_all(ProgrammeError, problems, code="programme", where=place.name)
+        from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
+
+        given = document.get("perturbation", {})
+        changes = given.get("zeros") == "table"
+        ptable = PerturbationTable.read(
+            place.parent / given["table"], format=given.get("format"), zeros=changes
+        )
+        tables: dict[str, MagnitudePerturbationTable] = {
+            name: MagnitudePerturbationTable.read(place.parent / section["table"])
+            for name, section in document.get("magnitudes", {}).items()
+        }
+        parameters = parameters_of(document, ptable, tables)
+        raise_all(
+            ProgrammeError,
+            _figure_problems(entry, parameters),
+            code="programme",
+            where=place.name,
+        )
+        return cls(path=place, cells=entry, parameters=parameters)
+
+    def classifications(self) -> dict[str, Classification]:
+        """The trees of variables that name a file."""
+        from discreet.classifications import Classification
+
+        return {
+            name: Classification.read(self.path.parent / file, name=name)
+            for name, file in self.cells.hierarchies.items()
+        }
+
+    def __repr__(self) -> str:
+        return "<CellProgramme: secret>"
+
+
+def _unfit(cells: CellsEntry, document: Mapping[str, Any]) -> list[Problem]:
+    """What is missing, or is no section of such a programme."""
+    known = ", ".join((*SECTIONS, "cells"))
+    problems = [
+        Problem("there is no such section", name, f"known: {known}")
+        for name in document
+        if name not in SECTIONS
+    ]
+    needed: list[tuple[str, Any]] = [(f"cells.{n}", getattr(cells, n)) for n in _NEEDED]
+    for name, count in cells.counts.items():
+        needed += [(f"cells.counts.{name}.{n}", getattr(count, n)) for n in ("count", "cell_key")]
+    for name, value in cells.values.items():
+        needed += [(f"cells.values.{name}.{n}", getattr(value, n)) for n in _OF_VALUES]
+    sections = {"perturbation": document.get("perturbation", {})}
+    sections |= {f"magnitudes.{n}": each for n, each in document.get("magnitudes", {}).items()}
+    for name, section in sections.items():
+        table = section.get("table") if isinstance(section, Mapping) else None
+        needed.append((f"{name}.table", table if isinstance(table, str) else None))
+    problems += [Problem("this is missing", place) for place, found in needed if found is None]
+    return problems
+
+
+_NEEDED = ("by", "count", "cell_key")
+_OF_VALUES = ("total", "largest", "count", "cell_key")
+
+
+def _figure_problems(cells: CellsEntry, parameters: Parameters) -> list[Problem]:
+    """Figures that name what is not there."""
+    problems = []
+    for name, figure in cells.figures.items():
+        where = f"cells.figures.{name}"
+        if figure.where is not None:
+            hint = "the records are not here; name a count of the cells with of = …"
+            problems.append(Problem("cells cannot be filtered", f"{where}.where", hint))
+        if figure.kind is None:
+            problems.append(Problem("this is missing", f"{where}.kind"))
+        elif figure.kind == "count" and figure.of not in (None, *cells.counts):
+            hint = f"counts: {', '.join(cells.counts) or 'none besides the main one'}"
+            problems.append(Problem("there is no such count", f"{where}.of", hint))
+        elif figure.kind in ("sum", "mean") and not (
+            figure.of in cells.values and figure.of in parameters.magnitudes
+        ):
+            hint = "name a value with a section [cells.values.…] and [magnitudes.…]"
+            problems.append(Problem("there is no such value", f"{where}.of", hint))
+    for name, magnitude in parameters.magnitudes.items():
+        if (
+            magnitude.entry.of == "range"
+            and name in cells.values
+            and not cells.values[name].smallest
+        ):
+            what = "noise from the range needs the smallest value of each cell"
+            problems.append(Problem(what, f"cells.values.{name}.smallest"))
+    return problems
+
+
+@without_values
+def protect_by_programme(
+    cells: Any, programme: str | os.PathLike[str] | CellProgramme
+) -> ProtectedTable:
+    """Protect cells made elsewhere as a programme says.
+
+    Args:
+        cells: A frame with one row per cell, or the path of a file of such rows.
+        programme: The TOML file, or what was read of it.
+
+    Raises:
+        ProgrammeError: Lists what is wrong with the programme.
+    """
+    from discreet.release.lookup import read_cells
+
+    plan = programme if isinstance(programme, CellProgramme) else CellProgramme.read(programme)
+    entry = plan.cells
+    by = entry.by or []
+    frame = read_cells(cells, by)
+    trees = plan.classifications()
+    name = plan.path.name.partition(".")[0]
+    made = _FileOfCells(frame, [trees.get(each, each) for each in by], plan, name)
+    safe = made.figures() if entry.figures else made.counts()
+    decisions = made.decisions()
+    if decisions is None:
+        return safe
+    from discreet.protection.parts import suppress_parts
+
+    return suppress_parts(safe, decisions)
+
+
+class _FileOfCells:
+    """The cells of a file, and what is made of them. CONFIDENTIAL."""
+
+    def __init__(self, frame: Any, by: Sequence[Any], plan: CellProgramme, name: str) -> None:
+        self.entry, self.parameters, self.name = plan.cells, plan.parameters, name
+        entry = plan.cells
+        same: dict[str, Any] = {
+            "by": by, "key_grid": entry.key_grid, "key_digits": entry.key_digits, "name": name,
+        }  # fmt: skip
+        values = {
+            value: ValueColumns(**columns.model_dump(exclude_none=True))
+            for value, columns in entry.values.items()
+        }
+        self.table = Table.from_cells(
+            frame,
+            count=str(entry.count),
+            cell_key=entry.cell_key,
+            weight=entry.weight,
+            values=values,
+            **same,
+        )
+        self.others = {
+            other: Table.from_cells(
+                frame, count=str(columns.count), cell_key=columns.cell_key, **same
+            )
+            for other, columns in entry.counts.items()
+        }
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        rules = self.parameters.rules
+        return {
+            "suppress_below": rules.suppress_below,
+            "official": self.parameters.official,
+            "totals": self.entry.totals,
+        }
+
+    def counts(self) -> ProtectedTable:
+        """A table of the main count."""
+        from discreet.protection.noise import perturb
+
+        rules = self.parameters.rules
+        return perturb(
+            self.table,
+            self.parameters.perturbation_table,
+            zeros=rules.zeros,
+            decimals=rules.decimals,
+            found_codes=rules.found_codes,
+            titles=self.entry.title,
+            **self._options,
+        )
+
+    def figures(self) -> ProtectedTable:
+        """A table of key figures, with brackets."""
+        from discreet.derived import derive
+
+        entries = self.entry.figures
+        counted = {name: self._ingredient(name) for name in entries if entries[name].counted}
+        return derive(
+            counted,
+            [self._key_figure(name) for name in entries],
+            bracket_above=self.parameters.figures.bracket_above,
+            found_codes=self.parameters.rules.found_codes,
+            name=self.name,
+            titles=self.entry.title,
+        )
+
+    def _ingredient(self, name: str) -> Ingredient:
+        from discreet.protection.noise import (
+            count_ingredient,
+            magnitude_ingredient,
+            mean_ingredient,
+        )
+
+        figure, parameters = self.entry.figures[name], self.parameters
+        if figure.kind == "count":
+            table = self.table if figure.of is None else self.others[figure.of]
+            rules = {"zeros": parameters.rules.zeros, "decimals": parameters.rules.decimals}
+            return count_ingredient(table, parameters.perturbation_table, **self._options, **rules)
+        value = str(figure.of)
+        magnitude = parameters.magnitudes[value]
+        make = mean_ingredient if figure.kind == "mean" else magnitude_ingredient
+        return make(
+            self.table,
+            magnitude.noise(),
+            value,
+            publish=magnitude.entry.publish,
+            sensitive=magnitude.sensitive(self.table, value),
+            grain=magnitude.entry.grain,
+            ptable=parameters.perturbation_table,
+            decimals=figure.decimals,
+            **self._options,
+        )
+
+    def _key_figure(self, name: str) -> KeyFigure:
+        figure = self.entry.figures[name]
+        limit = figure.bracket_above
+        if limit is None and figure.of in self.parameters.magnitudes:
+            limit = self.parameters.magnitudes[str(figure.of)].entry.bracket_above
+        return figure.key_figure(name, limit)
+
+    def decisions(self) -> PartDecisions | None:
+        """What the thresholds say of the parts of all counts together; None without any."""
+        given = self.parameters.parts
+        if given is None or not given.enabled or not given.thresholds:
+            return None
+        from discreet.protection.noise.intervals import count_deviations
+        from discreet.protection.parts import PartRules, check_parts, joint_decisions
+
+        rules, content = PartRules(**given.thresholds), self.parameters.perturbation_table.content
+
+        def deviation(counts: Any) -> Any:
+            return count_deviations(content, counts)
+
+        used = {figure.of for figure in self.entry.figures.values() if figure.kind == "count"}
+        decided = [check_parts(self.table, rules, deviation=deviation)]
+        decided += [
+            check_parts(table, rules, universe=self.table, deviation=deviation)
+            for name, table in self.others.items()
+            if name in used
+        ]
+        return joint_decisions(decided)
