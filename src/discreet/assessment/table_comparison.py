@@ -171,7 +171,7 @@ class TableComparison(Unpicklable):
             shown = percent(found, language)
             if name in (*_CELLS, *_PLAIN):
                 shown = number(found, language, 3 if name in _PLAIN else 0)
-            told.append((text[name], shown))
+            told.append((text[name], shown.replace("-", "−")))
         return told
 
     def __len__(self) -> int:
