@@ -1,8 +1,9 @@
-"""Commands on programmes and what they make: ``protect``, ``verify``."""
+"""Commands on programmes and what they make: ``new``, ``protect``, ``verify``."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -96,6 +97,7 @@ Saved = Annotated[Path | None, _of_records("Also write the programme that does t
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
+    command(app, "new", example="discreet new persons.csv --out programme.toml")(new)
     line = "discreet protect persons.csv --by region,age,sex --ptable ptable.json --id person_id"
     command(app, "protect", example=f"{line} --secret secret.key --out table.xlsx")(protect)
     command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
@@ -141,6 +143,60 @@ def protect(
     _check_options(given)
     found = _line_protected(given) if by else _programme_protected(given)
     show(*found, as_json=as_json)
+
+
+def new(
+    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    out: Annotated[Path, typer.Option(help="The programme to write.")] = Path("programme.toml"),
+    by: Annotated[list[str] | None, typer.Option(help="What spans the first table.")] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Column that identifies a record.")
+    ] = None,
+    record_key: Annotated[
+        str | None, typer.Option(help="Instead: the column of record keys made before.")
+    ] = None,
+    secret: Annotated[Path, typer.Option(help="File of the secret.")] = Path("secret.key"),
+    ptable: Annotated[Path, typer.Option(help="The perturbation table.")] = Path("ptable.json"),
+    title: Annotated[str | None, typer.Option(help="The heading of the release.")] = None,
+    read: Read = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what seems right.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a first programme from a look at a file of records; asks a few questions."""
+    from discreet.release.drafted_programmes import drafted, write_draft
+    from discreet.release.first_programmes import check_saved
+
+    check_saved(out)
+    data = programme_keys(file, ["auto"] if read is None else read)
+    draft = drafted(file, **{key: data[key] for key in data if key not in ("source", "database")})
+    asks = _asks() and not (yes or as_json)
+    spanning = names(by or [_asked("What spans the first table", ",".join(draft.by), asks)])
+    key = record_key or (None if id_ else draft.record_key)
+    keys: dict[str, Any] = {"column": key}
+    if key is None:
+        column = id_ or _asked("Which column identifies a record", draft.identifier or "", asks)
+        if not column:
+            raise typer.BadParameter("no column identifies records: name one with --id")
+        keys = {"id": column, "secret_file": str(secret)}
+    heading = title or _asked("Heading", file.stem, asks)
+    about: dict[str, Any] = {"keys": keys, "ptable": str(ptable), "title": heading}
+    written = write_draft(draft, out, data=data, by=spanning, **about)
+    steps = [] if key is not None or secret.exists() else [f"discreet keys secret {secret}"]
+    if not ptable.exists():
+        steps.append(f"discreet ptable design {ptable} --max-noise 5 --variance 2 --forbidden 1,2")
+    steps += [f"discreet protect {out} --check", f"discreet protect {out} --out release"]
+    told = "\n".join([f"A first programme is in {written}. Look at it, then:", *steps])
+    show(told, {"out": str(written), "by": spanning, "next": steps}, as_json=as_json)
+
+
+def _asks() -> bool:
+    """Whether somebody sits there who can answer."""
+    return sys.stdin.isatty()
+
+
+def _asked(question: str, found: str, asks: bool) -> str:
+    """The answer to a question; what was found where nobody can be asked."""
+    return str(typer.prompt(question, default=found or None)) if asks else found
 
 
 _DEFAULTS = {

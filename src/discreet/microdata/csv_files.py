@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from discreet.errors import MicrodataError, Problem
+from discreet.errors import MicrodataError, Problem, shortened
 from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.stated_columns import StatedColumns
 from discreet.microdata.text_types import NumberSpelling, types_of
@@ -314,6 +314,8 @@ def joined_names(rows: list[list[str]], *, trim: bool = False) -> list[str]:
     return [" ".join(dict.fromkeys(part for part in parts if part)) for parts in columns]
 
 
+_NUMBER = re.compile(r"[+-]?[\d.,]+")
+_SHOWN = 20
 _HEADER_HINT = "correct the header; skip = 1 if a title stands above it"
 
 
@@ -324,6 +326,11 @@ def check_header(names: list[str], where: str, line: str) -> None:
     problems = [
         Problem("the column name occurs more than once", name, _HEADER_HINT) for name in repeated
     ]
+    if repeated and any(_NUMBER.fullmatch(name.strip()) for name in names):
+        # Not quoted: these are values.
+        what = f"{len(repeated):,} names occur more than once, and some are numbers: a record?"
+        problems = [Problem(what, line, "put a line of column names above the records")]
+    problems = shortened(problems, _SHOWN)
     if blank or not names:
         problems.append(Problem(f"{blank or 1} column(s) have no name", line, _HEADER_HINT))
     if problems:

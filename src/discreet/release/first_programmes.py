@@ -145,9 +145,12 @@ def save_programme(
     given = None if out is None or not Path(out).suffix else Path(out)
     kinds = _ALL if given is None else [format_of(given)]
     document = line.document("table" if given is None else _table_name(given), kinds)
-    write_text(
-        target, toml_text(_with_files(document, lambda file: _relative(file, target.parent)))
-    )
+    write_text(target, programme_text(document, target.parent))
+
+
+def programme_text(document: Mapping[str, Any], folder: Path) -> str:
+    """A programme that will stand in a folder; the files it names are so far seen from here."""
+    return toml_text(_with_files(document, lambda file: _relative(file, folder)))
 
 
 def check_saved(path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,260 @@
+"""`drafted`: a first programme from a look at a file of records. CONFIDENTIAL records stay inside.
+
+In: a file, and how it is read. Out: what its columns seem to be – identifier, record keys, codes,
+ages, values – and a programme that says so. Only names, kinds and numbers of codes are looked at;
+no code and no value stands in the draft. What was guessed is said, to be corrected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from discreet.confidential import without_values
+from discreet.errors import MicrodataError, PublicationError
+from discreet.files import write_text
+from discreet.microdata import read_microdata
+from discreet.release.first_programmes import check_saved, programme_text
+
+#: Names that columns often have, in the order in which they are taken.
+_KEYS = r"(record_?key|rkey|cell_?key|key)$"
+_IDENTIFIERS = r"(id|.*_id|.*id|.*number|.*nummer|nr)$"
+_PLACES = r"(region|nuts|state|land|district|kreis|municipality|gemeinde|ags|place|county|plz)"
+_AGES = r"(age|alter|age_.*|alter_.*)$"
+_SEXES = r"(sex|gender|geschlecht)$"
+_AGE_GROUPS = [0, 18, 30, 50, 65]
+_OLDEST = 130
+#: More codes than these make no table to begin with.
+_MOST_CODES, _MOST_TREE, _SPANNING = 40, 20_000, 3
+_LONGEST, _LEVELS = 12, 4
+_CODED = (nw.Categorical, nw.Enum)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnLook:
+    """What a column looks like.
+
+    Args:
+        name: Its name.
+        distinct: Number of different values.
+        missing: Number of records without one.
+        records: Number of records.
+        numeric: Whether it holds numbers.
+        group: Whether these are whole and could be ages.
+        levels: Lengths of prefixes under which its codes, all of one length, fall together.
+    """
+
+    name: str
+    distinct: int
+    missing: int
+    records: int
+    numeric: bool
+    group: bool
+    levels: tuple[int, ...]
+
+    @property
+    def identifies(self) -> bool:
+        """Whether no value stands twice."""
+        return not self.missing and self.records > 1 and self.distinct == self.records
+
+    @property
+    def codes(self) -> bool:
+        """Whether its values can span a table as they are."""
+        return 1 < self.distinct <= _MOST_CODES
+
+    def called(self, pattern: str) -> bool:
+        """Whether its name is such a one."""
+        return re.match(pattern, self.name.lower()) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A first programme, as far as a look at the records tells.
+
+    Args:
+        columns: All columns.
+        record_key: The column of record keys, if one is called so.
+        identifier: Else the column that identifies records.
+        by: What could span a first table.
+    """
+
+    columns: Mapping[str, ColumnLook]
+    record_key: str | None
+    identifier: str | None
+    by: tuple[str, ...]
+
+    def variables(self, by: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The code trees of spanning variables, as far as they can be guessed."""
+        found: dict[str, dict[str, Any]] = {}
+        for name in by:
+            look = self.columns[name]
+            if look.called(_AGES) and look.group:
+                found[name] = {"intervals": _AGE_GROUPS}
+            elif len(look.levels) > 1 and not look.numeric:
+                found[name] = {"prefixes": list(look.levels)}
+        return found
+
+    def remarks(self, by: Sequence[str]) -> Iterator[str]:
+        """What was guessed, to be corrected."""
+        for name, keys in self.variables(by).items():
+            kind = "groups" if "intervals" in keys else "levels by leading signs of the codes"
+            yield f"{name}: {kind} are guessed"
+        for name in by:
+            if name not in self.variables(by) and self.columns[name].distinct > _MOST_CODES:
+                yield f"{name}: {self.columns[name].distinct:,} codes, without a tree above them"
+        values = [
+            look.name
+            for look in self.columns.values()
+            if look.numeric
+            and not (look.codes or look.identifies or look.name in by)
+            and not look.called(_IDENTIFIERS)
+            and not look.called(_KEYS)
+        ]
+        if values:
+            yield f"values that could be added up: {', '.join(values[:8])}"
+
+
+@without_values
+def drafted(source: str | os.PathLike[str], **reading: Any) -> Draft:
+    r"""Look at a file of records.
+
+    Args:
+        source: The file.
+        reading: As for `discreet.read_microdata`.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "persons.csv"
+    >>> rows = [f"{at},{'mw'[at % 2]},{at % 90},0{at % 4}{at % 3}" for at in range(200)]
+    >>> _ = file.write_text("\n".join(["person,sex,age,region", *rows]))
+    >>> draft = drafted(file)
+    >>> draft.by, draft.variables(draft.by)["age"]
+    (('region', 'age', 'sex'), {'intervals': [0, 18, 30, 50, 65]})
+    """
+    frame = nw.from_native(read_microdata(source, **reading)).lazy()
+    columns = {look.name: look for look in _looks(frame)}
+    if not columns:
+        raise MicrodataError("the file has no columns", code="empty", where=str(source))
+    looks = list(columns.values())
+    keys = [look.name for look in looks if look.called(_KEYS) and look.numeric]
+    unique = [look for look in looks if look.identifies and look.name not in keys]
+    named = [look.name for look in unique if look.called(_IDENTIFIERS)]
+    identifier = next(iter([*named, *(look.name for look in unique)]), None)
+    return Draft(
+        columns=columns,
+        record_key=next(iter(keys), None),
+        identifier=identifier,
+        by=tuple(_spanning(look for look in looks if look.name not in (*keys, identifier))),
+    )
+
+
+def _looks(frame: nw.LazyFrame[Any]) -> Iterator[ColumnLook]:
+    """What all columns look like, from one pass."""
+    coded = [name for name, kind in frame.collect_schema().items() if kind in _CODED]
+    frame = frame.with_columns(nw.col(name).cast(nw.String) for name in coded)
+    schema = frame.collect_schema()
+    wanted = [nw.len().alias("records")]
+    for at, (name, kind) in enumerate(schema.items()):
+        column = nw.col(name)
+        wanted += [column.n_unique().alias(f"{at} all"), column.null_count().alias(f"{at} none")]
+        if kind.is_numeric():
+            wanted += [column.min().alias(f"{at} low"), column.max().alias(f"{at} high")]
+        elif kind == nw.String:
+            lengths = column.str.len_chars()
+            wanted += [lengths.min().alias(f"{at} low"), lengths.max().alias(f"{at} high")]
+            wanted += [
+                column.str.slice(0, length).n_unique().alias(f"{at} {length}")
+                for length in range(1, _LONGEST)
+            ]
+    row = frame.select(*wanted).collect("polars").to_native().row(0, named=True)
+    for at, (name, kind) in enumerate(schema.items()):
+        missing = row[f"{at} none"]
+        low, high = row.get(f"{at} low"), row.get(f"{at} high")
+        even = kind == nw.String and low == high is not None
+        starts = [row[f"{at} {length}"] for length in range(1, min(high, _LONGEST))] if even else []
+        yield ColumnLook(
+            name=name,
+            distinct=row[f"{at} all"] - bool(missing),
+            missing=missing,
+            records=row["records"],
+            numeric=kind.is_numeric(),
+            group=kind.is_integer() and low is not None and low >= 0 and high <= _OLDEST,
+            levels=_levels([*starts, row[f"{at} all"]], high) if even else (),
+        )
+
+
+def _levels(starts: Sequence[int], length: int) -> tuple[int, ...]:
+    """Lengths at which codes branch: the shortest ones, and the whole."""
+    found, before = [], 1
+    for at, number in enumerate(starts, 1):
+        last = at == len(starts)
+        if number > before or last:
+            found.append(length if last else at)
+            before = number
+    return tuple([*found[: _LEVELS - 1], found[-1]] if len(found) > _LEVELS else found)
+
+
+def _spanning(columns: Iterator[ColumnLook]) -> list[str]:
+    """Places, ages and sexes first, then what has the fewest codes."""
+    looks = list(columns)
+    first = [
+        look
+        for pattern in (_PLACES, _AGES, _SEXES)
+        for look in sorted(looks, key=lambda each: -each.distinct)
+        if look.called(pattern) and (look.codes or look.group or 1 < look.distinct <= _MOST_TREE)
+    ]
+    kinds: dict[str, str] = {}
+    for look in first:
+        kind = next(each for each in (_PLACES, _AGES, _SEXES) if look.called(each))
+        kinds.setdefault(kind, look.name)
+    others = sorted((look for look in looks if look.codes), key=lambda each: each.distinct)
+    found = [*kinds.values(), *(each.name for each in others if each.name not in kinds.values())]
+    taken = {look.name for look in looks if any(look.called(kind) for kind in kinds)}
+    return [name for name in found if name in kinds.values() or name not in taken][:_SPANNING]
+
+
+def write_draft(
+    draft: Draft,
+    path: str | os.PathLike[str],
+    *,
+    data: Mapping[str, Any],
+    by: Sequence[str],
+    keys: Mapping[str, Any],
+    ptable: str,
+    title: str,
+) -> Path:
+    """Write the programme of a first table; an existing file is never replaced.
+
+    Args:
+        draft: What the look at the records told.
+        path: The TOML file.
+        data: The keys of [data].
+        by: The spanning variables of the table.
+        keys: The keys of [keys].
+        ptable: The file of the perturbation table.
+        title: The heading of the release.
+    """
+    check_saved(path)
+    unknown = [name for name in by if name not in draft.columns]
+    if unknown or not by:
+        what = f"there is no column {unknown[0]!r}" if unknown else "no variable spans the table"
+        hint = f"columns: {', '.join(draft.columns)}"
+        raise PublicationError(what, code="columns", where="new", hint=hint)
+    document = {
+        "title": title,
+        "languages": ["en"],
+        "data": dict(data),
+        "keys": dict(keys),
+        "perturbation": {"table": ptable, "found_codes": "hide"},
+        "variables": draft.variables(by),
+        "defaults": {"formats": ["csv", "xlsx", "html"]},
+        "tables": {"-".join(by)[:60].strip("-"): {"by": list(by)}},
+    }
+    remarks = "".join(f"# {remark}\n" for remark in ("A first programme.", *draft.remarks(by)))
+    write_text(path, f"{remarks}\n{programme_text(document, Path(path).parent)}")
+    return Path(path)
