@@ -214,6 +214,17 @@ def test_values_that_do_not_fit_are_refused_without_being_told(
     assert not re.search(r"\b(5|9)\b", caught.value.what)
 
 
+def test_cells_may_have_fewer_records_than_columns_of_contributions() -> None:
+    cells = {"sex": ["m", "w"], "c": [2, 0], "k": [0.25, 0.5], "rent": [7.0, 0.0]}
+    frame = pl.DataFrame({**cells, "n": [1, 0], "r1": [7.0, None], "r2": [None, None]})
+    columns = dc.ValueColumns(total="rent", largest=["r1", "r2"], count="n", cell_key="k")
+    table = dc.Table.from_cells(frame, ["sex"], count="c", cell_key="k", values={"rent": columns})
+    assert table.contributors("rent").tolist() == [1, 0]
+    wrong = frame.with_columns(n=pl.Series([2, 0]), r2=pl.Series([8.0, None]), rent=pl.lit(15.0))
+    with pytest.raises(TableError, match="1 cells have contributions that are larger"):
+        dc.Table.from_cells(wrong, ["sex"], count="c", cell_key="k", values={"rent": columns})
+
+
 def test_values_need_keys_and_no_weights() -> None:
     frame = pl.DataFrame({"sex": ["m"], "c": [1], "k": [0.25], "rent": [5.0]})
     columns = dc.ValueColumns(total="rent", largest=["rent"], count="c", cell_key="k")

@@ -107,11 +107,12 @@ class CellValues:
         """Raise unless sums, contributions and numbers of records fit each other."""
         given = ~np.isnan(self.top)
         sums = np.where(given, self.top, 0.0)
+        ordered = np.where(given, self.top, -np.inf)
         fewer = np.minimum(self.count, self.top.shape[1])
         flaws = {
             "have negative values": (self.total < 0) | (sums < 0).any(axis=1),
             "have contributions that are larger than those before them": (
-                np.diff(np.where(given, self.top, -np.inf), axis=1) > 0
+                ordered[:, 1:] > ordered[:, :-1]
             ).any(axis=1),
             "have contributions above their sum": (
                 sums.sum(axis=1) > self.total * (1 + _ROUNDING) + _ROUNDING
