@@ -9,11 +9,13 @@ content of such a file is ever quoted. Texts that packages bring along are read 
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import stat
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -30,6 +32,8 @@ __all__ = [
     "make_folder",
     "read_private",
     "told_if_full",
+    "toml_key",
+    "toml_value",
     "write_private",
     "write_text",
 ]
@@ -233,3 +237,33 @@ def texts_of(package: str, section: str, language: str) -> Mapping[str, str]:
 
 def _filled_in(text: str) -> list[str]:
     return sorted(field for _, field, _, _ in Formatter().parse(text) if field is not None)
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_key(name: str) -> str:
+    """A name as a key of TOML.
+
+    >>> toml_key("income"), toml_key("Straße 1")
+    ('income', '"Straße 1"')
+    """
+    return name if _BARE_KEY.fullmatch(name) else toml_value(name)
+
+
+def toml_value(value: object) -> str:
+    """A value as TOML has it, in one line; texts as JSON has them too.
+
+    >>> toml_value({"by": ["a", "b"], "below": float("inf"), "complete": False})
+    '{ by = ["a", "b"], below = inf, complete = false }'
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return repr(value)

@@ -31,6 +31,7 @@ from discreet.classifications.parents import (
 from discreet.classifications.text_files import TextFile, file_error
 from discreet.classifications.tree import MISSING, TOTAL, CodeTree, raise_problems
 from discreet.errors import ClassificationError, Problem
+from discreet.files import toml_value
 
 _LEVELS = ("level", "name")
 _LINKS = ("child", "parent")
@@ -163,7 +164,6 @@ _TEXTS = ("name", "column", "missing", "total")
 _LISTS = ("levels", "level_columns", "columns")
 _KEYS = (*_TEXTS, *_LISTS, "titles", "bounds", "labels", "codes")
 _ROW = re.compile(r"""^[\s\[]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')""")
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 
 Document = dict[str, Any]
@@ -351,7 +351,8 @@ def _json_text(tree: CodeTree) -> str:
     fields, rows = _document(tree)
     if "bounds" in fields:
         fields["bounds"] = [None if math.isinf(bound) else bound for bound in fields["bounds"]]
-    lines = [f"  {_quoted(key)}: {json.dumps(v, ensure_ascii=False)}," for key, v in fields.items()]
+    said = {key: json.dumps(value, ensure_ascii=False) for key, value in fields.items()}
+    lines = [f"  {toml_value(key)}: {value}," for key, value in said.items()]
     listed = [f"    {json.dumps(row, ensure_ascii=False)}" for row in rows]
     return "\n".join(["{", *lines, '  "codes": [', ",\n".join(listed), "  ]", "}"]) + "\n"
 
@@ -359,29 +360,9 @@ def _json_text(tree: CodeTree) -> str:
 def _toml_text(tree: CodeTree) -> str:
     """A TOML document, one line per code."""
     fields, rows = _document(tree)
-    lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
-    listed = [f"  {_toml(row)}," for row in rows]
+    lines = [f"{key} = {toml_value(value)}" for key, value in fields.items()]
+    listed = [f"  {toml_value(row)}," for row in rows]
     return "\n".join([*lines, "codes = [", *listed, "]"]) + "\n"
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items())
-        return f"{{ {inner} }}"
-    if isinstance(value, Sequence):
-        return f"[{', '.join(_toml(item) for item in value)}]"
-    return repr(value)
-
-
-def _key(text: str) -> str:
-    return text if _BARE_KEY.fullmatch(text) else _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    """A text in quotes as JSON and TOML both have it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 #: Suffix → how such a file is read, given a name and a total, and how it is written.

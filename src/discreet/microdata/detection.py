@@ -23,10 +23,11 @@ import polars as pl
 
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.files import toml_key, toml_value
 from discreet.microdata.csv_files import CsvFile, raw_bytes
 from discreet.microdata.file_formats import check_content, format_of
 from discreet.microdata.files import read_path
-from discreet.microdata.reading_options import ReadingOptions, toml_key
+from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.stated_columns import adapted
 from discreet.microdata.text_profiles import (
     ProfileReading,
@@ -79,14 +80,14 @@ class DetectedReading:
 
     def toml(self, section: str = "data") -> str:
         """The section of a programme that reads the file so."""
-        lines = [f"[{section}]", f"source = {_toml(self.source.name)}"]
+        lines = [f"[{section}]", f"source = {toml_value(self.source.name)}"]
         try:
             told = format_of(self.source, None)
         except MicrodataError:
             told = ""
         if told != self.format:
-            lines.append(f"format = {_toml(self.format)}")
-        lines += [f"{key} = {_toml(getattr(self.options, key))}" for key in self.options.given]
+            lines.append(f"format = {toml_value(self.format)}")
+        lines += [f"{key} = {toml_value(getattr(self.options, key))}" for key in self.options.given]
         return "\n".join(lines) + "\n"
 
     def text(self) -> str:
@@ -116,15 +117,6 @@ class DetectedReading:
             ],
             "toml": self.toml(),
         }
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        parts = (f"{toml_key(key)} = {_toml(each)}" for key, each in value.items())
-        return f"{{ {', '.join(parts)} }}"
-    if isinstance(value, str | bool | int):
-        return json.dumps(value, ensure_ascii=False)
-    return f"[{', '.join(_toml(each) for each in value)}]"
 
 
 @without_values

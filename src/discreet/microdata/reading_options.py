@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import difflib
-import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -225,15 +224,6 @@ class ReadingOptions:
 
 _CALLED = {"csv": "CSV files", "excel": "workbooks", "fixed": "files of fixed width",
            "duckdb": "DuckDB databases", "sql": "databases", "frame": "frames"}  # fmt: skip
-
-
-def toml_key(name: str) -> str:
-    """A name as a key of TOML.
-
-    >>> toml_key("income"), toml_key("Straße 1")
-    ('income', '"Straße 1"')
-    """
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

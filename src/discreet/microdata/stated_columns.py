@@ -15,8 +15,9 @@ import narwhals as nw
 import polars as pl
 
 from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.files import toml_key
 from discreet.microdata.frames import NarwhalsFrame
-from discreet.microdata.reading_options import ReadingOptions, toml_key
+from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.text_types import NumberSpelling, as_type, parsed, types_of
 
 #: Blanks that are trimmed; every engine knows others by itself.

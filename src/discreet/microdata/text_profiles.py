@@ -15,7 +15,8 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import Problem
-from discreet.microdata.reading_options import ReadingOptions, toml_key
+from discreet.files import toml_key
+from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.stated_columns import BLANKS
 from discreet.microdata.text_types import NumberSpelling, types_of
 

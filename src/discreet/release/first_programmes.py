@@ -6,8 +6,6 @@ so, as TOML; or the table in its file, made by that programme. Nothing here has 
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 import tempfile
@@ -18,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import PublicationError
-from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_folder, write_text
+from discreet.files import (
+    TEMPORARY_SUFFIX,
+    atomic_path,
+    check_writable,
+    make_folder,
+    toml_key,
+    toml_value,
+    write_text,
+)
 from discreet.publication.formats import format_of, suffix_of
 from discreet.release.inputs import Inputs
 from discreet.release.report.summary import ReleaseSummary
@@ -28,7 +34,6 @@ from discreet.release.run.release import protect
 _Progress = Callable[[int, int, str], None]
 #: Deeper tables of keys are written in a line.
 _DEEPEST = 2
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 #: Entries of these sections are files, relative to the programme.
 _FILES = (
     *(("data", "source"), ("keys", "secret_file"), ("perturbation", "table")),
@@ -248,8 +253,8 @@ def toml_text(document: Mapping[str, Any]) -> str:
 
 def _write_section(path: tuple[str, ...], keys: Mapping[str, Any], sections: list[str]) -> None:
     own = {key: value for key, value in keys.items() if not _is_section(path, value)}
-    lines = [f"[{'.'.join(map(_key, path))}]"] if path and own else []
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in own.items()]
+    lines = [f"[{'.'.join(map(toml_key, path))}]"] if path and own else []
+    lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in own.items()]
     if lines:
         sections.append("\n".join(lines) + "\n")
     for key, value in keys.items():
@@ -259,21 +264,3 @@ def _write_section(path: tuple[str, ...], keys: Mapping[str, Any], sections: lis
 
 def _is_section(path: tuple[str, ...], value: Any) -> bool:
     return isinstance(value, dict) and len(path) < _DEEPEST
-
-
-def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _value(key)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    if isinstance(value, int | float):
-        return repr(value)
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
