@@ -312,6 +312,29 @@ class CellKinds:
             kind[hidden & second] = _SECONDARY
         return kind
 
+    def places(
+        self,
+        rows: tuple[int | None, IntArray],
+        columns: tuple[int | None, IntArray],
+        fixed: Mapping[int, int],
+    ) -> tuple[PositionArray, ...]:
+        """The cells of rows and columns, row by row.
+
+        Args:
+            rows: The variable down the side, None for a single row, and its codes.
+            columns: The same along the top.
+            fixed: Codes of other variables; they stand at their totals if not named.
+        """
+        down, along = (part.reshape(-1) for part in np.meshgrid(rows[1], columns[1], indexing="ij"))
+        sides = {rows[0]: down, columns[0]: along}
+        others = dict(fixed)
+        if self.table.several_figures:
+            others[len(self.dimensions)] = self.figure
+        return tuple(
+            sides.get(place, np.full(len(down), others.get(place, 0))).astype(np.int32)
+            for place in range(len(self.table.dimensions))
+        )
+
     def filled(self, index: tuple[PositionArray, ...]) -> tuple[SmallIntArray, FloatArray]:
         """Kind and value at these places; what is not stored is zero, or as the table says."""
         table = self.table

@@ -166,7 +166,11 @@ class _Grid:
         """One record for each cell of the picture."""
         table, text = self.looked.table, hidden_words(language)
         wide = len(self.columns.labels)
-        index = self._places()
+        index = self.looked.places(
+            (self.rows.place, self.rows.chosen.codes),
+            (self.columns.place, self.columns.chosen.codes),
+            self.fixed,
+        )
         kind, value = self.looked.filled(index)
         known = table.known(index, len(kind))
         decimals = table.figure_decimals(self.looked.figure)
@@ -190,19 +194,6 @@ class _Grid:
                 }
             )
         return records
-
-    def _places(self) -> tuple[np.ndarray[Any, np.dtype[np.int32]], ...]:
-        """Positions of all cells of the picture, in all dimensions of the table."""
-        rows, columns = self.rows.chosen.codes, self.columns.chosen.codes
-        down, along = (part.reshape(-1) for part in np.meshgrid(rows, columns, indexing="ij"))
-        sides = {self.rows.place: down, self.columns.place: along}
-        fixed = dict(self.fixed)
-        if self.looked.table.several_figures:
-            fixed[len(self.looked.dimensions)] = self.looked.figure
-        return tuple(
-            sides.get(place, np.full(len(down), fixed.get(place, 0))).astype(np.int32)
-            for place in range(len(self.looked.table.dimensions))
-        )
 
     def notes(self, language: str) -> list[str]:
         """Which codes are shown, and which cells of the other variables."""

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import IntArray, PositionArray
 from discreet.assessment.pictures.cell_kinds import (
     KIND_STYLES,
     KINDS,
@@ -233,7 +232,10 @@ class _DrawnFigures:
         """One record for each cell of the picture."""
         columns = self.columns.chosen.codes if self.columns else np.zeros(1, dtype=np.int64)
         wide = len(columns)
-        index = self._places(columns)
+        across = None if self.columns is None else self.columns.place
+        index = self.looked.places(
+            (self.rows.place, self.rows.chosen.codes), (across, columns), self.fixed
+        )
         kind, value = self.looked.filled(index)
         known = self.looked.table.known(index, len(kind))
         decimals = self.looked.table.figure_decimals(self.looked.figure)
@@ -252,20 +254,6 @@ class _DrawnFigures:
                 }
             )
         return records
-
-    def _places(self, columns: IntArray) -> tuple[PositionArray, ...]:
-        rows = self.rows.chosen.codes
-        down, along = (part.reshape(-1) for part in np.meshgrid(rows, columns, indexing="ij"))
-        sides = {self.rows.place: down}
-        if self.columns is not None:
-            sides[self.columns.place] = along
-        fixed = dict(self.fixed)
-        if self.looked.table.several_figures:
-            fixed[len(self.looked.dimensions)] = self.looked.figure
-        return tuple(
-            sides.get(place, np.full(len(down), fixed.get(place, 0))).astype(np.int32)
-            for place in range(len(self.looked.table.dimensions))
-        )
 
     def picture(self, name: str, body: Mapping[str, Any]) -> Picture:
         """The picture with its title and what must be said of it."""
