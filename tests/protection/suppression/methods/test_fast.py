@@ -18,8 +18,6 @@ from discreet.protection.suppression.methods.local_search import (
     drop_unused,
     prune,
     refitted,
-    searched,
-    searched_near_by,
 )
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
@@ -236,29 +234,12 @@ def test_pruning_never_costs_more_and_stays_proven():
     assert not len(certificate_from_proofs(hiding).unprotected)
 
 
-def test_fitting_anew_and_searching_never_cost_more():
+def test_fitting_anew_never_costs_more():
     hiding = covered()
     drop_unused(hiding)
     fitted = refitted(hiding, never)
     assert fitted.spent <= hiding.spent
-    found = searched(fitted, never, 200, np.random.default_rng(1))
-    assert found.spent <= fitted.spent
-    assert not len(certify(found.problem, found.mask()).unprotected)
-
-
-def test_solving_neighbourhoods_anew_never_costs_more_and_is_the_same_each_time():
-    found = []
-    for _ in range(2):
-        hiding = covered()
-        hiding.hidden[np.flatnonzero(~hiding.hidden)[:9]] = True
-        before, end = hiding.spent, hiding.effort + 3e6
-        draw = np.random.default_rng(2)
-        best = searched_near_by(hiding, lambda: hiding.effort > end, draw)  # noqa: B023
-        assert best.spent < before
-        assert not len(best.open)
-        assert not len(certify(best.problem, best.mask()).unprotected)
-        found.append(best.hidden)
-    assert np.array_equal(*found)
+    assert not len(certify(fitted.problem, fitted.mask()).unprotected)
 
 
 def test_a_proof_that_breaks_a_relation_or_moves_a_published_cell_is_not_believed():

@@ -7,6 +7,8 @@ depend on the clock; and where that proves nothing, a search around the best.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from discreet.arrays import BoolArray
@@ -15,17 +17,13 @@ from discreet.protection.suppression.methods.fast import (
     covered,
     finished_pattern,
     gap_of,
+    improved,
     kept_for_the_limit,
     pruned,
     quick_draft,
     started_draft,
 )
-from discreet.protection.suppression.methods.local_search import (
-    drop_unused,
-    prune,
-    searched,
-    searched_near_by,
-)
+from discreet.protection.suppression.methods.local_search import drop_unused
 from discreet.protection.suppression.methods.optimal import Branching
 from discreet.protection.suppression.methods.relaxation import (
     Relaxation,
@@ -46,18 +44,18 @@ from discreet.protection.suppression.proof.local_lp import cover_tasks
 _MANY = 3_000
 #: Rounds of cuts, how often they lead to a pattern, rounds of branching and their nodes.
 _ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
+#: Steps of the solver that attacks on fractional patterns may take.
+_CUT_WORK = 2e9
 #: Steps of the solver after which branching ends.
 _WORK = 300_000
 #: Branching goes on while so many rounds leave at most this share of the gap.
 _LAST, _CLOSED = 4, 0.9
 #: Cells that the relaxation hides by more are hidden.
 _SURE = 0.9
-#: Linear programs per task for pruning, and for the search.
-_PRUNE_SHARE, _SEARCH_SHARE, _LEAST = 10, 10, 1_000
-#: Work on neighbourhoods, as a share of that before it, at least and at most.
-_NEAR_SHARE, _NEAR_LEAST, _NEAR_MOST = 2.0, 1e9, 5e9
+#: Work on blocks, as a share of that before it, at least and at most.
+_BLOCK_SHARE, _BLOCK_LEAST, _BLOCK_MOST = 4.0, 1e9, 4e9
 #: Fewer secondaries than these are left to branching.
-_NEAR_CELLS = 40
+_BLOCK_CELLS = 40
 
 
 def protect_auto(
@@ -71,7 +69,7 @@ def protect_auto(
     if 2 * len(problem.primary) > _MANY:
         draft, near = quick_draft(problem, watch, seed)
         least = quick_lower_bound(problem) if near is None else near.bound
-        draft = _near_by(draft, least, watch, seed)
+        draft = _improved(draft, least, watch, seed)
         return finished_pattern(draft, "auto", watch, None if near is None else least)
     fallback = kept_for_the_limit(problem, watch, seed)
     base = started_draft(problem, watch, seed)
@@ -87,45 +85,43 @@ def _closed(
     base: DraftPattern, near: Relaxation, first: DraftPattern, watch: WorkTime, seed: int
 ) -> Pattern:
     """The best pattern after closing the gap from both sides."""
-    _pruned(first, watch, _PRUNE_SHARE)
-    first = _near_by(first, near.bound, watch, seed)
+    first = pruned(first, watch)
+    many = np.count_nonzero(first.hidden & ~first.must) >= _BLOCK_CELLS
+    if many and gap_of(first, near.bound) > WIDE_GAP:
+        first = _improved(first, near.bound, watch, seed)
     search = Branching(near, _NODES)
     search.keep(_chosen(search, first), certificate_from_proofs(first))
     _cut(search, watch)
-    _branched(search, watch)
+    if near.complete or search.gap <= WIDE_GAP * search.cost:
+        _branched(search, watch)
     if not search.proven and not watch.over():
         best = _within(base, search, first, watch)
-        draw = np.random.default_rng([seed, 2])
-        best = searched(best, watch.over, _budget(best, _SEARCH_SHARE), draw)
-        _pruned(best, watch, _PRUNE_SHARE)
-        if search.keep(_chosen(search, best), certificate_from_proofs(best)):
+        best = _improved(best, near.bound, watch, seed + 1)
+        if search.keep(_chosen(search, best), certificate_from_proofs(best)) and near.complete:
             _branched(search, watch)
     watch.tell("audit")
     return search.pattern("auto", **watch.result())
 
 
-def _near_by(draft: DraftPattern, bound: int, watch: WorkTime, seed: int) -> DraftPattern:
-    """A cheaper pattern by solving neighbourhoods anew, where the gap is wide."""
-    few = np.count_nonzero(draft.hidden & ~draft.must) < _NEAR_CELLS
-    if few or gap_of(draft, bound) <= WIDE_GAP or watch.over():
-        return draft
-    watch.tell("search near by")
-    end = draft.effort + min(max(_NEAR_LEAST, _NEAR_SHARE * draft.effort), _NEAR_MOST)
-    draw = np.random.default_rng([seed, 3])
-    draft = searched_near_by(draft, lambda: watch.over() or draft.effort > end, draw)
-    return pruned(draft, watch)
+def _improved(draft: DraftPattern, bound: float, watch: WorkTime, seed: int) -> DraftPattern:
+    """A cheaper pattern by solving blocks, if there is one."""
+    effort = min(max(_BLOCK_LEAST, _BLOCK_SHARE * draft.effort), _BLOCK_MOST)
+    return improved(draft, bound, watch, seed, effort)
 
 
 def _cut(search: Branching, watch: WorkTime) -> None:
-    """Raise the bound by cuts, and follow where they lead."""
-    relaxation = search.relaxation
+    """Raise the bound by cuts, and follow where they lead unless they are far away."""
+    relaxation, separator = search.relaxation, search.relaxation.separator
+    separator.end = separator.steps + _CUT_WORK
     for at in range(1, _ROUNDS + 1):
-        if relaxation.complete or search.proven or watch.over():
+        if relaxation.complete or search.proven or separator.spent or watch.over():
             break
         relaxation.round(watch.until)
         if at % _PAUSE == 0 or relaxation.complete:
-            search.complete(relaxation.x > _SURE, watch.until)
+            if search.gap <= WIDE_GAP * search.cost:
+                search.complete(relaxation.x > _SURE, watch.until)
             watch.tell(_line(search))
+    separator.end = math.inf
 
 
 def _branched(search: Branching, watch: WorkTime) -> None:
@@ -158,15 +154,6 @@ def _within(
 
 def _chosen(search: Branching, draft: DraftPattern) -> BoolArray:
     return draft.mask()[search.movable.unknowns.cells]
-
-
-def _pruned(draft: DraftPattern, watch: WorkTime, share: int) -> None:
-    prune(draft, watch.over, _budget(draft, share))
-    watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
-
-
-def _budget(draft: DraftPattern, share: int) -> int:
-    return max(_LEAST, share * int((draft.target > 0).sum()))
 
 
 def _line(search: Branching) -> str:

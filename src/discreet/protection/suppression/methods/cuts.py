@@ -293,8 +293,18 @@ def bridge_cuts(movable: MovableCells, x: FloatArray) -> list[CuttingPlane]:
     entry = x[links.cell]
     total = np.bincount(links.row, weights=entry, minlength=len(links))
     violated = (2 * entry - total[links.row] > _VIOLATED) & ~movable.forced[links.cell]
-    cuts = []
-    for at in np.flatnonzero(violated):
+    return _bridge_cuts(movable, np.flatnonzero(violated))
+
+
+def all_bridge_cuts(movable: MovableCells) -> list[CuttingPlane]:
+    """The bridge cuts of all cells that are not hidden in every pattern."""
+    return _bridge_cuts(movable, np.flatnonzero(~movable.forced[movable.unknowns.relations.cell]))
+
+
+def _bridge_cuts(movable: MovableCells, entries: IntArray) -> list[CuttingPlane]:
+    """Those of some entries of the relations."""
+    links, cuts = movable.unknowns.relations, []
+    for at in entries:
         low, high = links.start[links.row[at] : links.row[at] + 2]
         cells = np.sort(links.cell[low:high]).astype(np.int64)
         if movable.forced[cells].any():
@@ -312,6 +322,12 @@ _ENOUGH = 1e-7
 _STILL = 1e-9
 #: So far does a cell move in wide attacks, in levels; more only worsens the numbers.
 _WIDE = 2.0**16
+#: Cuts at whole patterns are looked for around them.
+BLURS = (1e-2, 1e-3, 0.0)
+#: What an attack takes at least, in steps of the solver.
+_LEAST = 25_000.0
+#: Attacks end for now when so many in a row gave cuts that others gave.
+_AGAIN = 8
 
 
 @dataclass(frozen=True)
@@ -340,10 +356,14 @@ class Separator:
     stay strong after their coefficients are cut down.
     """
 
-    def __init__(self, movable: MovableCells) -> None:
+    def __init__(self, movable: MovableCells, aims: Aims | None = None) -> None:
         self.movable = movable
-        self.aims: Aims = aims_of(movable.unknowns)
+        self.aims: Aims = aims_of(movable.unknowns) if aims is None else aims
         self._ways: list[dict[str, ReachingMove]] = [{} for _ in range(len(self.aims))]
+        #: Steps of the solver so far, as patches count them.
+        self.steps = 0.0
+        #: After how many it stops to look for cuts.
+        self.end = math.inf
         self._low = np.zeros(len(movable))
         self._high = np.zeros(len(movable))
         self._wished = -1
@@ -351,9 +371,14 @@ class Separator:
         self._solver = loaded_solver(movable.unknowns.relations.matrix, still, still)
         self._solver.setOptionValue("simplex_strategy", 4)
 
+    @property
+    def spent(self) -> bool:
+        """Whether it stopped to look for cuts before there were none."""
+        return self.steps > self.end
+
     def open_at(self, x: FloatArray) -> IntArray:
         """The aims without a known way to reach them."""
-        known = (any(way.fits(x) for way in ways.values()) for ways in self._ways)
+        known = (self._known(at, x) for at in range(len(self.aims)))
         return np.flatnonzero(~np.fromiter(known, np.bool_, len(self.aims))).astype(np.int64)
 
     def learn(self, at: int, way: ReachingMove) -> None:
@@ -368,18 +393,34 @@ class Separator:
         """
         blurred = np.where(self.movable.forced, 1.0, np.minimum(x + blur, 1.0))
         found: dict[tuple[bytes, bytes], CuttingPlane] = {}
+        missed: set[int] = set()
+        again = 0
         for at in self.open_at(blurred):
-            if time.monotonic() > until:
+            if time.monotonic() > until or self.spent:
                 break
+            if int(self.aims.cell[at]) in missed or self._known(int(at), blurred):
+                continue
             multipliers = self._attack(int(at), blurred)
             cut = self._cut(int(at), multipliers, x)
             if cut is not None:
+                again = again + 1 if cut.key in found else 0
                 found.setdefault(cut.key, cut)
+                missed.add(int(self.aims.cell[at]))
+                if again >= _AGAIN:
+                    break
         return list(found.values())
+
+    def last_cuts(self, x: FloatArray) -> list[CuttingPlane]:
+        """Cuts for a pattern that is not safe though moves by at most a level do not show it."""
+        wide = [self.cut_for(int(at), x) for at in self.open_at(x)]
+        return [cut for cut in wide if cut is not None]
 
     def cut_for(self, at: int, x: FloatArray) -> CuttingPlane | None:
         """A cut for an aim that a pattern misses even if cells move by many levels."""
         return self._cut(at, self._attack(at, x, _WIDE), x)
+
+    def _known(self, at: int, x: FloatArray) -> bool:
+        return any(way.fits(x) for way in self._ways[at].values())
 
     def _cut(
         self, at: int, multipliers: tuple[FloatArray, ...], x: FloatArray
@@ -408,7 +449,25 @@ class Separator:
             return tuple(multipliers)
         need[self.movable.forced] = 0.0
         self._ways[at]["found"] = ReachingMove.of(need)
+        if self.aims.side[at] and most == 1.0:
+            self._share(np.where(np.abs(moved) > _STILL, moved, 0.0) * level, x)
         return ()
+
+    def _share(self, moved: FloatArray, x: FloatArray) -> None:
+        """Note for which other aims a move, or its mirror image, is a way too, at its own size."""
+        movable, aims = self.movable, self.aims
+        cells = np.flatnonzero(moved)
+        size, limit = np.abs(moved[cells]), x[cells] + _ENOUGH
+        free = ~movable.forced[cells]
+        with np.errstate(divide="ignore"):
+            rises = size / np.where(moved[cells] > 0, movable.high[cells], -movable.low[cells])
+            falls = size / np.where(moved[cells] > 0, -movable.low[cells], movable.high[cells])
+        reach = aims.side * moved[aims.cell]
+        for at in np.flatnonzero((np.abs(reach) > TOLERANCE) & (aims.side != 0)):
+            times, level = aims.level[at] / reach[at], float(aims.level[at])
+            need = abs(times) * np.maximum(rises if times > 0 else falls, size / level)
+            if (need <= limit).all():
+                self._ways[at]["shared"] = ReachingMove(cells[free], np.minimum(need[free], 1.0))
 
     def _move(
         self, cell: int, side: int, low: FloatArray, high: FloatArray
@@ -434,9 +493,15 @@ class Separator:
     def _run(self) -> None:
         """Solve from where the last attack ended; anew, and dual, if that leads nowhere."""
         self._solver.run()
+        self._count()
         if is_optimal(self._solver):
             return
         self._solver.clearSolver()
         self._solver.setOptionValue("simplex_strategy", 1)
         self._solver.run()
+        self._count()
         self._solver.setOptionValue("simplex_strategy", 4)
+
+    def _count(self) -> None:
+        iterations = max(0, int(self._solver.getInfo().simplex_iteration_count))
+        self.steps += _LEAST + iterations * len(self.movable.unknowns.relations)

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import Problem, SuppressionError, shortened
+from discreet.protection.suppression.methods.block_search import searched_blocks
 from discreet.protection.suppression.methods.local_search import drop_unused, prune, refitted
 from discreet.protection.suppression.methods.relaxation import (
     Relaxation,
@@ -122,6 +123,8 @@ _REPAIRS = 5
 _SURE = 0.02
 #: Work on pruning and on fitting, as a share of that before it, and at least.
 _SHARE, _LEAST = 1.0, 2e8
+#: The same for work on blocks, at least and at most.
+_BLOCK_LEAST, _BLOCK_MOST = 1e7, 1e9
 #: Covering beside a pattern from above is given up after so much work, or when it costs so
 #: many times as much; the latter is looked at every so many tasks.
 _COVER, _DEARER, _LOOK = 1.5e10, 1.5, 32
@@ -137,6 +140,9 @@ def protect_fast(
     """
     watch = watch or WorkTime()
     draft, near = quick_draft(problem, watch, seed)
+    if near is not None and gap_of(draft, near.bound) > WIDE_GAP:
+        effort = min(max(_BLOCK_LEAST, _SHARE * draft.effort), _BLOCK_MOST)
+        draft = improved(draft, near.bound, watch, seed, effort)
     return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
 
 
@@ -159,6 +165,18 @@ def quick_draft(
     if gap_of(above, bound) > WIDE_GAP and not watch.over():
         above = _cheaper(above, near, watch, seed)
     return pruned(above, watch), near
+
+
+def improved(
+    draft: DraftPattern, bound: float, watch: WorkTime, seed: int, effort: float
+) -> DraftPattern:
+    """A pattern no dearer, one block after the other solved with so much effort."""
+    if draft.spent <= bound or watch.over():
+        return draft
+    watch.tell("solve blocks")
+    draft = searched_blocks(draft, watch, effort, np.random.default_rng([seed, 3]))
+    watch.tell(f"solve blocks: {int(draft.hidden.sum()):,} cells hidden")
+    return draft
 
 
 def gap_of(draft: DraftPattern, bound: int) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
 from discreet.protection.suppression.proof.local_lp import (
     PATCH_SIZE,
@@ -160,12 +160,6 @@ def _accept(
             draft.hidden[other] = False
 
 
-#: Shares of the secondaries that a trial publishes again at least and at most.
-_LEAST, _MOST = 0.05, 0.3
-#: Prices are multiplied with draws from one over this to this.
-_SPREAD = 2.0
-
-
 def refitted(
     draft: DraftPattern, over: Callable[[], bool], tasks: IntArray | None = None
 ) -> DraftPattern:
@@ -181,91 +175,3 @@ def refitted(
         return draft
     drop_unused(other)
     return other if other.spent < draft.spent else draft
-
-
-def searched(
-    draft: DraftPattern,
-    over: Callable[[], bool],
-    budget: int,
-    draw: np.random.Generator,
-    patience: int = 60,
-) -> DraftPattern:
-    """The cheapest pattern that trials led to, with so many linear programs at most.
-
-    It ends after `patience` trials in a row without success; `over` is asked before each.
-    """
-    idle, end = 0, draft.solved + budget
-    while idle < patience and draft.solved < end and not over():
-        trial = _trial(draft, over, draw)
-        if trial.solved == draft.solved:
-            break
-        better = not len(trial.open) and trial.spent < draft.spent
-        idle = 0 if better else idle + 1
-        if better:
-            draft = trial
-        else:
-            draft.solved = trial.solved
-    return draft
-
-
-def _trial(
-    draft: DraftPattern, over: Callable[[], bool], draw: np.random.Generator
-) -> DraftPattern:
-    secondary = np.flatnonzero(draft.hidden & ~draft.must)
-    chosen = np.zeros(len(draft), dtype=np.bool_)
-    chosen[secondary] = draw.random(secondary.size) < draw.uniform(_LEAST, _MOST)
-    return _covered_again(draft, chosen, over, draw)
-
-
-def _covered_again(
-    draft: DraftPattern, gone: BoolArray, over: Callable[[], bool], draw: np.random.Generator
-) -> DraftPattern:
-    """Some secondaries published again, and what they proved covered at other prices."""
-    other = draft.without(gone)
-    factor: FloatArray = _SPREAD ** draw.uniform(-1.0, 1.0, len(draft))
-    cover_tasks(other, draw.permutation(other.open), over, factor=factor)
-    drop_unused(other)
-    return other
-
-
-#: Secondaries of a neighbourhood, at least and at most, and the cells among which they are
-#: looked for per secondary.
-_FEW, _MANY, _NEAR = 2, 40, 12
-#: What a trial takes at least, in steps of the solver.
-_TRIAL = 1e5
-#: It ends after so many trials in a row, and one more per secondary, without success.
-_IDLE = 30
-
-
-def searched_near_by(
-    draft: DraftPattern, over: Callable[[], bool], draw: np.random.Generator
-) -> DraftPattern:
-    """The cheapest pattern after one neighbourhood of hidden cells after the other is solved anew.
-
-    Each is published around a secondary drawn at random, dear ones first, and what it proved
-    covered at prices that differ a little; the outcome is kept if it costs no more. `over`
-    says when it ends.
-    """
-    idle = 0
-    while not over():
-        secondary = np.flatnonzero(draft.hidden & ~draft.must)
-        if idle > _IDLE + secondary.size:
-            break
-        worth = draft.cost[secondary]
-        if not worth.sum() > 0:
-            break
-        centre = draw.choice(secondary, p=worth / worth.sum())
-        number = int(draw.integers(_FEW, _MANY + 1))
-        step = relation_distances(draft)
-        near = draft.patches.nearest(np.array([centre]), _NEAR * number, step)
-        inside = near[(draft.hidden & ~draft.must)[near]][:number]
-        gone = np.zeros(len(draft), dtype=np.bool_)
-        gone[inside] = True
-        gone[centre] = True
-        draft.patches.effort.steps += _TRIAL  # also where no linear program is solved
-        trial = _covered_again(draft, gone, over, draw)
-        idle += 1
-        if not len(trial.open) and trial.spent <= draft.spent:
-            idle = 0 if trial.spent < draft.spent else idle
-            draft = trial
-    return draft

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cuts import (
+    BLURS,
     Aims,
     CuttingPlane,
     MovableCells,
@@ -197,8 +198,6 @@ class GuidedSearch:
 _MET = 0.5
 #: Reduced costs are compared with this tolerance.
 _NEAR = 1e-3
-#: Cuts at whole patterns are looked for around them.
-_BLURS = (1e-2, 1e-3, 0.0)
 
 
 class Branching:
@@ -298,7 +297,7 @@ class Branching:
 
     def _cuts_at(self, chosen: BoolArray, until: float) -> list[CuttingPlane]:
         x = chosen.astype(np.float64)
-        for blur in _BLURS:
+        for blur in BLURS:
             cuts = self.separator.cuts(x, blur, until)
             if cuts:
                 return cuts
@@ -307,8 +306,7 @@ class Branching:
     def _last_cuts(self, chosen: BoolArray) -> list[CuttingPlane]:
         """Cuts for a pattern that is not safe though small moves do not show it."""
         x = chosen.astype(np.float64)
-        wide = [self.separator.cut_for(int(at), x) for at in self.separator.open_at(x)]
-        cuts = [cut for cut in wide if cut is not None]
+        cuts = self.separator.last_cuts(x)
         if cuts:
             return cuts
         # Hiding less is no safer: at least one more cell must be hidden.

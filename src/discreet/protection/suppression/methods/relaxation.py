@@ -106,7 +106,7 @@ class Relaxation(Confidential):
         found += self.separator.cuts(self.x, _BLURS[self._blur], until)
         if self.add(found):
             self.solve()
-        elif time.monotonic() < until:
+        elif time.monotonic() < until and not self.separator.spent:
             self._blur += 1
             self.complete = self._blur == len(_BLURS)
             self._blur = min(self._blur, len(_BLURS) - 1)
