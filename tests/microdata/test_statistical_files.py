@@ -1,7 +1,8 @@
-"""Files of Stata and SPSS: codes, exact whole numbers, missing values."""
+"""Files of Stata, SPSS and SAS: codes, exact whole numbers, missing values."""
 
 from __future__ import annotations
 
+import datetime
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import MicrodataError
+from tests.helpers.sas_files import write_sas7bdat
 
 PEOPLE = pd.DataFrame(
     {"region": ["01", "02", "03"], "age": [3.0, None, 99.0], "rent": [1.5, 2.0, 0.1]}
@@ -58,3 +60,34 @@ def test_without_the_package_the_error_names_it(
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     with pytest.raises(MicrodataError, match=r"pip install 'discreet\[stat\]'"):
         dc.read_microdata(file)
+
+
+def test_sas_files_with_codes_dates_and_missing_values(tmp_path: Path) -> None:
+    columns: dict[str, list[object]] = {
+        "id": [1.0, 2.0, 3.0],
+        "region": ["01", "02", ""],
+        "income": [1.5, None, -2.0],
+        "born": [0.0, 366.0, None],
+    }
+    file = write_sas7bdat(tmp_path / "people.sas7bdat", columns, {"born": "DATE"})
+    assert rows(file).rows() == [
+        (1, "01", 1.5, datetime.date(1960, 1, 1)),
+        (2, "02", None, datetime.date(1961, 1, 1)),
+        (3, None, -2.0, None),
+    ]
+    many = {"id": [float(at) for at in range(3_000)]}
+    long = rows(write_sas7bdat(tmp_path / "many.sas7bdat", many))
+    assert long["id"].to_list() == list(range(3_000))
+
+
+def test_sas_transport_files_and_damaged_ones(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    place = tmp_path / "people.xpt"
+    pyreadstat.write_xport(pl.DataFrame({"ID": [1.0, 2.0], "SEX": ["m", "w"]}), str(place))
+    assert rows(place).rows() == [(1, "m"), (2, "w")]
+    file = write_sas7bdat(tmp_path / "people.sas7bdat", {"id": [1.0]})
+    file.write_bytes(file.read_bytes()[:3_000])
+    with pytest.raises(MicrodataError, match="cannot be read"):
+        dc.read_microdata(file)
+    with pytest.raises(MicrodataError, match="looks like sas"):
+        dc.read_microdata(file, format="stata")

@@ -104,8 +104,15 @@ def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
     """What is known of each column, from one pass."""
     if not names:
         return []
-    row = (
-        plan.select(pl.struct(_counts(pl.col(name))).alias(name) for name in names)
+    places = range(len(names))
+    row = (  # in steps, since a plan works out each expression anew wherever it stands
+        plan.select(pl.col(name).alias(f"raw{at}") for at, name in enumerate(names))
+        .with_columns(
+            pl.col(f"raw{at}").str.strip_chars(BLANKS).alias(f"text{at}") for at in places
+        )
+        .with_columns(_value(pl.col(f"text{at}")).alias(f"value{at}") for at in places)
+        .with_columns(_other(pl.col(f"value{at}")).alias(f"other{at}") for at in places)
+        .select(pl.struct(_counts(at)).alias(name) for at, name in enumerate(names))
         .collect(engine="streaming")
         .row(0, named=True)
     )
@@ -115,24 +122,39 @@ def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
             filled=found["filled"],
             missing=found["missing"],
             blanks=found["blanks"],
-            markers=tuple(word for at, word in enumerate(MARKERS) if found[f"word{at}"]),
-            marked=sum(found[f"word{at}"] for at in range(len(MARKERS))),
+            markers=tuple(word for word in MARKERS if word in found["words"]),
+            marked=found["marked"],
             spelled={kind: found[kind] for kind in _SPELLINGS},
         )
         for name, found in row.items()
     ]
 
 
-def _counts(column: pl.Expr) -> list[pl.Expr]:
-    text = column.str.strip_chars(BLANKS)
-    empty = column.is_null() | (text == "")
-    value = pl.when(~empty & ~text.is_in(list(MARKERS))).then(text)
+def _value(text: pl.Expr) -> pl.Expr:
+    """A text, unless it is empty or a word for a missing value."""
+    return pl.when((text != "") & ~text.is_in(list(MARKERS))).then(text)
+
+
+def _other(value: pl.Expr) -> pl.Expr:
+    """A value, unless it is a whole number: most are, and nothing else."""
+    return pl.when(~value.str.contains(_SPELLINGS["whole"])).then(value)
+
+
+def _counts(at: int) -> list[pl.Expr]:
+    raw, text, value, other = (pl.col(f"{kind}{at}") for kind in ("raw", "text", "value", "other"))
+    word = text.is_in(list(MARKERS))
     return [
         value.is_not_null().sum().alias("filled"),
-        empty.sum().alias("missing"),
-        (column != text).sum().alias("blanks"),
-        *((text == word).sum().alias(f"word{at}") for at, word in enumerate(MARKERS)),
-        *(value.str.contains(form).sum().alias(kind) for kind, form in _SPELLINGS.items()),
+        (raw.is_null() | (text == "")).sum().alias("missing"),
+        (raw != text).sum().alias("blanks"),
+        word.sum().alias("marked"),
+        text.filter(word).unique().implode().alias("words"),
+        (value.is_not_null() & other.is_null()).sum().alias("whole"),
+        *(
+            other.str.contains(form).sum().alias(kind)
+            for kind, form in _SPELLINGS.items()
+            if kind != "whole"
+        ),
     ]
 
 

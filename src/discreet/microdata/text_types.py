@@ -73,24 +73,21 @@ class NumberSpelling:
         return column
 
 
-def facts(column: pl.Expr, spelling: NumberSpelling) -> list[pl.Expr]:
+def _facts(at: int) -> list[pl.Expr]:
     """What to know about a column's texts to decide its type; nulls do not count."""
-    fits = pl.lit(value=True)
-    if not spelling.usual:
-        fits = column.str.contains(spelling.strict)
-        column = pl.when(fits).then(spelling.plain(column)).otherwise(column)
-    whole = column.cast(pl.Int64, strict=False)
-    fraction = column.str.extract(r"\.(\d+)", 1)
-    mantissa = column.str.extract(r"^([^eE]*)", 1)
+    text, fits, whole, fraction = (
+        pl.col(f"{part}{at}") for part in ("text", "fits", "whole", "fraction")
+    )
+    mantissa = text.str.extract(r"^([^eE]*)", 1)
     digits = mantissa.str.replace_all(r"[-.]", "").str.strip_chars_start("0").str.len_bytes()
-    usual = NumberSpelling().strict
-    spelled = column.str.contains(usual) & column.cast(pl.Float64, strict=False).is_finite()
+    spelled = text.str.contains(NumberSpelling().strict)
+    spelled &= text.cast(pl.Float64, strict=False).is_finite()
     return [
-        column.is_not_null().any().alias("any"),
-        (fits & whole.cast(pl.String).eq_missing(column)).all().alias("integers"),
+        text.is_not_null().any().alias("any"),
+        (fits & whole.cast(pl.String).eq_missing(text)).all().alias("integers"),
         (fits & spelled).all().alias("floats"),
         digits.max().fill_null(0).alias("digits"),
-        fraction.is_null().and_(column.is_not_null()).any().alias("bare"),
+        fraction.is_null().and_(text.is_not_null()).any().alias("bare"),
         (fraction == "0").any().alias("point_zero"),
         (fraction.str.ends_with("0") & (fraction != "0")).any().alias("padded"),
         fraction.str.len_bytes().min().fill_null(0).alias("shortest"),
@@ -99,7 +96,7 @@ def facts(column: pl.Expr, spelling: NumberSpelling) -> list[pl.Expr]:
 
 
 def decided(found: Mapping[str, Any]) -> pl.DataType:
-    """The type of a column of which `facts` are known."""
+    """The type of a column of which these facts are known."""
     if found["any"] and found["integers"]:
         return pl.Int64()
     # Two spellings of one number ("1.1" and "1.10") would become one value.
@@ -116,8 +113,31 @@ def types_of(
     """The narrowest type of each column that keeps every value, from one pass."""
     if not names:
         return {}
-    checks = [pl.struct(facts(pl.col(name), spelling)).alias(name) for name in names]
-    row = plan.select(checks).collect(engine="streaming").row(0, named=True)
+    places = range(len(names))
+    # In steps, since a plan works out each expression anew wherever it stands.
+    ready = plan.select(pl.col(name).alias(f"text{at}") for at, name in enumerate(names))
+    if spelling.usual:
+        ready = ready.with_columns(pl.lit(value=True).alias(f"fits{at}") for at in places)
+    else:
+        ready = ready.with_columns(
+            pl.col(f"text{at}").str.contains(spelling.strict).alias(f"fits{at}") for at in places
+        ).with_columns(
+            pl.when(f"fits{at}")
+            .then(spelling.plain(pl.col(f"text{at}")))
+            .otherwise(f"text{at}")
+            .alias(f"text{at}")
+            for at in places
+        )
+    ready = ready.with_columns(
+        part
+        for at in places
+        for part in (
+            pl.col(f"text{at}").cast(pl.Int64, strict=False).alias(f"whole{at}"),
+            pl.col(f"text{at}").str.extract(r"\.(\d+)", 1).alias(f"fraction{at}"),
+        )
+    )
+    checks = [pl.struct(_facts(at)).alias(name) for at, name in enumerate(names)]
+    row = ready.select(checks).collect(engine="streaming").row(0, named=True)
     return {name: decided(found) for name, found in row.items()}
 
 

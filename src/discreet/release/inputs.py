@@ -10,12 +10,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
+from discreet.microdata.file_formats import format_of
+from discreet.microdata.fixed_width_files import description_of
+from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.sql_databases import is_url
 from discreet.protection.protocol import SharedParameters
-from discreet.release.programme.file import Programme, key_line
+from discreet.release.programme.file import Programme, RecordSource, key_line
 from discreet.release.programme.variables import total_codes
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 from discreet.release.state.seal import SealKeys
@@ -35,6 +39,17 @@ def beside_programme(programme: Programme, url: str) -> str:
     if kind.partition("+")[0] != "sqlite" or not name:
         return url
     return f"{kind}:///{programme.file(name)}"
+
+
+def _descriptions(programme: Programme, source: RecordSource) -> list[Path]:
+    """The file that says which column of the records stands where, if one does."""
+    records = source.records
+    if records.metadata is not None:
+        return [programme.file(records.metadata)]
+    place = programme.file(records.source or "")
+    if not place.is_file() or format_of(place, records.format) != "fixed":
+        return []
+    return [description_of(place, ReadingOptions())]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -120,8 +135,7 @@ class Inputs:
                 if is_url(address):
                     keys[name] = ReleaseKey.of_records(self.records[name], secret, parts)
                     continue
-                place, described = programme.file(address), source.records.metadata
-                also = [] if described is None else [programme.file(described)]
+                place, also = programme.file(address), _descriptions(programme, source)
                 keys[name] = ReleaseKey.of_data(place, secret, parts, also=also)
         return keys
 

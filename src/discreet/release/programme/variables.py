@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
+from discreet.microdata.reading_options import toml_key
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
 from discreet.release.programme.schema import VariableEntry
@@ -388,7 +389,9 @@ def _number_problems(
     for path, column in wanted:
         if column in schema and not schema[column].is_numeric():
             what = f"column {column!r} is not a number but {schema[column]}"
-            yield programme.problem(path, what)
+            said = f'types = {{ {toml_key(column)} = "number" }}'
+            hint = f"{said} where the records are named says which value is none"
+            yield programme.problem(path, what, hint)
 
 
 def _stated(programme: Programme, path: KeyPath) -> KeyPath:
