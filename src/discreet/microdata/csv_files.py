@@ -329,7 +329,13 @@ def check_header(names: list[str], where: str, line: str) -> None:
     if repeated and any(_NUMBER.fullmatch(name.strip()) for name in names):
         # Not quoted: these are values.
         what = f"{len(repeated):,} names occur more than once, and some are numbers: a record?"
-        problems = [Problem(what, line, "put a line of column names above the records")]
+        problems = [
+            Problem(
+                what,
+                line,
+                "put a line of column names above them, or header = 0 with columns",
+            )
+        ]
     problems = shortened(problems, _SHOWN)
     if blank or not names:
         problems.append(Problem(f"{blank or 1} column(s) have no name", line, _HEADER_HINT))

@@ -10,10 +10,8 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -40,11 +38,10 @@ def shown_url(url: str) -> str:
     'postgresql://host:5432/census'
     """
     scheme, _, rest = url.partition("://")
-    bare = rest.partition("?")[0].partition("#")[0].rpartition("@")[2]
-    with suppress(ValueError):
-        parts = urlsplit(f"x://{bare}")
-        bare = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
-    return f"{scheme}://{bare}"
+    bare = re.split(r"[?#]", rest, maxsplit=1)[0]
+    if "@" in rest[len(bare) :]:  # a sign of a password, or an option: where is not clear
+        return f"{scheme}://…"
+    return f"{scheme}://{bare.rpartition('@')[2]}"
 
 
 def read_sql(url: str, table: str | None, query: str | None) -> pl.DataFrame:

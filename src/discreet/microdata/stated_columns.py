@@ -54,6 +54,8 @@ def _check_names(known: Sequence[str], options: ReadingOptions, where: str) -> N
     """Raise one error for all columns that are named and not there, or there twice."""
     problems = []
     hint = f"columns found: {', '.join(list(known)[:30])}"
+    if any(_number(name) is not None for name in known):  # not listed: they may be values
+        hint = "some names are numbers: is the first record taken for a header? header = 0"
     problems += [
         Problem(f"there is no column {name!r} to rename", "rename", hint)
         for name in options.rename
