@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
-from discreet.microdata.reading_options import toml_key
+from discreet.files import toml_key
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
 from discreet.release.programme.schema import VariableEntry
