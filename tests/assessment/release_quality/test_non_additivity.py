@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,6 +96,7 @@ def test_differences_are_those_a_reader_finds(
     assert differences(protected, grid).tolist() == plain_differences(protected)
 
 
+@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
 def test_differences_in_a_grid_too_large_for_numbers() -> None:
     """Sixteen variables of 20 codes: places do not fit 64 bits."""
     random = np.random.default_rng(5)
