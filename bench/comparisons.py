@@ -239,20 +239,38 @@ def _suppression() -> Iterator[Comparison]:
             needs="pytauargus",
             large=name == "SizeRegInd",
         )
-    for size, large in ((10_000, False), (100_000, False), (MILLION, True)):
-        yield Comparison(
-            group="suppression",
-            title="Suppression at size: sparse frequency tables in five variables, method fast",
-            tasks=("sparse: fast",),
-            sizes=(size,),
-            smoke=100 if size == 10_000 else 0,
-            unit="occupied cells, about",
-            rounds=1,
-            repeats=1,
-            warm=False,
-            told=("cells", "sensitive", "secondaries", "cost", "cost of all", "open inside"),
-            large=large,
-        )
+    yield from _suppression_at_size()
+
+
+def _suppression_at_size() -> Iterator[Comparison]:
+    """Tables of many occupied cells."""
+    kinds = (
+        ("fast", "sparse frequency tables in five variables", (10_000, 100_000, MILLION)),
+        ("survey", "farm surveys in four variables, insiders kept out", (20_000, 60_000, 400_000)),
+    )
+    for task, kind, sizes in kinds:
+        for size in sizes:
+            yield Comparison(
+                group="suppression",
+                title=f"Suppression at size: {kind}, method fast",
+                tasks=(f"sparse: {task}",),
+                sizes=(size,),
+                smoke=100 if size in (10_000, 20_000) else 0,
+                unit="occupied cells, about",
+                rounds=1,
+                repeats=1,
+                warm=False,
+                told=(
+                    "cells",
+                    "sensitive",
+                    "secondaries",
+                    "cost",
+                    "bound",
+                    "cost of all",
+                    "open inside",
+                ),
+                large=size > 100_000,
+            )
 
 
 #: Statistics that safe commands and polars both make, and models of statsmodels.

@@ -24,6 +24,7 @@ from discreet.protection.suppression.methods.relaxation import (
     single_relation_bounds,
 )
 from discreet.protection.suppression.methods.stepwise_release import released_stepwise
+from discreet.protection.suppression.methods.unit_exchange import released_by_exchange
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE
@@ -117,12 +118,16 @@ def _impossible(draft: DraftPattern, cells: IntArray) -> SuppressionError:
 #: With more hidden cells than these, stored proofs are checked instead of new attacks.
 _ATTACK_LIMIT = 4_000
 #: With more tasks than these, the pattern is not covered anew from its own cells.
-_REFIT_TASKS = 100_000
+_REFIT_TASKS = 20_000
+#: With more proofs patterns are neither covered cell by cell beside, nor pruned or improved.
+_MANY_PROOFS = 20_000
 _REPAIRS = 5
 #: The price of a cell that the relaxation hides in full, as a share of its cost.
 _SURE = 0.02
 #: Work on pruning and on fitting, as a share of that before it, and at least.
 _SHARE, _LEAST = 1.0, 2e8
+#: The same where each cell was tried for release before, without linear programs.
+_TRIED = 2e7
 #: The same for work on blocks, at least and at most.
 _BLOCK_LEAST, _BLOCK_MOST = 1e7, 1e9
 #: Covering beside a pattern from above is given up after so much work, or when it costs so
@@ -140,7 +145,8 @@ def protect_fast(
     """
     watch = watch or WorkTime()
     draft, near = quick_draft(problem, watch, seed)
-    if near is not None and gap_of(draft, near.bound) > WIDE_GAP:
+    few = len(draft.proofs) <= _MANY_PROOFS
+    if near is not None and few and gap_of(draft, near.bound) > WIDE_GAP:
         effort = min(max(_BLOCK_LEAST, _SHARE * draft.effort), _BLOCK_MOST)
         draft = improved(draft, near.bound, watch, seed, effort)
     return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
@@ -162,7 +168,7 @@ def quick_draft(
         return pruned(covered(base, near, watch, seed, fallback), watch), near
     near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
     bound = quick_lower_bound(problem) if near is None else near.bound
-    if gap_of(above, bound) > WIDE_GAP and not watch.over():
+    if gap_of(above, bound) > WIDE_GAP and len(above.proofs) < _MANY_PROOFS and not watch.over():
         above = _cheaper(above, near, watch, seed)
     return pruned(above, watch), near
 
@@ -254,8 +260,11 @@ def fitted(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
 
 def pruned(draft: DraftPattern, watch: WorkTime, share: float = _SHARE) -> DraftPattern:
     """The same with each secondary tried for release, dearest first, as far as it is worth it."""
+    if len(draft.proofs) > _MANY_PROOFS:
+        return draft
     watch.tell("prune")
-    end = draft.effort + max(_LEAST, share * draft.effort)
+    least = _LEAST if draft.effort else _TRIED
+    end = draft.effort + max(least, share * draft.effort)
     prune(draft, lambda: watch.over() or draft.effort > end)
     watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
     return draft
@@ -275,7 +284,8 @@ def stepwise_draft(
     watch.tell("check")
     draft = DraftPattern(problem)
     check_outer_bounds(draft)
-    if not released_stepwise(draft, watch, seed, always=always):
+    exchanged = released_by_exchange(draft, watch.over, always=always)
+    if not exchanged and not released_stepwise(draft, watch, seed, always=always):
         return None
     if len(draft.open):
         watch.tell("cover")

@@ -33,6 +33,8 @@ _ATTACK_LIMIT = 4_000
 _BUDGET, _LEAST_BUDGET = 5, 300
 #: Cells of the largest patch in which a cell's moves are replaced.
 _LARGEST = 2_400
+#: Where there are many aims, circuits come first, in patches of so many cells.
+_CIRCUITS = (120, 360)
 _SHOWN = 20
 
 
@@ -105,9 +107,8 @@ def _finished(
 def _cost_of_moves(proofs: InsiderProofs) -> FloatArray:
     """What moving each cell costs: little where it is hidden, as much as hiding it elsewhere."""
     draft = proofs.draft
-    median = max(float(np.median(draft.cost)), 1.0) if len(draft) else 1.0
     price: FloatArray = np.where(
-        draft.hidden, proofs.hidden_price, np.maximum(draft.cost, 1e-6) / median
+        draft.hidden, proofs.hidden_price, np.maximum(draft.cost, 1e-6) / draft.median_cost
     )
     return price
 
@@ -222,22 +223,23 @@ def _take_back(
     secondary = ~draft.must if everything else ~draft.must & ~before
     usage.publish_unused(secondary)
     cells = np.flatnonzero(draft.hidden & secondary)
-    budget = draft.solved + max(_LEAST_BUDGET, _BUDGET * cells.size)
+    per_cell = 1 if proofs.many else _BUDGET
+    budget = draft.solved + max(_LEAST_BUDGET, per_cell * cells.size)
     for _ in range(2):
         cells = np.flatnonzero(draft.hidden & secondary)
         uses = np.array([1 + len(usage.aims_at(int(cell))) for cell in cells])
         changed = False
         for cell in cells[np.argsort(-draft.cost[cells] / uses, kind="stable")].tolist():
-            if watch.over() or draft.solved > budget:
+            if watch.over() or (draft.solved > budget and not proofs.many):
                 return
-            if draft.hidden[cell] and _done_without(proofs, usage, cell):
+            if draft.hidden[cell] and _done_without(proofs, usage, cell, budget):
                 usage.publish_unused(secondary)
                 changed = True
         if not changed:
             return
 
 
-def _done_without(proofs: InsiderProofs, usage: _Usage, cell: int) -> bool:
+def _done_without(proofs: InsiderProofs, usage: _Usage, cell: int, budget: int) -> bool:
     """Try to do without one cell, or with cheaper ones; whether that worked."""
     draft = proofs.draft
     aims = usage.aims_at(cell)
@@ -249,16 +251,9 @@ def _done_without(proofs: InsiderProofs, usage: _Usage, cell: int) -> bool:
         aim = proofs.aims[which]
         aim.proofs = [proof for proof in aim.proofs if proof not in gone]
         proofs.settle(aim)
-    step, price = relation_distances(draft), _cost_of_moves(proofs)
-    step[cell] = np.inf
     draft.hidden[cell] = False
-    worked = True
-    for which in sorted(aims, key=lambda a: (-abs(proofs.aims[a].distance), a)):
-        worked = not proofs.prove([which], step, price, largest=_LARGEST)
-        dearer = float(draft.cost[draft.hidden & ~hidden].sum()) >= draft.cost[cell]
-        worked = worked and not dearer
-        if not worked:
-            break
+    aims_in_turn = sorted(aims, key=lambda a: (-abs(proofs.aims[a].distance), a))
+    worked = _proven_anew(proofs, aims_in_turn, cell, hidden, budget)
     if not worked:
         draft.hidden = hidden
         del proofs.proofs[number:], proofs.owners_of[number:]
@@ -267,3 +262,23 @@ def _done_without(proofs: InsiderProofs, usage: _Usage, cell: int) -> bool:
     for which in aims:
         usage.enter(which)
     return worked
+
+
+def _proven_anew(
+    proofs: InsiderProofs, aims: list[int], cell: int, hidden: BoolArray, budget: int
+) -> bool:
+    """Prove aims without a cell, with none or cheaper ones besides; whether that worked."""
+    draft = proofs.draft
+    if proofs.many:
+        aims = list(dict.fromkeys(e.aim for e in proofs.prove_by_circuits(aims, _CIRCUITS)))
+        if draft.solved > budget:
+            return not aims
+    step, price = relation_distances(draft), _cost_of_moves(proofs)
+    step[cell] = np.inf
+    largest = _CIRCUITS[-1] if proofs.many else _LARGEST
+    for which in aims:
+        if proofs.prove([which], step, price, largest=largest):
+            return False
+        if float(draft.cost[draft.hidden & ~hidden].sum()) >= draft.cost[cell]:
+            return False
+    return True

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cuts import (
     CuttingPlane,
@@ -58,6 +58,8 @@ class Relaxation(Confidential):
         self.x: FloatArray = self.movable.forced.astype(np.float64)
         self.worth = np.zeros(len(self.movable))
         self.objective = self.proved = 0.0
+        #: A bound from elsewhere.
+        self.floor = 0
         self.rounds = 0
         self.complete = not len(self.separator.aims)
         self._blur = 0
@@ -76,7 +78,7 @@ class Relaxation(Confidential):
     def bound(self) -> int:
         """No pattern that protects all sensitive cells costs less."""
         already = self.problem.cost_of(self.problem.hidden)
-        return already + self.movable.whole(self.objective)
+        return max(already + self.movable.whole(self.objective), self.floor)
 
     @property
     def cuts(self) -> list[CuttingPlane]:
@@ -205,6 +207,7 @@ def single_relation_bounds(
         return None
     relaxation = Relaxation(problem, possible=True)
     relaxation.until = until
+    relaxation.floor = problem.cost_of(problem.hidden | always_hidden(problem))
     relaxation.near(_ROUNDS, over)
     return relaxation
 
@@ -215,11 +218,38 @@ def lower_bound_of(problem: SuppressionProblem) -> int:
     return quick_lower_bound(problem) if near is None else near.bound
 
 
+def always_hidden(problem: SuppressionProblem) -> BoolArray:
+    """Totals that every safe pattern hides: published, they would fix a sensitive part.
+
+    They are sums of cells none of which can be smaller than it is.
+    """
+    unknowns = unknowns_of(problem, problem.state != CellState.fixed)
+    links, sensitive = unknowns.relations, unknowns.sensitive
+    least = outer_bounds(unknowns)[0] > -TOLERANCE
+    found = np.zeros(len(problem), dtype=np.bool_)
+    part = links.coef == 1
+    totals = np.bincount(links.row[links.coef == -1], minlength=len(links))
+    rest = np.bincount(links.row[~part & (links.coef != -1)], minlength=len(links))
+    movable = np.bincount(links.row[part & ~least[links.cell]], minlength=len(links))
+    rows = (totals == 1) & (rest == 0) & (movable == 0)
+    fixing = sensitive & least
+    while True:
+        hit = np.bincount(links.row[part & fixing[links.cell]], minlength=len(links)) > 0
+        fresh = np.zeros(len(unknowns), dtype=np.bool_)
+        fresh[links.totals[hit & rows]] = True
+        if not (fresh & ~fixing).any():
+            break
+        fixing |= fresh
+    found[unknowns.cells[fixing]] = True
+    return found
+
+
 def quick_lower_bound(problem: SuppressionProblem) -> int:
     """A whole cost that no pattern is below that protects all sensitive cells."""
     unknowns = unknowns_of(problem, problem.state != CellState.fixed)
     low, high = outer_bounds(unknowns)
-    forced = problem.hidden[unknowns.cells]
+    always = problem.hidden | always_hidden(problem)
+    forced = always[unknowns.cells]
     price = np.where(forced, 0.0, problem.cost[unknowns.cells].astype(np.float64))
     aims, links = aims_of(unknowns), unknowns.relations
     first, entries = links.by_cell
@@ -230,7 +260,7 @@ def quick_lower_bound(problem: SuppressionProblem) -> int:
         (low, high, forced, price),
     )
     above = math.ceil(total * (1.0 - _ROUNDING) - _WHOLE)
-    return problem.cost_of(problem.hidden) + max(0, above)
+    return problem.cost_of(always) + max(0, above)
 
 
 @compiled

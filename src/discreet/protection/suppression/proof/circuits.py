@@ -371,6 +371,32 @@ def _small(number: int) -> int:
     return rest - PRIME if rest > PRIME // 2 else rest
 
 
+#: Products and numbers to keep when one circuit is looked for.
+_FEW_PRODUCTS, _FEW_NUMBERS = 200_000, 100_000
+
+
+@compiled
+def circuit_of_last(order: Any, first: Any, row: Any, coef: Any, width: Any, miss: Any) -> Any:
+    """The circuit of the last cell and earlier ones: it, and these; nothing if there is none."""
+    rank, start, base, share, taken = _taken_off(
+        order, first, row, coef, width, _FEW_PRODUCTS, _FEW_NUMBERS
+    )
+    cells = [np.int64(0) for _ in range(0)]
+    shares = [np.int64(0) for _ in range(0)]
+    last = order.size - 1
+    if taken == order.size and rank[last] < 0:
+        of_rank = np.flatnonzero(rank >= 0)
+        left = np.zeros(of_rank.size, dtype=np.int64)
+        noted = np.zeros(of_rank.size, dtype=np.bool_)
+        cells.append(np.int64(order[last]))
+        shares.append(np.int64(1))
+        _unfold(last, order, of_rank, start, base, share, left, noted, cells, shares)
+        if not _made_whole(cells, shares, 0, first, row, coef, miss):
+            cells.clear()
+            shares.clear()
+    return np.array(cells, np.int64), np.array(shares, np.int64)
+
+
 #: How often all circuits through a cell are turned in a row.
 _PASSES = 3
 #: Circuits are put together until so many cells of circuits were looked at.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -77,6 +78,11 @@ class DraftPattern(Confidential):
 
     def __len__(self) -> int:
         return len(self.unknowns)
+
+    @cached_property
+    def median_cost(self) -> float:
+        """The median of what hiding costs, at least 1."""
+        return max(float(np.median(self.cost)), 1.0) if len(self) else 1.0
 
     def _targets(self) -> FloatArray:
         """How far each sensitive cell must move: its levels, and the rest of the sliding one.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -26,10 +27,15 @@ from discreet.protection.suppression.proof.insiders import (
     known_parts,
     levels_of_rest,
 )
+from discreet.protection.suppression.proof.local_circuits import LocalCircuits, batches
 from discreet.protection.suppression.proof.local_lp import flow_for_task, never
 
 #: Cells of the first patch, and of the largest, where hidden cells alone are moved.
 _FIRST, _LARGEST = 150, 2_400
+#: With more aims than these circuits come before linear programs, in patches of so many cells.
+_CIRCUIT_AIMS, _CIRCUIT_PATCHES = 2_000, (120, 360, 1_080)
+#: With more aims than these there are few linear programs besides.
+_MANY_AIMS = 20_000
 #: The price of moving a hidden cell, and of one that somebody knows.
 _CHEAP, _KNOWN = 1e-5, 1e-3
 #: How far it is to a hidden cell.
@@ -187,9 +193,92 @@ class InsiderProofs(Confidential):
 
     def prove_by_hidden(self, chosen: Sequence[int] | None = None) -> list[OpenAim]:
         """Prove what moves of hidden cells near by prove; gives what is open then."""
+        if chosen is None and len(self.aims) > _CIRCUIT_AIMS:
+            chosen = self._possible(self.prove_by_circuits(range(len(self.aims))))
+            sizes = (_CIRCUIT_PATCHES[-1],) * 2 if self.many else (_FIRST, _LARGEST)
+            self._prove_among_hidden(chosen, *sizes)
+            return self._open_aims(range(len(self.aims)))
+        every = range(len(self.aims)) if chosen is None else chosen
+        return self._prove_among_hidden(every, _FIRST, _LARGEST)
+
+    def _prove_among_hidden(self, chosen: Sequence[int], size: int, largest: int) -> list[OpenAim]:
         step = np.where(self.draft.hidden, 1.0, np.inf)
-        look = self._looking(step, self.hidden_price, _FIRST, _LARGEST)
-        return self._prove(range(len(self.aims)) if chosen is None else chosen, look)
+        look = self._looking(step, self.hidden_price, size, largest)
+        return self._prove(chosen, look)
+
+    def _open_aims(self, chosen: Iterable[int]) -> list[OpenAim]:
+        """What is not shown yet, and to whom."""
+        aims = ((which, self.aims[which]) for which in chosen)
+        return [
+            OpenAim(which, aim.cell, insider)
+            for which, aim in aims
+            if not aim.met
+            for insider in (sorted(aim.needing) if aim.needing else (aim.insider,))
+        ]
+
+    def _possible(self, left: Iterable[OpenAim]) -> list[int]:
+        """The aims that no single relation rules out, whichever insider they are open for."""
+        ruled_out = {each.aim for each in left if self._ruled_out(each)}
+        return [which for which in dict.fromkeys(e.aim for e in left) if which not in ruled_out]
+
+    def _ruled_out(self, each: OpenAim) -> bool:
+        """Whether hidden cells of one relation, without the insider's, leave the cell no room."""
+        draft, aim = self.draft, self.aims[each.aim]
+        links = draft.unknowns.relations
+        first, order = links.by_cell
+        own = self.cells_of[each.insider] if each.insider is not None else None
+        for entry in order[first[aim.cell] : first[aim.cell + 1]]:
+            row = int(links.row[entry])
+            inside = slice(links.start[row], links.start[row + 1])
+            cells, coef = links.cell[inside], links.coef[inside]
+            need = -float(links.coef[entry]) * aim.distance
+            usable = draft.hidden[cells] & (cells != aim.cell)
+            if own is not None:
+                usable &= ~np.isin(cells, own)
+            rises = np.where(need * coef > 0, draft.up[cells], draft.down[cells])
+            if (np.abs(coef) * rises)[usable].sum() < abs(need) - TOLERANCE:
+                return True
+        return False
+
+    @cached_property
+    def many(self) -> bool:
+        """Whether there are so many aims that there is time for few linear programs."""
+        return len(self.aims) > _MANY_AIMS
+
+    @cached_property
+    def _circuits(self) -> tuple[LocalCircuits, IntArray]:
+        """Circuits, and which cells they take first: those nobody knows, with much room."""
+        draft = self.draft
+        rank = np.empty(len(draft), dtype=np.int64)
+        rank[np.lexsort((-np.minimum(draft.down, draft.up), self.known))] = np.arange(len(draft))
+        return LocalCircuits(draft.unknowns.relations, draft.down, draft.up), rank
+
+    def prove_by_circuits(
+        self, chosen: Sequence[int], sizes: Sequence[int] = _CIRCUIT_PATCHES
+    ) -> list[OpenAim]:
+        """Prove what circuits of hidden cells prove, in ever larger patches; what is open then."""
+        aims = self.aims
+        for size in sizes:
+            unseen = [(a, self._always(aims[a])) for a in chosen if aims[a].needing is None]
+            self._turn(unseen, size)
+            for _ in range(2):
+                self._turn([(a, aims[a].needing or ()) for a in chosen if aims[a].needing], size)
+        each = [(a, (who,)) for a in chosen for who in sorted(aims[a].needing or ())]
+        self._turn(each, sizes[-1])
+        return self._open_aims(chosen)
+
+    def _turn(self, asked: Sequence[tuple[int, Iterable[int]]], size: int) -> None:
+        """Note circuits for aims, each without the cells of some insiders."""
+        circuits, rank = self._circuits
+        for some in batches(len(asked)):
+            todo = [(self.aims[a], who) for a, who in asked[some] if not self.aims[a].met]
+            cells = np.array([aim.cell for aim, _ in todo], dtype=np.int64)
+            far = np.array([aim.distance for aim, _ in todo])
+            without = [self.cells(who) for _, who in todo]
+            found = circuits.through(cells, far, self.draft.hidden, rank, without, size)
+            for (aim, _), circuit in zip(todo, found, strict=True):
+                if circuit is not None and not aim.met:
+                    self.take(*circuit)
 
     def prove(
         self, chosen: Sequence[int], step: FloatArray, price: FloatArray,

@@ -42,8 +42,7 @@ def never() -> bool:
 
 def relation_distances(draft: DraftPattern) -> FloatArray:
     """How far it is to each cell from others in a common relation."""
-    median = max(float(np.median(draft.cost)), 1.0) if len(draft) else 1.0
-    return np.where(draft.hidden, _STEP_HIDDEN, 1.0 + _STEP_COST * draft.cost / median)
+    return np.where(draft.hidden, _STEP_HIDDEN, 1.0 + _STEP_COST * draft.cost / draft.median_cost)
 
 
 def flow_for_task(
@@ -108,7 +107,7 @@ def cover_tasks(
     if allowed is not None:
         step[~allowed] = np.inf
     price = np.where(draft.hidden, 0.0, np.maximum(draft.cost, 1e-6))
-    price /= max(float(np.median(draft.cost)), 1.0) if len(draft) else 1.0
+    price /= draft.median_cost
     if factor is not None:
         price *= factor
     failed = []

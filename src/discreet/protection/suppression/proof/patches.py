@@ -59,7 +59,7 @@ class Patches:
     def __init__(self, relations: Relations, mobile: BoolArray) -> None:
         first, order = relations.by_cell
         self.relations = relations
-        self._mobile = mobile.copy()
+        self._room = mobile.astype(np.float64)
         self._cell_start = first
         self._cell_row = relations.row[order]
         self._cell_coef = relations.coef[order]
@@ -82,8 +82,8 @@ class Patches:
     ) -> tuple[IntArray, bool]:
         self._stamp += 1
         links = self.relations
-        found: tuple[IntArray, bool] = _grown(
-            seeds, limit, price, self._mobile, links.start, links.cell, self._cell_start,
+        found: tuple[IntArray, bool] = cells_near(
+            seeds, limit, price, self._room, 0.5, links.start, links.cell, self._cell_start,
             self._cell_row, self._total if totals else self._none, self._cell_seen,
             self._row_seen, self._near, self._stamp,
         )  # fmt: skip
@@ -99,7 +99,7 @@ class Patches:
         cells, whole = self._reached(seeds, limit, price, totals)
         cells = np.sort(cells)
         self._stamp += 1
-        kept, start, at, coef = _system(
+        kept, start, at, coef = system_among(
             cells, self._cell_start, self._cell_row, self._cell_coef,
             self._row_seen, self._number, self._stamp,
         )  # fmt: skip
@@ -109,8 +109,8 @@ class Patches:
 
 @compiled
 def _add_totals(
-    found: Any, far: float, heap: Any, price: Any, mobile: Any, cell_start: Any, cell_row: Any,
-    total: Any, cell_seen: Any, stamp: int,
+    found: Any, far: float, heap: Any, price: Any, room: Any, least: float, cell_start: Any,
+    cell_row: Any, total: Any, cell_seen: Any, stamp: int,
 ) -> None:  # fmt: skip
     """All totals above the last cell found, on every level; crossed later."""
     first = len(found) - 1
@@ -119,7 +119,7 @@ def _add_totals(
         first += 1
         for entry in range(cell_start[below], cell_start[below + 1]):
             above = total[cell_row[entry]]
-            if above < 0 or not mobile[above] or price[above] == np.inf:
+            if above < 0 or room[above] < least or price[above] == np.inf:
                 continue
             if abs(cell_seen[above]) != stamp:
                 cell_seen[above] = stamp
@@ -128,13 +128,15 @@ def _add_totals(
 
 
 @compiled
-def _grown(
-    seeds: Any, limit: int, price: Any, mobile: Any, start: Any, cell: Any, cell_start: Any,
-    cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, near: Any, stamp: int,
+def cells_near(
+    seeds: Any, limit: int, price: Any, room: Any, least: float, start: Any, cell: Any,
+    cell_start: Any, cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, near: Any,
+    stamp: int,
 ) -> Any:  # fmt: skip
     """Cells in order of their distance; each relation is crossed once, by its nearest cell.
 
-    If `total` names the totals of relations, they come with their parts.
+    Only cells with the least room count. If `total` names the totals of relations, they come
+    with their parts.
     """
     nearest, seen = near
     heap = [(0.0, seeds[0])]
@@ -148,8 +150,8 @@ def _grown(
         if cell_seen[at] != stamp:
             found.append(at)
             cell_seen[at] = stamp
-            _add_totals(found, far, heap, price, mobile, cell_start, cell_row, total, cell_seen,
-                        stamp)  # fmt: skip
+            _add_totals(found, far, heap, price, room, least, cell_start, cell_row, total,
+                        cell_seen, stamp)  # fmt: skip
         cell_seen[at] = -stamp
         for entry in range(cell_start[at], cell_start[at + 1]):
             row = cell_row[entry]
@@ -158,7 +160,7 @@ def _grown(
             row_seen[row] = stamp
             for k in range(start[row], start[row + 1]):
                 other = np.int64(cell[k])
-                if not mobile[other] or cell_seen[other] == -stamp or price[other] == np.inf:
+                if room[other] < least or cell_seen[other] == -stamp or price[other] == np.inf:
                     continue
                 away = far + price[other]
                 # What was noted from nearer by need not be noted again.
@@ -170,7 +172,7 @@ def _grown(
 
 
 @compiled
-def _system(
+def system_among(
     cells: Any, cell_start: Any, cell_row: Any, cell_coef: Any, row_seen: Any, number: Any,
     stamp: int,
 ) -> Any:  # fmt: skip
