@@ -76,7 +76,9 @@ def test_without_a_word_nothing_is_changed(tmp_path: Path) -> None:
     assert rows(file).rows() == [(" 1", "NA", "1,5"), ("2", "x", "2")]
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig", "cp850"])
+@pytest.mark.parametrize(
+    "encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig", "cp850", "utf-16-le"]
+)
 def test_every_encoding_that_is_stated(tmp_path: Path, encoding: str) -> None:
     file = written(tmp_path, "größe;b\nä;1\n", encoding)
     assert rows(file, encoding=encoding).rows(named=True) == [{"größe": "ä", "b": 1}]

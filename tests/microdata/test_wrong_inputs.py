@@ -124,6 +124,7 @@ WRONG: dict[str, Case] = {
     "more digits than a number holds": csv("id;turnover\n1;0.123456789012345678901\n", **N),
     "Latin-1 that nobody mentioned": csv("id;größe\n1;2\n".encode("latin-1")),
     "an encoding that it is not": csv("id;größe\n1;2\n".encode("latin-1"), encoding="ascii"),
+    "UTF-8 said to be Latin-1": csv("id;größe\n1;2\n", encoding="latin-1"),
     "an encoding that there is not": csv("id;a\n1;2\n", encoding="uft-8"),
     "UTF-16 that nobody mentioned": csv("id;a\n1;2\n".encode("utf-16")),
     "a title above the header": csv("Firms 2026\nid;a\n1;2\n"),

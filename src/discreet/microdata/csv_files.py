@@ -188,6 +188,11 @@ def is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
 
 
+def is_wide(encoding: str) -> bool:
+    """Whether an encoding has zero bytes in plain texts."""
+    return encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32"))
+
+
 def raw_bytes(path: Path) -> bytes:
     """What the file holds, unpacked."""
     raw = path.read_bytes()
@@ -199,9 +204,24 @@ def raw_bytes(path: Path) -> bytes:
         raise _damaged(path) from None
 
 
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _recoded(path: Path, encoding: str) -> bytes:
     """What a file in another encoding holds, in UTF-8."""
     raw = raw_bytes(path)
+    if not is_wide(encoding) and not raw.isascii() and _is_utf8(raw):
+        raise MicrodataError(
+            f"the text is UTF-8 and not {encoding}",
+            code="file-content",
+            where=str(path),
+            hint="leave out the encoding: letters such as ä would become others",
+        )
     try:
         return raw.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeDecodeError as error:

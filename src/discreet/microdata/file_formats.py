@@ -9,7 +9,7 @@ import codecs
 from pathlib import Path
 
 from discreet.errors import MicrodataError
-from discreet.microdata.csv_files import is_utf8
+from discreet.microdata.csv_files import is_utf8, is_wide
 
 _SUFFIXES = {
     "parquet": (".parquet", ".pq"),
@@ -81,6 +81,8 @@ def check_content(path: Path, expected: str, encoding: str = "utf-8") -> None:
     fits = {"csv": ("text", "gzip"), "fixed": ("text", "gzip")}.get(expected, (expected,))
     if expected in ("csv", "fixed") and not is_utf8(encoding):
         fits = (*fits, "text that is not UTF-8", "text in UTF-16")
+    if expected in ("csv", "fixed") and is_wide(encoding):
+        fits = (*fits, "binary data of another kind")
     if found not in fits:
         raise MicrodataError(
             f"this is not a file of format {expected}; it looks like {_LOOKS.get(found, found)}",

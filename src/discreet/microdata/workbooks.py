@@ -144,7 +144,7 @@ class _SheetReading:
         rows = self.sheet.iter_rows()
         heads = [self._head(next(rows, ()), at + 1) for at in range(self.before)]
         names = self._names(heads[self.options.skip :])
-        self._check_merged(len(names))
+        self._check_merged()
         columns: list[list[Any]] = [[] for _ in names]
         formats: list[set[str]] = [set() for _ in names]
         empty = 0
@@ -207,12 +207,11 @@ class _SheetReading:
         check_header(names, self.where, first)
         return names
 
-    def _check_merged(self, width: int) -> None:
+    def _check_merged(self) -> None:
         for _, top, _, bottom in self.merged:
             if bottom > self.before:
                 hint = "undo the merging and fill in the value in every row"
                 self._wrong("cells of records are merged", max(top, self.before + 1), None, hint)
-        del width
 
     def _wrong(self, what: str, row: int, column: str | None, hint: str = "") -> None:
         place = (
@@ -232,7 +231,7 @@ class _SheetReading:
                     self._wrong("this column has no name", number, letter, "name it in the header")
                 continue
             if value is not None and cell.data_type == "e":
-                if str(value) not in self.options.missing("") and not self._is_null(value):
+                if not self._is_null(value):
                     hint = "correct the formula, or name what stands for a missing value"
                     self._wrong("a formula ends in an error", number, _letters(at), hint)
                 value = str(value)

@@ -250,3 +250,42 @@ def test_csv_records_are_checked_alike(folder: Path) -> None:
     frame.write_csv(folder / "persons.csv")
     path = made(folder, frame, ("persons.parquet", "persons.csv"))
     assert refused(path) == first
+
+
+def test_a_source_that_no_table_counts_is_not_held_against_a_run(folder: Path) -> None:
+    pl.DataFrame({"household_id": [1, 1], "size": [1, 2]}).write_parquet(
+        folder / "households.parquet"
+    )
+    unused = HOUSEHOLDS.partition("[tables.H]")[0]
+    frame = wrong_persons("age", {}).with_columns(household_id=pl.int_range(500) % 4)
+    path = made(folder, frame, ("[tables.T2]", unused + "[tables.T2]"))
+    check_release(path)
+    protect(path, out=folder / "release")
+
+
+def test_records_of_other_sources_are_read_as_is_said(folder: Path) -> None:
+    """[sources.NAME] takes the keys of [data], and is checked like it."""
+    (folder / "homes.csv").write_text("WHG;Land;Key\n1; 01;1\n2;02;2\n3;7;300000000000\n")
+    source = """
+[sources.homes]
+source = "homes.csv"
+separator = ";"
+trim = true
+rename = { WHG = "home", Land = "land", Key = "record_key" }
+keys = { column = "record_key", allow_unsuitable = true }
+
+[variables.land]
+codes = ["01", "02"]
+
+[tables.H]
+from = "homes"
+by = ["land"]
+"""
+    path = made(folder, wrong_persons("age", {}), ("[tables.T2]", source + "\n[tables.T2]"))
+    (said,) = refused(path)
+    assert "variables.land.codes: 1 record is of codes" in said
+    (folder / "programme.toml").write_text(
+        path.read_text().replace("trim = true", 'trim = true\nrecode = { land = { "7" = "02" } }')
+    )
+    check_release(path)
+    protect(path, out=folder / "release")

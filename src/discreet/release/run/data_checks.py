@@ -71,8 +71,9 @@ def data_problems(inputs: Inputs) -> list[Problem]:
         spanning[source.name] = checks.spanning
         checks.codes()
         checks.numbers()
-        way = next((key for key in ("inherit", "id") if getattr(source.keys, key)), "column")
-        opener.attempt((*source.keys_path, way), partial(_with_keys, keyed, source.name))
+        if checks.tables:  # those of others are made when they are handed on
+            way = next((key for key in ("inherit", "id") if getattr(source.keys, key)), "column")
+            opener.attempt((*source.keys_path, way), partial(_with_keys, keyed, source.name))
     found = [tree for every in spanning.values() for tree in every.values()]
     trees = {each.name: each for each in found if not isinstance(each, str | list)}
     named = check_codes(inputs.programme, {**trees, **inputs.trees})
@@ -84,7 +85,7 @@ def data_problems(inputs: Inputs) -> list[Problem]:
 
 
 def _with_keys(keyed: KeyedRecords, name: str, _: Any) -> Any:
-    """The keys of a source; those of a source that needs none are not looked at."""
+    """The records of a source with their keys."""
     return keyed.of(name)
 
 
@@ -312,7 +313,7 @@ def _unknown(
             what = f"code {missing!r} occurs, and there are missing values too"
             yield Problem(what, "", f'[variables.{column}] with missing = "…" names them otherwise')
         return
-    leaves = set(tree.leaves) | {missing}
+    leaves = {*tree.leaves, *([missing] if None in numbers else [])}
     unknown = {code: n for code, n in numbers.items() if code is not None and code not in leaves}
     if not unknown:
         return
