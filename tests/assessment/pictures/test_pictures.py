@@ -321,6 +321,7 @@ def test_pictures_do_not_show_themselves(ptable: PerturbationTable) -> None:
     picture = tableau(ptable)
     assert repr(picture) == "<Picture tableau: secret>"
     assert picture._repr_html_() is None
+    assert picture._repr_mimebundle_() is None
 
 
 # -- bad input -------------------------------------------------------------------

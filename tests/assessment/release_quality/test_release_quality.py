@@ -109,6 +109,7 @@ def _codes(table: Table) -> list[tuple[str, ...]]:
     return columns.rows()
 
 
+@pytest.mark.filterwarnings("ignore:the perturbation table changes no count")
 def test_changes_to_and_from_zero_are_counted() -> None:
     table = counted(60)
     ptable = PerturbationTable.from_cumulative([[0.0, 1.0], [1.0, 1.0]], noise=[0, 2], zeros=True)

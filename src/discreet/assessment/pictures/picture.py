@@ -195,6 +195,9 @@ class Picture:
     def __repr__(self) -> str:
         return f"<Picture {self.name}{': secret' if self.secret else ''}>"
 
+    def _repr_html_(self) -> None:
+        """A picture is no HTML in notebooks: either a drawing, or its name."""
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any] | None:
         """What notebooks show: the drawing, or the plain text form of one that is secret."""
         if self.secret:
