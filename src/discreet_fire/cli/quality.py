@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.program import Json, command, group, names, pairs, show
+from discreet.cli.records import Read, ShowValues, opened
 
 app = group("Remote analysis: protected results with a quality class. CONFIDENTIAL.")
 
@@ -61,6 +62,8 @@ def protect_file(
     keep: Columns = None,
     distance: Annotated[float, typer.Option(help="Share of records near in rank.")] = 0.02,
     share: Annotated[float, typer.Option(help="Share of records of other category.")] = 0.15,
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Exchange values between records; the copy stays in the centre."""
@@ -73,7 +76,7 @@ def protect_file(
     if out.exists():
         raise typer.BadParameter("there is already a file here", param_hint="--out")
     copy = protect(
-        read_microdata(data),
+        read_microdata(opened(data, read, show_values)),
         id=names(identifier),
         secret=Secret.from_file(desk / _SECRET),
         numeric=names(numeric),
@@ -106,6 +109,8 @@ def ask(
     ] = None,
     limits: Annotated[Path | None, typer.Option(help="The rules: a TOML file.")] = None,
     entity: Annotated[str | None, typer.Option(help="Variable of the person or firm.")] = None,
+    read: Read = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Give a protected result with its noisy class; it is charged once."""
@@ -117,7 +122,7 @@ def ask(
     if original.resolve() == protected.resolve():
         raise typer.BadParameter("these are the original records", param_hint="--protected")
     analysis = RemoteAnalysis(
-        read_microdata(original),
+        read_microdata(opened(original, read, show_values)),
         read_microdata(protected),
         secret=Secret.from_file(desk / _SECRET),
         ledger=BudgetLedger(desk / _LEDGER),

@@ -86,3 +86,16 @@ def test_columns_and_files_are_checked_before_anything_is_written(folder) -> Non
     code, shown = call(f"{PROTECT.replace('copy.parquet', 'panel.parquet')} --categorical g")
     assert code == 2
     assert [one.name for one in folder.iterdir() if "copy" in one.name] == []
+
+
+def test_originals_are_read_as_is_said(folder) -> None:
+    assert call("init desk --answer 1 --each 2 --everyone 2")[0] == 0
+    assert call(f"{PROTECT} --categorical g")[0] == 0
+    lines = [f"{pid};{x},0; {g}" for pid, x, g in pl.read_parquet("panel.parquet").rows()]
+    (folder / "panel.csv").write_text("\n".join(["pid;x;g", *lines]), encoding="latin-1")
+    other = f"{PROTECT} --categorical g".replace("panel.parquet", "panel.csv")
+    assert call(other.replace("copy.", "other."))[0] != 0
+    assert call(other.replace("copy.", "other.") + " --read auto")[0] == 0
+    assert pl.read_parquet("other.parquet")["g"].equals(pl.read_parquet("copy.parquet")["g"])
+    ask = ASK.replace("panel.parquet", "panel.csv").replace("copy.", "other.")
+    assert call(f"{ask} --read auto --json")[0] == 0
