@@ -39,6 +39,7 @@ def read(folder: Path, content: str | bytes, **options: list[str]) -> pl.DataFra
         (["0.30000000000000004"], pl.Float64),
         (["0.1234567890123456789"], pl.String),
         (["1e999"], pl.String),
+        (["9007199254740993", "1.5"], pl.String),
         (["1.1", "1.10"], pl.String),
         (["1", "1.0"], pl.String),
         (["01.5"], pl.String),

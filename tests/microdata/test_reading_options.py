@@ -130,6 +130,8 @@ def test_files_without_header_and_with_two_lines_of_it(tmp_path: Path) -> None:
         ("a;b\n1;2024-02-30\n", {"types": {"b": "date"}}, "line 2, column 'b'", "no date"),
         ("a;b\n1;99999999999999999999\n", {"types": {"b": "integer"}}, "line 2", "no whole"),
         ("a;b\n1;0.12345678901234567890\n", {"types": {"b": "number"}}, "line 2", "no number"),
+        ("a;b\n1;01.01.00\n", {"types": {"b": "date:%d.%m.%Y"}}, "line 2, column 'b'", "no date"),
+        ("a;b\n1;9007199254740993\n", {"types": {"b": "number"}}, "line 2", "no number"),
         ("a;b\n1;nan\n", {"types": {"b": "number"}}, "line 2, column 'b'", "no number"),
     ],
 )

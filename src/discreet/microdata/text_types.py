@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 _FLOAT_DIGITS = 17  # what programs write for a float; more would be lost
+_EXACT = 2**53  # whole numbers above are not told apart by floats
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def _facts(at: int) -> list[pl.Expr]:
     digits = mantissa.str.replace_all(r"[-.]", "").str.strip_chars_start("0").str.len_bytes()
     spelled = text.str.contains(NumberSpelling().strict)
     spelled &= text.cast(pl.Float64, strict=False).is_finite()
+    spelled &= whole.is_null() | (whole.abs() <= _EXACT)
     return [
         text.is_not_null().any().alias("any"),
         (fits & whole.cast(pl.String).eq_missing(text)).all().alias("integers"),
@@ -151,7 +153,9 @@ def parsed(column: pl.Expr, kind: str, spelling: NumberSpelling) -> pl.Expr:
     """
     base, _, form = kind.partition(":")
     if base == "date":
-        return column.str.to_date(form or "%Y-%m-%d", strict=False, exact=True)
+        day = column.str.to_date(form or "%Y-%m-%d", strict=False, exact=True)
+        # A year of two digits is none: %Y would take 00 for the year 0.
+        return pl.when(day.dt.year().is_between(1000, 9999)).then(day)
     fits = column.str.contains(spelling.whole if base == "integer" else spelling.loose)
     text = pl.when(fits).then(spelling.plain(column)).str.strip_prefix("+")
     if base == "integer":
@@ -159,7 +163,9 @@ def parsed(column: pl.Expr, kind: str, spelling: NumberSpelling) -> pl.Expr:
     bare = text.str.extract(r"^([^eE]*)", 1).str.replace_all(r"[-.]", "")
     digits = bare.str.strip_chars_start("0").str.len_bytes()
     number = text.str.replace(r"^(-?)\.", "${1}0.").cast(pl.Float64, strict=False)
-    return pl.when((digits <= _FLOAT_DIGITS) & number.is_finite()).then(number)
+    whole = text.cast(pl.Int64, strict=False)
+    exact = text.str.contains(r"[.eE]") | (whole.abs() <= _EXACT)
+    return pl.when((digits <= _FLOAT_DIGITS) & number.is_finite() & exact).then(number)
 
 
 def as_type(column: pl.Expr, kind: pl.DataType, spelling: NumberSpelling) -> pl.Expr:
