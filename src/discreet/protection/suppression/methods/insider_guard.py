@@ -31,6 +31,8 @@ _FEW_AIMS = 600
 _ATTACK_LIMIT = 4_000
 #: Linear programs for taking back: so many per cell that may be, and at least.
 _BUDGET, _LEAST_BUDGET = 5, 300
+#: Where there are many aims, one per cell and so many in all.
+_MOST = 1_000
 #: Cells of the largest patch in which a cell's moves are replaced.
 _LARGEST = 2_400
 #: Where there are many aims, circuits come first, in patches of so many cells.
@@ -223,8 +225,8 @@ def _take_back(
     secondary = ~draft.must if everything else ~draft.must & ~before
     usage.publish_unused(secondary)
     cells = np.flatnonzero(draft.hidden & secondary)
-    per_cell = 1 if proofs.many else _BUDGET
-    budget = draft.solved + max(_LEAST_BUDGET, per_cell * cells.size)
+    most = min(cells.size, _MOST) if proofs.many else _BUDGET * cells.size
+    budget = draft.solved + max(_LEAST_BUDGET, most)
     for _ in range(2):
         cells = np.flatnonzero(draft.hidden & secondary)
         uses = np.array([1 + len(usage.aims_at(int(cell))) for cell in cells])
