@@ -173,7 +173,14 @@ def test_a_problem_without_sensitive_cells_or_without_relations(tmp_path: Path) 
             assert json.loads(done.stdout)["secondaries"] == 0
 
 
-@pytest.mark.parametrize("method", ["fast", "auto", "optimal", "modular", "hypercube"])
+_SLOW = pytest.mark.exhaustive
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["fast", *(pytest.param(name, marks=_SLOW) for name in ("auto", "optimal", "modular")),
+     "hypercube"],
+)  # fmt: skip
 def test_a_time_limit_is_told_and_the_pattern_is_safe(
     reference: Path, method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -502,9 +502,7 @@ def killed(house: House, after: int) -> bool:
     return code != 0
 
 
-@pytest.mark.parametrize(
-    "after", [1, 9, 20, 28, 34, pytest.param(None, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("after", [9, 28, pytest.param(None, marks=pytest.mark.exhaustive)])
 def test_a_killed_run_is_no_attack(both: House, after: int | None) -> None:
     """Wherever a run ends, the next one goes on: to the same bytes as one that was not ended."""
     shutil.copytree(both.out, both.folder / "first")

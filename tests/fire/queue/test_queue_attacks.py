@@ -305,7 +305,7 @@ def fresh(folder: Path, killed: int) -> Path:
 
 
 @forking
-@pytest.mark.parametrize("stride", [29, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("stride", [61, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_killed_at_each_call_of_approval_and_release(tmp_path: Path, stride: int) -> None:
     """Every place between two calls, not some moments: what was told is there, nothing is half."""
 
@@ -340,7 +340,7 @@ def test_killed_at_each_call_of_approval_and_release(tmp_path: Path, stride: int
 
 
 @forking
-@pytest.mark.parametrize("stride", [29, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("stride", [61, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_killed_at_each_call_of_a_submission(tmp_path: Path, stride: int) -> None:
     """All of a submission is there, with its files and universes, or nothing."""
 

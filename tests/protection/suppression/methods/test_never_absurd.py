@@ -69,6 +69,7 @@ def test_with_bounds_and_branching_they_cost_next_to_nothing_more():
     assert_near_the_cheapest(FLAT, "auto", 1.1)
 
 
+@pytest.mark.exhaustive
 def test_a_pattern_from_above_that_may_be_too_dear_gives_way_to_a_cheaper_one():
     problem = firms(*FLAT)
     above = stepwise_draft(problem, WorkTime(), 0)
