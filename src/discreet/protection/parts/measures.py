@@ -142,6 +142,9 @@ class PartCells:
         self.levels = tuple(levels_of(dimension) for dimension in dimensions)
         self._kinds = [_kinds(dimension) for dimension in dimensions]
 
+    def __repr__(self) -> str:
+        return "<PartCells (confidential)>"
+
     @cached_property
     def _on_levels(self) -> list[BoolArray]:
         """Per variable, levels × kinds of codes: which stand on which."""
