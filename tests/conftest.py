@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -24,38 +25,32 @@ def reference_folder() -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def without(what: str) -> NoReturn:
+    """Leave a test out on a desk, where something may be missing; never in CI."""
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
 @pytest.fixture(scope="session")
 def reference() -> Path:
     """The folder of published examples and results of other tools."""
     folder = reference_folder()
-    if folder is None:
-        reason = "no reference data: set DISCREET_REFERENCE to their folder"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return folder
+    return folder or without("no reference data: set DISCREET_REFERENCE to their folder")
 
 
 @pytest.fixture(scope="session")
 def r() -> str:
     """The program R."""
     found = shutil.which("R")
-    if found is None:
-        reason = "R is not there"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
+    return found or without("R is not there")
 
 
 @pytest.fixture(scope="session")
 def spark():
     """A local Spark session, with ANSI arithmetic on as Spark 4 has it."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        reason = "Spark needs Java"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        without("Spark needs Java")
     from pyspark.sql import SparkSession
 
     # Workers of Spark run the interpreter of the tests, not the first one on the path.

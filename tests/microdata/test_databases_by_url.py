@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,6 @@ import pytest
 import discreet as dc
 from discreet.errors import MicrodataError
 from discreet.microdata import sql_databases
-
-if importlib.util.find_spec("sqlalchemy") is None:
-    pytest.skip("SQLAlchemy is not installed", allow_module_level=True)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import narwhals as nw
 import pandas as pd
 import polars as pl
+import pyreadstat
 import pytest
 
 import discreet as dc
@@ -81,7 +82,6 @@ def test_sas_files_with_codes_dates_and_missing_values(tmp_path: Path) -> None:
 
 
 def test_sas_transport_files_and_damaged_ones(tmp_path: Path) -> None:
-    pyreadstat = pytest.importorskip("pyreadstat")
     place = tmp_path / "people.xpt"
     pyreadstat.write_xport(pl.DataFrame({"ID": [1.0, 2.0], "SEX": ["m", "w"]}), str(place))
     assert rows(place).rows() == [(1, "m"), (2, "w")]

@@ -512,7 +512,7 @@ class ProtectedTable:
         Args:
             kind: "bars", "heat map" or "pyramid"; what suits the table if None.
             options: `rows` and `columns` (names of variables), `at` (codes of the others),
-                `figure` and `language`, as for `discreet.assessment.pictures.bars`.
+                `figure` and `language`, as for `discreet.assessment.pictures.plot`.
         """
         pictures = importlib.import_module("discreet.assessment.pictures")
         return pictures.plot(self, kind, **options)

@@ -98,7 +98,7 @@ WRONG: dict[str, tuple[str, dict[int, Any], list[tuple[str, str]], list[str]]] =
         ["line 12, variables.region.hierarchy", "3 records are of codes", "'99', '9x'"],
     ),
     "age below zero": (
-        "age", {0: -1}, [], ["variables.ages.intervals", "1 record is outside", "0 ≤ age: -1"],
+        "age", {0: -1}, [], ["variables.ages.intervals", "1 record is outside", "0 ≤ age"],
     ),
     "undeclared sex": ("sex", {7: "d"}, [], ["variables.sex.codes", "1 record is of", "'d'"]),
     "repeated ids": ("person_id", {1: 0}, [IDS], ["keys.id", "2 of 500 records share"]),
@@ -196,9 +196,12 @@ def test_what_filters_leave_out_was_never_wrong(folder: Path) -> None:
     protect(path, out=folder / "release")
 
 
-def test_contents_of_confidential_columns_are_not_told(folder: Path) -> None:
+@pytest.mark.parametrize("whole", [False, True])
+def test_contents_of_confidential_columns_are_not_told(folder: Path, whole: bool) -> None:
     """Codes of declared classifications are named; identifiers, weights and values are not."""
     frame = changed(wrong_persons("person_id", {1: 0}), "income", {0: -123_456_789.0})
+    if whole:
+        frame = frame.with_columns(pl.col("income").round().cast(pl.Int64))
     frame = changed(frame, "weight", {4: -77.125})
     bounds = ('column = "age"\nintervals = [0, 18, 65]', 'column = "income"\nintervals = [0, 1800]')
     said = "\n".join(refused(made(folder, frame, IDS, WEIGHTED, bounds)))
@@ -206,6 +209,13 @@ def test_contents_of_confidential_columns_are_not_told(folder: Path) -> None:
     assert "share their identifier" in said
     assert "negative" in said
     assert not any(value in said for value in ("123456789", "123,456,789", "77.125"))
+
+
+def test_numbers_outside_intervals_are_named_on_request(folder: Path) -> None:
+    path = made(folder, wrong_persons("age", {3: -7}))
+    assert "-7" not in "\n".join(refused(path))
+    with pytest.raises(ProgrammeError, match="0 ≤ age: -7"):
+        check_release(path, show_values=True)
 
 
 HOUSEHOLDS = """

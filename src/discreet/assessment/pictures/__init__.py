@@ -14,28 +14,25 @@ sensitive, say so in their last line, and are saved readable by their owner only
 - `hidden_cells`: a table, its hidden cells by kind
 - `hidden_by_code`: how many cells are hidden at each code of a variable
 - `hidden_by_part`: the same for each table part
-- `bars`, `heat_map`, `pyramid`: the figures of a table to publish; `ProtectedTable.plot`
+- `plot`: the figures of a table to publish as bars, heat map or pyramid; `ProtectedTable.plot`
 
 Drawing needs the extra `discreet[pictures]`.
 """
 
 from discreet.assessment.pictures.cell_matrix import hidden_cells
 from discreet.assessment.pictures.curves import quality_curve, risk_curve, trade_off_curve
-from discreet.assessment.pictures.figures import bars, heat_map, plot, pyramid
+from discreet.assessment.pictures.figures import plot
 from discreet.assessment.pictures.hidden_shares import hidden_by_code, hidden_by_part
 from discreet.assessment.pictures.picture import Picture, check_picture_place
 from discreet.assessment.pictures.tableau import row_distributions, tableau, transition_heatmap
 
 __all__ = [
     "Picture",
-    "bars",
     "check_picture_place",
-    "heat_map",
     "hidden_by_code",
     "hidden_by_part",
     "hidden_cells",
     "plot",
-    "pyramid",
     "quality_curve",
     "risk_curve",
     "row_distributions",

@@ -7,7 +7,7 @@ that no total dwarfs them. Public.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,9 @@ _WITHOUT_VALUE = ("zero", "hidden", "primary", "secondary", "none", "absent")
 _SIGNS_TOLD = ("hidden", "primary", "secondary", "none")
 
 
-def bars(
+def plot(
     table: ProtectedTable,
+    kind: str | None = None,
     *,
     rows: str | None = None,
     columns: str | None = None,
@@ -44,105 +45,35 @@ def bars(
     figure: str | None = None,
     language: str = "en",
 ) -> Picture:
-    """Draw a bar for each code of a variable, or one for each of a second variable beside it.
-
-    Args:
-        table: The table to publish.
-        rows: The variable down the side; the one with most codes if None.
-        columns: The variable told by colours; none if None.
-        at: Codes of the other variables; their totals if not named.
-        figure: Which figure, if the table has several; the first if None.
-        language: "en" or "de".
-
-    >>> from discreet.publication.examples import census_example
-    >>> bars(census_example(), columns="sex")
-    <Picture bars>
-    """
-    shown = _DrawnFigures.of(table, (rows, columns), at, figure, language, "bars")
-    return shown.picture("bars", _bars(shown))
-
-
-def heat_map(
-    table: ProtectedTable,
-    *,
-    rows: str | None = None,
-    columns: str | None = None,
-    at: Mapping[str, str] | None = None,
-    figure: str | None = None,
-    language: str = "en",
-) -> Picture:
-    """Draw two variables as squares, darker where figures are larger.
-
-    Args:
-        table: The table to publish.
-        rows: The variable down the side; the one with most codes if None.
-        columns: The variable along the top; the one with most codes of the others if None.
-        at: Codes of the other variables; their totals if not named.
-        figure: Which figure, if the table has several; the first if None.
-        language: "en" or "de".
-
-    >>> from discreet.publication.examples import census_example
-    >>> heat_map(census_example(), language="de").title
-    'Bevölkerung nach Geschlecht und Alter'
-    """
-    shown = _DrawnFigures.of(table, (rows, columns), at, figure, language, "heat map")
-    return shown.picture("heat map", _heat_map(shown))
-
-
-def pyramid(
-    table: ProtectedTable,
-    *,
-    rows: str | None = None,
-    columns: str | None = None,
-    at: Mapping[str, str] | None = None,
-    figure: str | None = None,
-    language: str = "en",
-) -> Picture:
-    """Draw two groups left and right, such as a population by age and sex.
-
-    Args:
-        table: The table to publish.
-        rows: The variable from the bottom up; the one with most codes if None.
-        columns: The variable of the two sides; the first with two codes if None.
-        at: Codes of the other variables; their totals if not named.
-        figure: Which figure, if the table has several; the first if None.
-        language: "en" or "de".
-
-    >>> from discreet.publication.examples import census_example
-    >>> pyramid(census_example())
-    <Picture pyramid>
-    """
-    shown = _DrawnFigures.of(table, (rows, columns), at, figure, language, "pyramid")
-    return shown.picture("pyramid", _pyramid(shown))
-
-
-_DRAWN: Mapping[str, Callable[..., Picture]] = {
-    "bars": bars,
-    "heat map": heat_map,
-    "pyramid": pyramid,
-}
-
-
-def plot(table: ProtectedTable, kind: str | None = None, **options: Any) -> Picture:
     """Draw a table to publish; `ProtectedTable.plot` calls it.
 
     Args:
         table: The table.
-        kind: "bars", "heat map" or "pyramid"; bars for one variable and a heat map for more
-            if None.
-        options: Those of `bars`, `heat_map` and `pyramid`, which are the same.
+        kind: "bars": one for each code, those of a second variable beside each other;
+            "heat map": two variables as squares, darker where figures are larger; "pyramid":
+            two groups left and right. Bars for one variable and a heat map for more if None.
+        rows: The variable down the side; the one with most codes if None.
+        columns: The second variable: colours of bars, none if None; the top of a heat map, the
+            one with most codes of the others if None; the sides of a pyramid, the first with
+            two codes if None.
+        at: Codes of the other variables; their totals if not named.
+        figure: Which figure, if the table has several; the first if None.
+        language: "en" or "de".
 
     >>> from discreet.publication.examples import census_example
-    >>> plot(census_example())
-    <Picture heat map>
+    >>> plot(census_example(), "bars", columns="sex")
+    <Picture bars>
+    >>> plot(census_example(), language="de").title
+    'Bevölkerung nach Geschlecht und Alter'
     """
     _check(table)
     if kind is None:
-        one = len(table.spanning) < 2 or (options.get("rows") and not options.get("columns"))
-        kind = "bars" if one else "heat map"
-    if kind not in _DRAWN:
-        raise _wrong(f"there is no kind of picture {kind!r}", f"kinds: {', '.join(_DRAWN)}")
-    return _DRAWN[kind](table, **options)
+        kind = "bars" if len(table.spanning) < 2 or (rows and not columns) else "heat map"
+    drawn = {"bars": _bars, "heat map": _heat_map, "pyramid": _pyramid}
+    if kind not in drawn:
+        raise _wrong(f"there is no kind of picture {kind!r}", f"kinds: {', '.join(drawn)}")
+    shown = _DrawnFigures.of(table, (rows, columns), at, figure, language, kind)
+    return shown.picture(kind, drawn[kind](shown))
 
 
 def _wrong(what: str, hint: str) -> PublicationError:

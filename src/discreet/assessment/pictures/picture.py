@@ -122,8 +122,8 @@ class Picture:
     """A drawing. SECRET unless it was made of nothing but a table to publish.
 
     Made by `tableau`, `transition_heatmap`, `row_distributions`, `quality_curve`,
-    `risk_curve`, `hidden_cells`, `hidden_by_code`, `hidden_by_part`, `bars`, `heat_map` and
-    `pyramid`. Notebooks show one that is not secret.
+    `risk_curve`, `hidden_cells`, `hidden_by_code`, `hidden_by_part` and `plot`.
+    Notebooks show one that is not secret.
 
     Args:
         name: What kind of drawing it is.

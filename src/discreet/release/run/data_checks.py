@@ -4,7 +4,8 @@ In: the opened `Inputs`, of which columns and types are known to fit. Out: probl
 of the programme: codes and numbers that a classification lacks, identifiers and keys that are
 missing, repeated or off their grid, weights and values that cannot be summed, units without
 parts, tables that a format cannot hold. Each says how many records are concerned. Codes of
-declared classifications are named, other contents never. CONFIDENTIAL records are read.
+declared classifications are named, numbers on request only, other contents never. CONFIDENTIAL
+records are read.
 """
 
 from __future__ import annotations
@@ -57,17 +58,17 @@ def check_release(path: str | os.PathLike[str], *, show_values: bool = False) ->
 def checked_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> Inputs:
     """Everything a programme names, opened, with data that a run can use."""
     inputs = open_inputs(path, show_values=show_values)
-    raise_problems(str(path), data_problems(inputs))
+    raise_problems(str(path), data_problems(inputs, show_values=show_values))
     return inputs
 
 
-def data_problems(inputs: Inputs) -> list[Problem]:
+def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]:
     """Everything in the data that would stop a run; reads all records."""
     opener = Opener(inputs.programme, [])
     keyed = KeyedRecords(inputs)
     spanning: dict[str, dict[str, Any]] = {}
     for source in inputs.programme.sources.values():
-        checks = _SourceChecks(inputs, source, opener)
+        checks = _SourceChecks(inputs, source, opener, show_values)
         spanning[source.name] = checks.spanning
         checks.codes()
         checks.numbers()
@@ -101,8 +102,11 @@ def _grids(spanning: Mapping[str, Mapping[str, Any]], programme: Any) -> None:
 class _SourceChecks:
     """The checks of one source. CONFIDENTIAL."""
 
-    def __init__(self, inputs: Inputs, source: RecordSource, opener: Opener) -> None:
+    def __init__(
+        self, inputs: Inputs, source: RecordSource, opener: Opener, show_values: bool
+    ) -> None:
         self.inputs, self.source, self.opener = inputs, source, opener
+        self.show_values = show_values
         programme = inputs.programme
         self.programme = programme
         self.records: nw.LazyFrame[Any] = inputs.records[source.name].lazy()
@@ -218,7 +222,7 @@ class _SourceChecks:
         return frame
 
     def _outside(self, tree: Classification, column: str, found: pl.DataFrame) -> list[Problem]:
-        """Numbers that no interval holds; whole ones are named, unless they are published."""
+        """Numbers that no interval holds, named on request: they may be incomes."""
         import numpy as np
         import polars as pl
 
@@ -234,19 +238,11 @@ class _SourceChecks:
         below = "" if np.isinf(bounds[0]) else f"{bounds[0]:g} ≤ "
         above = "" if np.isinf(bounds[-1]) else f" < {bounds[-1]:g}"
         what = f"{_records(number)} outside all intervals, {below}{column}{above}"
-        if values.dtype.is_integer() and column not in self._values:
+        if self.show_values:
             outside = sorted(values.filter(pl.Series(missed)).to_list())
             what += f": {_examples(outside)}"
         hint = "widen the first or last interval, or say what is missing: null_values"
         return [Problem(what, "", hint)]
-
-    @cached_property
-    def _values(self) -> set[str]:
-        """Columns of weights and values."""
-        summed = {
-            column for counts in self.counts.values() for c in counts for column, _ in c.values
-        }
-        return summed | {c.weight for counts in self.counts.values() for c in counts if c.weight}
 
     def numbers(self) -> None:
         """Keys, weights and values that cannot be added up."""
