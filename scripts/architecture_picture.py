@@ -38,7 +38,8 @@ SIDES = {
     },
     "neither": {
         "discreet": (
-            "classifications", "key_check", "keygrid", "files", "arrays", "confidential", "errors",
+            "classifications", "key_check", "keygrid", "files", "record_batches", "arrays",
+            "confidential", "errors",
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",

@@ -18,7 +18,7 @@ MANY = 250_000  # several blocks
 
 def _read(folder, unit):
     return pl.read_parquet(folder / f"{unit}.parquet").with_columns(
-        pl.col(pl.Categorical).cast(pl.String)
+        pl.col(pl.Categorical, pl.Enum).cast(pl.String)
     )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.errors import MicrodataError
+from discreet.record_batches import arrow_package
 from tests.helpers.places import ROOT
 
 HEAVY = (
@@ -87,3 +89,44 @@ def test_a_breach_of_the_layers_is_found(
     assert done.returncode != 0
     broken = [text for text in (done.stdout + done.stderr).splitlines() if contract in text]
     assert any("KEPT" not in text for text in broken), done.stdout + done.stderr
+
+
+WITHOUT_EXTRAS = """
+import sys
+sys.modules |= dict.fromkeys(("duckdb", "pandas", "pyarrow"))
+import polars as pl
+import discreet as dc
+from discreet.demo import write_census
+from discreet.microdata import Secret
+
+write_census(".", persons=1_000)
+persons = dc.read_microdata("persons.parquet")
+persons = dc.with_record_keys(persons, id="person_id", secret=Secret.generate())
+noise = dc.design_perturbation(max_noise=2, variance=1)
+table = dc.tabulate(persons, by=["sex", "marital_status"], record_key="record_key")
+safe = dc.perturb(table, noise)
+for suffix in ("parquet", "xlsx", "html", "csv"):
+    safe.write(f"table.{suffix}")
+assert pl.read_parquet("table.parquet").height == len(safe.to_polars())
+primary = dc.primary(table, [dc.rules.MinimumFrequency(3)])
+assert dc.audit(dc.suppress(table, primary), table, primary).safe
+persons.collect().write_parquet("keyed.parquet")
+"""
+
+
+def test_extras_are_not_needed(tmp_path: Path) -> None:
+    """Neither DuckDB nor pyarrow nor pandas, by the way from records to files."""
+    command = [sys.executable, "-c", WITHOUT_EXTRAS]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_an_extra_reads_names_the_extra(tmp_path: Path) -> None:
+    (tmp_path / "census.duckdb").write_bytes(b"12345678DUCK" + bytes(100))
+    code = "import sys; sys.modules['duckdb'] = None; import discreet as dc\n"
+    command = [sys.executable, "-c", code + "dc.read_microdata('census.duckdb', table='people')"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert "missing-package" in done.stderr
+    assert "discreet[duckdb]" in done.stderr
+    with pytest.raises(MicrodataError, match=r"discreet\[pandas\]"), arrow_package():
+        raise ImportError("pyarrow is required")

@@ -73,7 +73,7 @@ def test_sparse_files_say_what_is_not_listed(rents, tmp_path):
     assert said["cells"]["value"][0] == 12_345
     assert "figure" not in [variable["name"] for variable in said["variables"]]
     assert said["figures"][1]["unit"] == "EUR"
-    metadata = pq.read_schema(write(rents, tmp_path / "r.parquet", complete=False)).metadata
+    metadata = pq.read_metadata(write(rents, tmp_path / "r.parquet", complete=False)).metadata
     assert metadata[b"unlisted"].decode() == said["unlisted"]
     assert "unlisted" not in json.loads(write(rents, tmp_path / "r.json").read_text())
 

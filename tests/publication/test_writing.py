@@ -61,7 +61,7 @@ def test_the_same_bytes_in_every_process(tmp_path):
 def test_writing_loads_nothing_that_it_does_not_need(tmp_path, suffix):
     """Most of all not pandas, which Arrow loads where it is installed."""
     heavy = {"pandas", "rich", "ssl", "duckdb", "numba", "pydantic", "pyarrow", "openpyxl"}
-    heavy -= {"xlsx": {"openpyxl"}, "parquet": {"pyarrow", "ssl"}}.get(suffix, set())
+    heavy -= {"xlsx": {"openpyxl"}}.get(suffix, set())
     code = (
         "import sys\n"
         "from discreet.publication import write\n"

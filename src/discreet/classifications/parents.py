@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.classifications.tree import TOTAL, CodeTree, Labels, raise_problems, suggestion
-from discreet.errors import ClassificationError, Problem
+from discreet.errors import ClassificationError, DiscreetError, Problem
+from discreet.record_batches import collected
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,10 +56,8 @@ def _read(wrapped: Any, columns: Sequence[str], name: str, *, distinct: bool) ->
         chosen = wrapped.select(list(columns))
         if distinct:
             chosen = chosen.unique()
-        if hasattr(chosen, "collect"):
-            chosen = chosen.collect(backend="polars")
-        frame: pl.DataFrame = chosen.to_polars()
-    except MemoryError:
+        frame: pl.DataFrame = collected(chosen)
+    except (DiscreetError, MemoryError):
         raise
     except Exception as error:  # each engine has its own; their texts may hold data
         what = f"the columns cannot be read ({type(error).__name__})"

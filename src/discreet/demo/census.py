@@ -14,14 +14,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from discreet.classifications import Classification
 from discreet.demo.classifications import classifications_of
@@ -39,9 +38,9 @@ from discreet.protection.noise.design import preset
 #: Called with the number of persons done and of all persons.
 Progress = Callable[[int, int], None]
 
-Records = Mapping[str, pa.Table]
+Records = Mapping[str, pl.DataFrame]
 
-_METADATA = b"discreet.demo"
+_METADATA = "discreet.demo"
 _WORKERS = min(4, os.cpu_count() or 1)
 
 
@@ -112,8 +111,7 @@ def generate(persons: int = 10_000, seed: int = 2026) -> Census:
     """
     lists = CodeLists(Geography.of(persons, seed))
     records = _joined(list(_blocks(lists)))
-    frames = {unit: _frame(records[unit], lists) for unit in UNITS}
-    return Census(**frames, classifications=MappingProxyType(classifications_of(lists.place)))
+    return Census(**records, classifications=MappingProxyType(classifications_of(lists.place)))
 
 
 def write_census(
@@ -149,18 +147,15 @@ def write_census(
     paths = {unit: place / f"{unit}.parquet" for unit in UNITS}
     with ExitStack() as stack:
         temporary = {unit: stack.enter_context(atomic_path(path)) for unit, path in paths.items()}
-        with ExitStack() as writers:
-            files: dict[str, pq.ParquetWriter] = {}
-            for records in _chunks(lists, chunk):
-                for unit, table in records.items():
-                    if unit not in files:
-                        files[unit] = writers.enter_context(
-                            _writer(temporary[unit], table.schema, lists.place)
-                        )
-                    files[unit].write_table(table, row_group_size=max(1, table.num_rows))
-                    counts[unit] += table.num_rows
-                if progress is not None:
-                    progress(counts["persons"], persons)
+        parts = _ChunkFiles(Path(stack.enter_context(TemporaryDirectory(dir=place))), lists.place)
+        for records in _chunks(lists, chunk):
+            for unit, frame in records.items():
+                parts.add(unit, frame)
+                counts[unit] += frame.height
+            if progress is not None:
+                progress(counts["persons"], persons)
+        for unit, path in temporary.items():
+            parts.join(unit, path)
     return CensusFiles(folder=place, **paths, records=MappingProxyType(counts))
 
 
@@ -169,8 +164,8 @@ def map_of(persons_file: str | os.PathLike[str]) -> Geography:
     path = Path(persons_file)
     hint = "write it with discreet.demo.write_census"
     try:
-        noted = pq.read_schema(path).metadata or {}
-    except (OSError, pa.ArrowInvalid):
+        noted = pl.read_parquet_metadata(path)
+    except (OSError, pl.exceptions.PolarsError):
         raise MicrodataError(
             "there is no Parquet file of persons", code="demo-census", where=str(path), hint=hint
         ) from None
@@ -178,7 +173,7 @@ def map_of(persons_file: str | os.PathLike[str]) -> Geography:
         raise MicrodataError(
             "this is not a synthetic census", code="demo-census", where=str(path), hint=hint
         )
-    persons, seed = noted[_METADATA].decode().split()
+    persons, seed = noted[_METADATA].split()
     return Geography.of(int(persons), int(seed))
 
 
@@ -187,7 +182,7 @@ def _blocks(lists: CodeLists) -> Iterator[Records]:
     if len(lists.place.blocks) == 1:
         yield block_records(lists, lists.place.blocks[0])
         return
-    waiting: deque[Future[dict[str, pa.Table]]] = deque()
+    waiting: deque[Future[dict[str, pl.DataFrame]]] = deque()
     blocks: Iterator[SettlementBlock] = iter(lists.place.blocks)
     with ThreadPoolExecutor(_WORKERS) as pool:
         for block in blocks:
@@ -204,7 +199,7 @@ def _chunks(lists: CodeLists, chunk: int) -> Iterator[Records]:
     persons = 0
     for records in _blocks(lists):
         held.append(records)
-        persons += records["persons"].num_rows
+        persons += records["persons"].height
         if persons >= chunk:
             yield _joined(held)
             held, persons = [], 0
@@ -213,39 +208,33 @@ def _chunks(lists: CodeLists, chunk: int) -> Iterator[Records]:
 
 
 def _joined(blocks: list[Records]) -> Records:
-    # One dictionary of grid cells per column chunk, as Parquet wants it.
-    return {
-        unit: pa.concat_tables([records[unit] for records in blocks]).unify_dictionaries()
-        for unit in UNITS
-    }
+    return {unit: pl.concat([records[unit] for records in blocks], rechunk=True) for unit in UNITS}
 
 
-def _writer(path: Path, schema: pa.Schema, place: Geography) -> pq.ParquetWriter:
-    noted = {**(schema.metadata or {}), _METADATA: f"{place.persons} {place.seed}".encode()}
-    ids = [name for name in schema.names if name.endswith("_id")]
-    coded = [column.name for column in schema if pa.types.is_dictionary(column.type)]
-    return pq.ParquetWriter(
-        path,
-        schema.with_metadata(noted),
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=[name for name in schema.names if name not in ids],
-        column_encoding=dict.fromkeys(ids, "DELTA_BINARY_PACKED"),
-        # Smallest and largest codes cost more time than all the rest, and serve no one.
-        write_statistics=[name for name in schema.names if name not in coded],
-    )
+@dataclass
+class _ChunkFiles:
+    """Files on their way: one for each chunk, joined in the end."""
 
+    folder: Path
+    place: Geography
+    written: dict[str, list[Path]] = field(default_factory=dict)
+    largest: dict[str, int] = field(default_factory=dict)
 
-def _frame(table: pa.Table, lists: CodeLists) -> pl.DataFrame:
-    """A polars frame; short code lists become enumerations in the order of the list."""
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    short: dict[str, pl.DataType] = {
-        name: pl.Enum(codes.to_pylist())
-        for name, codes in lists.lists.items()
-        if name in frame.columns and len(codes) < 128
-    }
-    return frame.cast(short).rechunk()  # type: ignore[arg-type]
+    def add(self, unit: str, frame: pl.DataFrame) -> None:
+        """Write a chunk."""
+        parts = self.written.setdefault(unit, [])
+        parts.append(self.folder / f"{unit}-{len(parts):06d}.parquet")
+        self.largest[unit] = max(self.largest.get(unit, 1), frame.height)
+        frame.write_parquet(parts[-1], compression="lz4", statistics=False)
+
+    def join(self, unit: str, path: Path) -> None:
+        """Write all chunks of a kind of unit to one file; each is about a row group."""
+        pl.scan_parquet(self.written[unit]).sink_parquet(
+            path,
+            compression_level=1,
+            row_group_size=self.largest[unit],
+            metadata={_METADATA: f"{self.place.persons} {self.place.seed}"},
+        )
 
 
 #: File name of the programme.

@@ -1,4 +1,4 @@
-"""The records of one block: households, persons, dwellings and buildings, as Arrow tables.
+"""The records of one block: households, persons, dwellings and buildings, as polars frames.
 
 In: the map and a block with its random bits. Out: persons, households, dwellings and
 buildings, linked by their numbers. Codes are dictionary-encoded, so that columns are cheap to
@@ -7,18 +7,18 @@ keep and read. All of it is invented; nothing is confidential.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
 from discreet.demo.chances import NO_OCCUPATION, DrawChances, chances
 from discreet.demo.classifications import CODED, codes_of, finest_codes
 from discreet.demo.draws import Stream
 from discreet.demo.geography import Geography, SettlementBlock
+from discreet.record_batches import coded
 
 SINGLE, COUPLE, FAMILY, LONE_PARENT, SHARED = range(len(codes_of("household_type")))
 _STATUS = {code.code: at for at, code in enumerate(codes_of("marital_status"))}
@@ -239,35 +239,38 @@ def furnish(
 #: The kinds of units, from the smallest to the largest.
 UNITS = ("persons", "households", "dwellings", "buildings")
 
+#: Code lists shorter than this are enumerations, in the order of the list.
+_SHORT = 128
 _CELL_BASE = 100_000
 _CELL_PATTERN = b"100mN00000E00000"
 
 
 @dataclass(frozen=True, eq=False)
 class CodeLists:
-    """The code lists as Arrow dictionaries, made once for all blocks."""
+    """The code lists as coded columns, made once for all blocks."""
 
     place: Geography
-    lists: Mapping[str, pa.Array] = field(init=False)
+    lists: Mapping[str, pl.Series] = field(init=False)
 
     def __post_init__(self) -> None:
-        lists = {name: _texts(code.code for code in finest_codes(name)) for name in CODED}
-        lists["state"] = _texts(self.place.states)
-        lists["district"] = _texts(self.place.districts)
-        lists["municipality"] = _texts(self.place.municipalities)
+        codes = {name: [code.code for code in finest_codes(name)] for name in CODED}
+        codes["state"] = list(self.place.states)
+        codes["district"] = list(self.place.districts)
+        codes["municipality"] = list(self.place.municipalities)
+        lists = {
+            name: coded(each) if len(each) < _SHORT else _texts(each)
+            for name, each in codes.items()
+        }
         object.__setattr__(self, "lists", lists)
 
-    def column(
-        self, name: str, positions: AnyArray, missing: int | None = None
-    ) -> pa.DictionaryArray:
+    def column(self, name: str, positions: AnyArray, missing: int | None = None) -> pl.Series:
         """A column of codes from their positions in the list."""
-        small = np.int8 if len(self.lists[name]) < 128 else np.int16
-        mask = None if missing is None else positions == missing
-        return pa.DictionaryArray.from_arrays(
-            _array(positions.astype(small), mask), self.lists[name]
-        )
+        at = pl.Series(positions.astype(np.uint32))
+        if missing is not None:
+            at = at.set(pl.Series(positions == missing), None)
+        return self.lists[name].gather(at)
 
-    def regions(self, settlement: IntArray) -> dict[str, pa.DictionaryArray]:
+    def regions(self, settlement: IntArray) -> dict[str, pl.Series]:
         """The region columns, from the settlement of each record."""
         municipality = self.place.settlement_municipality[settlement]
         district = self.place.municipality_district[municipality]
@@ -278,28 +281,11 @@ class CodeLists:
         }
 
 
-def _array(values: AnyArray, missing: AnyArray | None = None) -> pa.Array:
-    """A numpy array of whole numbers as an Arrow array, without copying."""
-    # Not by pa.array: it imports pandas, if installed, just to see what it is given.
-    valid = None
-    if missing is not None:
-        valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
-    buffers = [valid, pa.py_buffer(np.ascontiguousarray(values))]
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+def _texts(codes: Sequence[str]) -> pl.Series:
+    return pl.Series(codes, dtype=pl.String).cast(pl.Categorical)
 
 
-def _texts(codes: Iterable[str]) -> pa.Array:
-    return pl.Series(list(codes), dtype=pl.String).to_arrow().cast(pa.string())
-
-
-def _table(columns: Mapping[str, AnyArray | pa.Array]) -> pa.Table:
-    arrays = [
-        _array(column) if isinstance(column, np.ndarray) else column for column in columns.values()
-    ]
-    return pa.Table.from_arrays(arrays, names=list(columns))
-
-
-def block_records(lists: CodeLists, block: SettlementBlock) -> dict[str, pa.Table]:
+def block_records(lists: CodeLists, block: SettlementBlock) -> dict[str, pl.DataFrame]:
     """The records of one block, by kind of unit.
 
     Numbers of households, dwellings and buildings are unique but leave gaps, so that no
@@ -355,30 +341,31 @@ class _GridCells:
     def __init__(self, buildings: Buildings) -> None:
         packed = buildings.north * _CELL_BASE + buildings.east
         cells, position = np.unique(packed, return_inverse=True)
-        self._position = position.astype(np.int32)
+        self._position = position.astype(np.uint32)
         self._codes = _cell_codes(*np.divmod(cells, _CELL_BASE))
 
-    def of(self, building: IntArray) -> pa.DictionaryArray:
+    def of(self, building: IntArray) -> pl.Series:
         """The code of the grid cell that each of the buildings stands in."""
-        return pa.DictionaryArray.from_arrays(_array(self._position[building]), self._codes)
+        return self._codes.gather(self._position[building])
 
 
-def _cell_codes(north: IntArray, east: IntArray) -> pa.Array:
+def _cell_codes(north: IntArray, east: IntArray) -> pl.Series:
     """The code of each grid cell, digit by digit."""
     width = len(_CELL_PATTERN)
     letters = np.tile(np.frombuffer(_CELL_PATTERN, dtype=np.uint8), (len(north), 1))
     for first, number in ((_CELL_PATTERN.index(b"N") + 1, north), (width - 5, east)):
         for place in range(5):
             letters[:, first + place] += (number // 10 ** (4 - place) % 10).astype(np.uint8)
-    offsets = np.arange(0, width * len(north) + 1, width, dtype=np.int32)
-    return pa.StringArray.from_buffers(len(north), pa.py_buffer(offsets), pa.py_buffer(letters))
+    return _texts(letters.view(f"S{width}").ravel().astype(str).tolist())
 
 
-def _persons(lists: CodeLists, number: _Numbers, people: Persons, cells: _GridCells) -> pa.Table:
+def _persons(
+    lists: CodeLists, number: _Numbers, people: Persons, cells: _GridCells
+) -> pl.DataFrame:
     household = people.household
     dwelling = number.dwelling_of_household[household]
     building = number.building_of_dwelling[dwelling]
-    return _table(
+    return pl.DataFrame(
         {
             "person_id": number.person,
             "household_id": number.household[household],
@@ -396,9 +383,9 @@ def _persons(lists: CodeLists, number: _Numbers, people: Persons, cells: _GridCe
     )
 
 
-def _households(lists: CodeLists, number: _Numbers, homes: Households) -> pa.Table:
+def _households(lists: CodeLists, number: _Numbers, homes: Households) -> pl.DataFrame:
     dwelling = number.dwelling_of_household
-    return _table(
+    return pl.DataFrame(
         {
             "household_id": number.household,
             "dwelling_id": number.dwelling[dwelling],
@@ -410,23 +397,24 @@ def _households(lists: CodeLists, number: _Numbers, homes: Households) -> pa.Tab
     )
 
 
-def _dwellings(lists: CodeLists, number: _Numbers, dwellings: Dwellings) -> pa.Table:
-    return _table(
+def _dwellings(lists: CodeLists, number: _Numbers, dwellings: Dwellings) -> pl.DataFrame:
+    rent = pl.Series(dwellings.rent.astype(np.int32))
+    return pl.DataFrame(
         {
             "dwelling_id": number.dwelling,
             "building_id": number.building[number.building_of_dwelling],
             **lists.regions(number.settlement_of_dwelling),
             "tenure": lists.column("tenure", dwellings.tenure),
             "area": dwellings.area.astype(np.int32),
-            "rent": _array(dwellings.rent.astype(np.int32), dwellings.rent == NO_RENT),
+            "rent": rent.set(rent == NO_RENT, None),
         }
     )
 
 
 def _buildings(
     lists: CodeLists, number: _Numbers, buildings: Buildings, cells: _GridCells
-) -> pa.Table:
-    return _table(
+) -> pl.DataFrame:
+    return pl.DataFrame(
         {
             "building_id": number.building,
             **lists.regions(number.settlement_of_building),

@@ -9,10 +9,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
-
 from discreet.errors import MicrodataError
 from discreet.microdata.relations import quoted, sealed
+
+try:
+    import duckdb
+except ImportError:
+    raise MicrodataError(
+        "databases of DuckDB need the package duckdb",
+        code="missing-package",
+        where="duckdb",
+        hint="pip install 'discreet[duckdb]'",
+    ) from None
 
 
 def _database_error(where: object, what: str, hint: str = "") -> MicrodataError:

@@ -35,6 +35,7 @@ from discreet.microdata.text_profiles import (
     kind_of,
     profiles,
 )
+from discreet.record_batches import collected
 
 _SEPARATORS = (";", ",", "\t", "|")
 _SAMPLE = 200
@@ -171,9 +172,7 @@ def detect_reading(
 
 def _of_columns(path: Path, kind: str, known: ReadingOptions) -> DetectedReading:
     """A file whose columns have types."""
-    frame: pl.DataFrame = (
-        read_path(path, kind, None, None, known).lazy().collect("polars").to_native()
-    )
+    frame: pl.DataFrame = collected(read_path(path, kind, None, None, known))
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
     held = {each.name: each for each in profiles(frame.lazy(), texts)}
     described = {}

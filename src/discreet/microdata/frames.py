@@ -15,6 +15,7 @@ import polars as pl
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, MicrodataError, Problem
 from discreet.microdata.relations import hand_over, quoted
+from discreet.record_batches import ArrowStream, arrow_package, collected
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,8 +70,7 @@ def name_list(names: str | Sequence[str], what: str) -> list[str]:
 
 def only_row(frame: NarwhalsFrame) -> dict[str, int]:
     """The numbers of a frame of one row; what is missing is 0."""
-    held = frame.collect("pyarrow") if isinstance(frame, nw.LazyFrame) else frame
-    row = next(held.iter_rows(named=True))
+    row = collected(frame).row(0, named=True)
     return {name: int(value or 0) for name, value in row.items()}
 
 
@@ -107,7 +107,10 @@ def eager_columns(frame: nw.DataFrame[Any], names: Sequence[str]) -> pl.DataFram
 
 def _as_polars(frame: nw.DataFrame[Any], name: str) -> pl.Series:
     try:
-        return frame.get_column(name).to_polars().rename(name)
+        with arrow_package():
+            return frame.get_column(name).to_polars().rename(name)
+    except DiscreetError:
+        raise
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise _mixed(name) from None
     except Exception as error:  # pyarrow's own errors, without importing pyarrow
@@ -205,7 +208,7 @@ def _joined(
     listed = ", ".join(f"{form} as {to}" for form, to in zip(forms, inner, strict=True))
     chosen = relation.project(listed)
     taken, values = _computed(chosen, names, function, distinct)
-    computed = taken.with_columns(pl.Series("value", values)).to_arrow()
+    computed = ArrowStream(taken.with_columns(pl.Series("value", values)))
     named = hand_over(relation, computed) or "computed"
     matches = " and ".join(
         f"{_sql_form(name, str(types[name]), as_text, 'discreet_records.')} = discreet_values.{to}"
@@ -224,13 +227,13 @@ def _computed(
     chosen: duckdb.DuckDBPyRelation, names: Sequence[str], function: RowFunction, distinct: bool
 ) -> tuple[pl.DataFrame, IntArray]:
     """The values the function needs, and what it makes of them."""
-    taken = pl.DataFrame((chosen.distinct() if distinct else chosen).to_arrow_table())
+    taken = pl.DataFrame(chosen.distinct() if distinct else chosen)
     named = dict(zip(taken.columns, names, strict=True))
     try:
         return taken, function(taken.rename(named))
     except DiscreetError:
         if distinct:  # say how many records are at fault, not how many values
-            function(pl.DataFrame(chosen.to_arrow_table()).rename(named))
+            function(pl.DataFrame(chosen).rename(named))
         raise
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from discreet.arrays import ByteArray, IntArray, UintArray
+from discreet.arrays import ByteArray, IntArray, UintArray, starts
 from discreet.errors import RecordKeyError
 from discreet.keygrid import KeyGrid
 from discreet.microdata.secret import Secret
@@ -68,10 +68,10 @@ class KeyFunction:
                 hint="the records changed between checking and keying; read them again",
             )
         keys = np.empty(len(texts), dtype=np.int64)
-        starts, lengths, letters = _letters(texts)
+        begins, lengths, letters = _letters(texts)
         for first in range(0, len(texts), _ROWS_AT_ONCE):
             rows = slice(first, first + _ROWS_AT_ONCE)
-            keys[rows] = self._keys(starts[rows], lengths[rows], letters)
+            keys[rows] = self._keys(begins[rows], lengths[rows], letters)
         return keys
 
     def of_numbers(self, numbers: IntArray) -> IntArray:
@@ -120,17 +120,10 @@ def cipher_key(secret: Secret, grid: KeyGrid, parts: int) -> bytes:
 
 def _letters(texts: pl.Series) -> tuple[IntArray, IntArray, ByteArray]:
     """Where each text begins, its length, and the bytes of all texts with a block to spare."""
-    import polars as pl
-
-    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast("large_string")
-    _, offsets, data = array.buffers()
-    spare = np.zeros(_BLOCK, dtype=np.uint8)
-    if offsets is None or not len(array):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), spare
-    bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    used = np.frombuffer(data, dtype=np.uint8) if data is not None else spare[:0]
-    letters = np.concatenate([used[bounds[0] : bounds[-1]], spare])
-    return bounds[:-1] - bounds[0], np.diff(bounds), letters
+    lengths = texts.str.len_bytes().fill_null(0).to_numpy().astype(np.int64)
+    whole = texts.str.join("").item() or ""
+    letters = np.frombuffer(whole.encode() + bytes(_BLOCK), dtype=np.uint8)
+    return starts(lengths)[:-1], lengths, letters
 
 
 def _pieces(starts: IntArray, lengths: IntArray, letters: ByteArray) -> ByteArray:

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+import narwhals as nw
+
+from discreet.record_batches import batches, streamed_plan
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -55,7 +59,7 @@ def _text(text: str) -> str:
 
 
 def hand_over(relation: duckdb.DuckDBPyRelation, table: Any) -> str | None:
-    """Put an Arrow table beside a relation of a sealed database.
+    """Put columns beside a relation of a sealed database.
 
     Returns:
         The table's name there; None if the relation is of another connection, which finds
@@ -73,11 +77,5 @@ def hand_over(relation: duckdb.DuckDBPyRelation, table: Any) -> str | None:
 
 def write_relation(relation: duckdb.DuckDBPyRelation, path: Path) -> None:
     """Write records as Parquet, batch by batch; a sealed database cannot write by itself."""
-    import pyarrow.parquet as pq
-
-    with (
-        relation.to_arrow_reader(_ROWS) as reader,
-        pq.ParquetWriter(path, reader.schema, compression="zstd") as writer,
-    ):
-        for batch in reader:
-            writer.write_batch(batch)
+    plan = streamed_plan(batches(nw.from_native(relation), _ROWS))
+    plan.sink_parquet(path, compression="zstd")

@@ -20,6 +20,7 @@ from discreet.classifications import Classification
 from discreet.classifications.coarser_trees import Coarser, levels_folded, merged
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
+from discreet.record_batches import collected
 from discreet.release.record_tables import RecordTable, read_columns
 from discreet.rules import Primary
 from discreet.tables import Table
@@ -156,7 +157,7 @@ def hide_less(
     As it is: 2 of 4 cells hidden (2 sensitive), 2 published.
     1. branch: merge b and c: 0 of 3 cells hidden (0 sensitive), 3 published.
     """
-    records = read_columns(table.records, []).lazy().collect(backend="polars").to_native()
+    records = collected(read_columns(table.records, []))
     whole = replace(table, records=records)
     if done is None:
         found = whole.judged()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import MicrodataError, TableError
 from discreet.files import atomic_path
+from discreet.record_batches import collected
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
@@ -35,7 +36,7 @@ def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
     target = _target(path)
     native = nw.to_native(nw.from_native(frame))
     if not isinstance(native, pl.LazyFrame):
-        native = nw.from_native(frame).lazy().collect(backend="polars").to_native().lazy()
+        native = collected(nw.from_native(frame)).lazy()
     with atomic_path(target, private=True) as temporary:
         if target.suffix.lower() == ".csv":
             native.sink_csv(temporary)

@@ -20,6 +20,7 @@ from discreet.confidential import without_values
 from discreet.errors import MicrodataError, PublicationError
 from discreet.files import write_text
 from discreet.microdata import read_microdata
+from discreet.record_batches import collected
 from discreet.release.first_programmes import check_saved, programme_text
 
 #: Names that columns often have, in the order in which they are taken.
@@ -171,7 +172,7 @@ def _looks(frame: nw.LazyFrame[Any]) -> Iterator[ColumnLook]:
                 column.str.slice(0, length).n_unique().alias(f"{at} {length}")
                 for length in range(1, _LONGEST)
             ]
-    row = frame.select(*wanted).collect("polars").to_native().row(0, named=True)
+    row: Any = collected(frame.select(*wanted)).row(0, named=True)
     for at, (name, kind) in enumerate(schema.items()):
         missing = row[f"{at} none"]
         low, high = row.get(f"{at} low"), row.get(f"{at} high")

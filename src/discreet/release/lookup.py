@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError, raise_all
 from discreet.keygrid import KeyGrid
+from discreet.record_batches import collected
 from discreet.release.programme.file import nearest
 from discreet.tables import ProtectedTable, Table
 
@@ -93,7 +94,7 @@ def read_cells(cells: Any, by: Sequence[str]) -> Any:
     from discreet.microdata import read_microdata
 
     text = tuple(by) if isinstance(cells, str | os.PathLike) and _is_text(cells) else ()
-    return read_microdata(cells, text=text).lazy().collect(backend="polars").to_native()
+    return collected(read_microdata(cells, text=text))
 
 
 def protect_cells_to_file(

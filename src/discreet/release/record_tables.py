@@ -27,6 +27,7 @@ from discreet.errors import (
     SuppressionError,
     raise_all,
 )
+from discreet.record_batches import collected
 from discreet.release.programme.file import nearest
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
@@ -303,7 +304,7 @@ class MarkedTable(JudgedTable):
         raise_all(SuppressionError, problems, code="option")
         lower, upper = self.levels or (None, None)
         table, found = marked_cells(
-            read_columns(self.cells, []).lazy().collect(backend="polars").to_native(),
+            collected(read_columns(self.cells, [])),
             list(self.by),
             status=self.status,
             value=next(iter(self.values), None),

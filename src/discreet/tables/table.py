@@ -20,9 +20,10 @@ from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
 from discreet.classifications import Classification, natural_order
 from discreet.classifications.classification import flat
 from discreet.confidential import without_values
-from discreet.errors import Problem, TableError, raise_all
+from discreet.errors import DiscreetError, Problem, TableError, raise_all
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid, check_digits, on_grid
+from discreet.record_batches import arrow_package, collected
 from discreet.tables.cell_values import ValueColumns
 from discreet.tables.dimension import Dimension, Parts, parts_of
 
@@ -114,9 +115,10 @@ def to_polars(frame: Any) -> pl.DataFrame:
     try:
         wrapped = nw.from_native(frame)
         if isinstance(wrapped, nw.LazyFrame):
-            wrapped = wrapped.collect(backend="polars")
-        converted: pl.DataFrame = wrapped.to_polars()
-    except MemoryError:
+            return collected(wrapped)
+        with arrow_package():
+            converted: pl.DataFrame = wrapped.to_polars()
+    except (DiscreetError, MemoryError):
         raise
     except Exception as error:  # each engine has its own; their texts may hold data
         raise TableError(

@@ -16,6 +16,7 @@ import polars as pl
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
+from discreet.record_batches import batches
 from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
 from discreet.tabulation.flaws import engine_keys, engines_add, number, raise_flaws
@@ -114,7 +115,7 @@ def _batches(plan: nw.LazyFrame[Any]) -> Iterator[pl.DataFrame]:
     """
     held: list[pl.DataFrame] = []
     height, count = 0, 0
-    for part in _parts(plan):
+    for part in batches(plan, _BATCH):
         held.append(part)
         height += part.height
         if height >= _BATCH:
@@ -123,30 +124,3 @@ def _batches(plan: nw.LazyFrame[Any]) -> Iterator[pl.DataFrame]:
             count += 1
     if held and (height or not count):
         yield pl.concat(held)
-
-
-def _parts(plan: nw.LazyFrame[Any]) -> Iterator[pl.DataFrame]:
-    """The records as the engine hands them over; at least one part, perhaps empty."""
-    native: Any = plan.to_native()
-    count = 0
-    if isinstance(native, pl.LazyFrame):
-        for part in native.collect_batches(
-            chunk_size=_BATCH, maintain_order=False, engine="streaming"
-        ):
-            count += 1
-            yield part
-        if not count:
-            yield native.clear().collect()
-        return
-    with native.to_arrow_reader(_BATCH) as reader:
-        for batch in reader:
-            count += 1
-            yield _frame(batch)
-        if not count:
-            yield _frame(reader.schema.empty_table())
-
-
-def _frame(part: Any) -> pl.DataFrame:
-    frame = pl.from_arrow(part)
-    assert isinstance(frame, pl.DataFrame)
-    return frame

@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.record_batches import collected
 from discreet.tables.value_relations import ROUGH, ValueRelation, found_relations
 from discreet.tabulation.engine import refusals
 from discreet.tabulation.filters import parse_filter
@@ -90,6 +91,5 @@ def _contradicted(relation: ValueRelation, columns: dict[str, str]) -> nw.Expr:
 
 
 def _read(frame: Any, columns: Sequence[str]) -> FloatArray:
-    held = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
-    found: FloatArray = held.to_polars().select(columns).to_numpy().astype(np.float64)
+    found: FloatArray = collected(frame).select(columns).to_numpy().astype(np.float64)
     return found

@@ -24,6 +24,7 @@ from discreet.errors import DiscreetError, MicrodataError
 from discreet.key_check import MOST, KeyCheck, check_series
 from discreet.keygrid import KeyGrid
 from discreet.microdata.frames import NarwhalsFrame
+from discreet.record_batches import collected
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.measures import MeasureLayout
@@ -177,10 +178,7 @@ class Engine(ABC):
 
 def first_keys(records: NarwhalsFrame, record_key: str) -> pl.Series:
     """The keys of the first records, as many as a test looks at."""
-    first = records.select(record_key).head(MOST)
-    held = first.collect("polars") if isinstance(first, nw.LazyFrame) else first
-    keys: pl.Series = held.to_polars()[record_key]
-    return keys
+    return collected(records.select(record_key).head(MOST))[record_key]
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from discreet.keygrid import (
     too_fine,
     unusable_keys,
 )
+from discreet.record_batches import collected
 from discreet.tabulation.engine import Pass, unusable_numbers, wrong_type
 from discreet.tabulation.measures import LIMIT, MeasureLayout
 from discreet.tabulation.query import Query
@@ -160,7 +161,7 @@ def raise_flaws(
         columns, counts = key_columns(record_key, schema, grid)
         totals += counts
     elif keyed and record_key is not None:
-        grid_keys(_collected(frame.select(record_key))[record_key], grid, column=record_key)
+        grid_keys(collected(frame.select(record_key))[record_key], grid, column=record_key)
     found = list(_number_flaws(one.layout, schema))
     for at, (_, _, condition) in enumerate(found):
         columns[f"bad{at}"] = flag(condition)
@@ -168,17 +169,12 @@ def raise_flaws(
     if not columns:
         return
     ready = frame.select(*(part.alias(name) for name, part in columns.items()))
-    row = _collected(ready.select(*totals))
+    row = collected(ready.select(*totals))
     if "usable_keys" in row.columns and record_key is not None:
         check_key_counts(row, record_key, grid)
     for at, (name, kind, _) in enumerate(found):
         if count := int(row[f"bad{at}"].sum() or 0):
             raise unusable_numbers(kind, count, name)
-
-
-def _collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
-    native: pl.DataFrame = frame.collect(backend="polars").to_native()
-    return native
 
 
 def _number_flaws(layout: MeasureLayout, schema: nw.Schema) -> Iterable[tuple[str, str, nw.Expr]]:

@@ -18,6 +18,7 @@ import polars as pl
 
 from discreet.errors import MicrodataError
 from discreet.keygrid import LIMB, KeyGrid
+from discreet.record_batches import collected
 from discreet.tables.table import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube, places_among
@@ -245,7 +246,7 @@ def _collect(plans: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:
     natives = [plan.to_native() for plan in plans]
     if natives and all(isinstance(native, pl.LazyFrame) for native in natives):
         return pl.collect_all(natives, engine="streaming")
-    return [plan.collect(backend="polars").to_native() for plan in plans]
+    return [collected(plan) for plan in plans]
 
 
 def _plan(

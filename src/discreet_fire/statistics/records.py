@@ -23,6 +23,7 @@ import polars as pl
 from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
+from discreet.record_batches import collected
 from discreet.tabulation.filters import filter_failed, parse_filter
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
@@ -218,7 +219,7 @@ def _collected(chosen: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[An
     if isinstance(chosen, nw.DataFrame):
         return chosen
     try:
-        return chosen.collect(backend="polars")
+        return nw.from_native(collected(chosen), eager_only=True)
     except DiscreetError:
         raise
     except Exception:  # an engine's own message could quote values of records

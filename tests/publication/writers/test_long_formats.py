@@ -92,14 +92,14 @@ def test_weighted_figures_keep_their_digits(make_table, sex, tmp_path):
 def test_parquet_has_coded_columns_and_describes_itself(mixed, tmp_path):
     path = write(mixed, tmp_path / "T7.parquet", language="de")
     read = pq.read_table(path)
-    assert [str(field.type) for field in read.schema][:2] == [
-        "dictionary<values=string, indices=int32, ordered=0>"
-    ] * 2
+    assert all(
+        str(field.type).startswith("dictionary<") for field in read.schema if field.name != "value"
+    )
     assert read.column_names == ["region", "sex", "value", "status"]
     frame = pl.read_parquet(path)
     codes = [pl.col("region", "sex", "status").cast(pl.String), pl.col("value")]
     assert frame.select(codes).equals(mixed.to_polars().select(codes))
-    said = {key.decode(): value.decode() for key, value in read.schema.metadata.items()}
+    said = {key.decode(): value.decode() for key, value in pq.read_metadata(path).metadata.items()}
     assert said["title"] == "Personen <b> & mehr"
     assert json.loads(said["notes"])[0]["text"] == "Eine Bemerkung."
     assert json.loads(said["provenance"])["method"] == "cell-key"

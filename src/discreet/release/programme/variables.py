@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
 from discreet.files import toml_key
+from discreet.record_batches import collected
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
 from discreet.release.programme.schema import VariableEntry
@@ -208,7 +209,7 @@ def found_codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
     if natives and all(isinstance(native, pl.LazyFrame) for native in natives):
         frames = pl.collect_all(natives, engine="streaming")
     else:
-        frames = [plan.lazy().collect(backend="polars").to_native() for plan in plans]
+        frames = [collected(plan) for plan in plans]
     codes = {}
     for column, frame in zip(columns, frames, strict=True):
         texts = code_texts(frame.get_column(column), column).drop_nulls().unique()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
 from discreet.protection.protocol import Counts
+from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import RecordSource, key_column, key_line
 from discreet.release.programme.problems import problems_of
@@ -117,8 +118,7 @@ def _plan(records: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: list[str]) ->
     native = records.select(*columns).to_native()
     if isinstance(native, pl.LazyFrame):
         return native
-    plan: pl.LazyFrame = records.select(*columns).lazy().collect("polars").to_native().lazy()
-    return plan
+    return collected(records.select(*columns)).lazy()
 
 
 def _joined(units: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str], keys: pl.DataFrame) -> Any:

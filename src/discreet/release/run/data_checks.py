@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.classifications import MISSING
 from discreet.confidential import without_values
 from discreet.errors import Problem
+from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, RecordSource, key_line, raise_problems
 from discreet.release.programme.problems import Opener, not_yet_known
@@ -218,8 +219,7 @@ class _SourceChecks:
 
         with refusals(filtered=bool(where)):
             plan = self.filtered(where).select(column).group_by(column).agg(nw.len().alias("n"))
-            frame: pl.DataFrame = plan.collect("polars").to_native()
-        return frame
+            return collected(plan)
 
     def _outside(self, tree: Classification, column: str, found: pl.DataFrame) -> list[Problem]:
         """Numbers that no interval holds, named on request: they may be incomes."""

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from discreet.errors import MicrodataError, Problem, PublicationError
 from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_folder, write_text
 from discreet.protection.protocol import COUNT, clash, protection
+from discreet.record_batches import collected
 from discreet.release.programme.file import Programme
 from discreet.release.state.seal import (
     FOLDER,
@@ -145,7 +146,7 @@ class ReleaseKey:
         cls, records: Any, secret: Secret | None = None, parts: ReleaseKey | None = None
     ) -> ReleaseKey:
         """The key for data that are no file: records of a database, in any order."""
-        frame = records.lazy().collect("polars").to_native()
+        frame = collected(records)
         names = sorted(frame.columns)
         ordered = frame.select(names).sort(names)
         digest = hashlib.sha256(b"" if parts is None else parts.value)

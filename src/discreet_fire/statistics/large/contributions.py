@@ -22,6 +22,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.record_batches import text_views
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, is_clear
 from discreet_fire.statistics.large import kernels
 from discreet_fire.statistics.large.kernels import AMOUNT
@@ -179,11 +180,9 @@ def short_numbered(
     >>> codes.tolist(), first.tolist()
     ([0, 1, 0], [0, 1])
     """
-    laid_out = column.to_arrow(compat_level=pl.CompatLevel.newest())
-    if str(laid_out.type) != "string_view":
+    views = text_views(column) if column.dtype == pl.String else None
+    if views is None:
         return None
-    held = np.frombuffer(laid_out.buffers()[1], dtype=np.uint64).reshape(-1, 2)
-    views = held[laid_out.offset : laid_out.offset + len(column)]
     there = column.is_not_null().to_numpy() if column.null_count() else _ALL_THERE
     return _filled(len(column), lambda *room: int(kernels.number_short(views, there, *room)), place)
 
