@@ -20,6 +20,7 @@ Data flows one way: records → table (confidential) → protected table → pub
 - What protection did to a table: `compare` (confidential)
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
+- Methods on records: `discreet.pretabular`
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
 
 Names are loaded when first used, so that ``import discreet`` stays light.
@@ -107,7 +108,7 @@ _HOMES = {
 }
 
 #: Modules that are used by their name, as in `discreet.rules.PPercent`.
-_MODULES = ("rules",)
+_MODULES = ("pretabular", "rules")
 
 __all__ = [
     "CellStatus",

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.program import FAILURE, Json, command, show
+from discreet.cli.program import FAILURE, Json, command, names, show
 
 Read = Annotated[
     list[str] | None,
@@ -39,6 +39,8 @@ _TABLES = ("types", "rename", "recode", "null_values")
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
     command(app, "detect", example="discreet detect persons.csv > reading.toml")(detect)
+    line = "discreet structure-file survey.dta --id pid --secret-file secret.key --out dummy.dta"
+    command(app, "structure-file", example=line)(structure)
 
 
 def detect(
@@ -58,6 +60,62 @@ def detect(
     show(found.text(), found.described(), as_json=as_json)
     if found.problems:
         raise typer.Exit(FAILURE)
+
+
+def structure(
+    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    out: Annotated[Path, typer.Option(help="The file to write: .dta, .sav, .csv or .parquet.")],
+    count: Annotated[int, typer.Option("--records", min=1, help="Records to make up.")] = 1_000,
+    secret_file: Annotated[
+        Path | None, typer.Option(help="File of a secret: the same file again.")
+    ] = None,
+    identifier: Annotated[
+        list[str] | None, typer.Option("--id", help="Variables that name a unit.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Whose record it is, where units have several.")
+    ] = None,
+    threshold: Annotated[int, typer.Option(min=3, help="Fewest units behind a code.")] = 10,
+    agree: Annotated[
+        int | None, typer.Option(min=1, help="Rare values agree in fewer variables than this.")
+    ] = None,
+    public: Annotated[
+        list[str] | None, typer.Option(help="Variables whose codes and ends are known anyway.")
+    ] = None,
+    shares: Annotated[
+        list[str] | None, typer.Option(help="Variables that keep their rough distribution.")
+    ] = None,
+    together: Annotated[
+        list[str] | None, typer.Option(help="Variables combined as they occur; again for others.")
+    ] = None,
+    findings: Annotated[
+        Path | None, typer.Option(help="Write what was left out, in JSON. CONFIDENTIAL.")
+    ] = None,
+    read: Read = None,
+    as_json: Json = False,
+) -> None:
+    """Make up records with the structure of a file: a Dummy-Datei for those who write programs."""
+    from discreet.microdata.file_formats import format_of
+    from discreet.pretabular import structure_file
+
+    format_of(out, None)
+    made = structure_file(
+        file,
+        records=count,
+        secret=secret_file,
+        id=names(identifier),
+        unit=unit,
+        threshold=threshold,
+        agree=agree,
+        public=names(public),
+        shares=names(shares),
+        together=[names([one]) for one in together or ()],
+        **stated(read),
+    )
+    made.write(out)
+    if findings is not None:
+        made.write_findings(findings)
+    show(made.statement["en"], {"out": str(out), **made.statement}, as_json=as_json)
 
 
 def stated(read: Sequence[str] | None) -> dict[str, Any]:

@@ -7,13 +7,16 @@ dates; floats without a fraction as whole numbers. CONFIDENTIAL.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import polars as pl
 
 from discreet.errors import MicrodataError
 
 _EXACT = 2**53
+Read = TypeVar("Read")
 
 #: Format → function of pyreadstat, its further options, the extra, and what messages call it.
 _READERS = {
@@ -25,9 +28,23 @@ _READERS = {
 
 def read_statistical(path: Path, file_format: str) -> pl.DataFrame:
     """Read a Stata, SPSS or SAS file."""
-    name, options, extra, called = _READERS[file_format]
+    name, options, _, _ = _READERS[file_format]
     if path.suffix.lower() == ".xpt":
         name = "read_xport"
+
+    def columns(package: Any, place: Path) -> pl.DataFrame:
+        frame: pl.DataFrame = getattr(package, name)(str(place), output_format="polars", **options)[
+            0
+        ]
+        return frame
+
+    frame = opened_file(path, file_format, columns)
+    return _whole_numbers(_missing_texts(frame) if file_format == "sas" else frame)
+
+
+def opened_file(path: Path, file_format: str, read: Callable[[Any, Path], Read]) -> Read:
+    """What a function finds in a file by means of pyreadstat."""
+    *_, extra, called = _READERS[file_format]
     try:
         pyreadstat = importlib.import_module("pyreadstat")
     except ImportError:
@@ -38,7 +55,7 @@ def read_statistical(path: Path, file_format: str) -> pl.DataFrame:
             hint=f"pip install 'discreet[{extra}]'",
         ) from None
     try:
-        frame, _ = getattr(pyreadstat, name)(str(path), output_format="polars", **options)
+        return read(pyreadstat, path)
     except Exception as error:
         # The package raises bare exceptions whose texts may quote the file.
         raise MicrodataError(
@@ -47,7 +64,6 @@ def read_statistical(path: Path, file_format: str) -> pl.DataFrame:
             where=str(path),
             hint="check that the file is complete",
         ) from None
-    return _whole_numbers(_missing_texts(frame) if file_format == "sas" else frame)
 
 
 def _missing_texts(frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,6 @@ import hashlib
 import importlib
 import json
 import re
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ import polars as pl
 from discreet.arrays import FloatArray
 from discreet.errors import OutputCheckError
 from discreet.files import write_text
+from discreet.microdata.stata_files import STORAGE, raw_columns, stata_bytes
 from discreet_fire.runners.builtin.data.dataset import NAME, DataSet, DataVariable, text_variable
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (
@@ -35,10 +35,8 @@ from discreet_fire.runners.builtin.language.values import (
     is_format,
     limited,
     smallest_type,
-    text_width,
 )
 
-_TYPES = {"int8": "byte", "int16": "int", "int32": "long", "float": "float", "double": "double"}
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?\Z")
 _FLOAT_DIGITS = 7
 
@@ -92,21 +90,14 @@ def _stata(path: Path) -> DataSet:
     except ImportError:
         what, hint = "Stata files need the package pyreadstat", "pip install 'discreet[stat]'"
         raise _unreadable(path, what, "missing-package", hint) from None
-    given: dict[str, Any] = {"apply_value_formats": False, "disable_datetime_conversion": True}
     try:
-        frame, meta = package.read_dta(str(path), output_format="dict", **given)
-        gaps = [name for name, column in frame.items() if _has_gaps(column, meta, name)]
-        coded: dict[str, Any] = {}
-        if gaps:
-            coded, _ = package.read_dta(
-                str(path), output_format="dict", user_missing=True, usecols=gaps, **given
-            )
+        frame, meta = raw_columns(package, path)
     except Exception as error:
         # The package raises bare exceptions whose texts may quote the file.
         raise _damaged(path, error) from None
     data = DataSet(rows=meta.number_rows, label=meta.file_label or "")
     for name in meta.column_names:
-        data.variables[name] = _variable(name, coded.get(name, frame[name]), meta)
+        data.variables[name] = _variable(name, frame[name], meta)
     for name, texts in meta.value_labels.items():
         data.value_labels[name] = {_code(value): text for value, text in texts.items()}
     return data
@@ -114,11 +105,6 @@ def _stata(path: Path) -> DataSet:
 
 def _is_gap(value: Any) -> bool:
     return value is None or value != value
-
-
-def _has_gaps(column: Sequence[Any], meta: Any, name: str) -> bool:
-    text = meta.readstat_variable_types[name] == "string"
-    return not text and any(_is_gap(value) for value in column)
 
 
 def _code(value: Any) -> float:
@@ -133,7 +119,7 @@ def _variable(name: str, column: Sequence[Any], meta: Any) -> DataVariable:
     if meta.readstat_variable_types[name] == "string":
         texts = text_variable("" if value is None else value for value in column)
         return replace(texts, layout=layout, label=label)
-    kind = _TYPES.get(meta.readstat_variable_types[name], "double")
+    kind = STORAGE.get(meta.readstat_variable_types[name], "double")
     values = np.array([_code(value) for value in column], dtype=np.float64)
     layout = layout if is_format(layout) else ""
     return DataVariable(values, kind, layout, label, meta.variable_to_label.get(name, ""))
@@ -219,101 +205,17 @@ def _numeric(values: FloatArray, texts: Sequence[str]) -> DataVariable:
     return DataVariable(limited(values, kind), kind)
 
 
-_CODES = {"double": 65526, "float": 65527, "long": 65528, "int": 65529, "byte": 65530}
-_DTYPES = {"double": "<f8", "float": "<f4", "long": "<i4", "int": "<i2", "byte": "i1"}
-_FIRST_MISSING = {"byte": 101, "int": 32_741, "long": 2_147_483_621}
-_STEP = 2.0**1011
-_FLOAT_MISSING, _FLOAT_STEP = 0x7F000000, 0x800
-
-
 def dta_bytes(data: DataSet) -> bytes:
     """The bytes of a Stata file."""
-    names, variables = list(data.variables), list(data.variables.values())
-    UnsupportedError.when(any(one.kind == "strL" for one in variables), "saving strL variables")
-    count = len(names)
-    order = [names.index(name) + 1 for name in data.sorted_by]
-    parts = [
-        (b"variable_types", struct.pack(f"<{count}H", *map(_type_code, variables))),
-        (b"varnames", _fixed(names, 129)),
-        (b"sortlist", struct.pack(f"<{count + 1}H", *order, *[0] * (count + 1 - len(order)))),
-        (b"formats", _fixed([one.format for one in variables], 57)),
-        (b"value_label_names", _fixed([one.value_label for one in variables], 129)),
-        (b"variable_labels", _fixed([one.label for one in variables], 321)),
-        (b"characteristics", b""),
-        (b"data", _records(variables, data.rows)),
-        (b"strls", b""),
-        (b"value_labels", b"".join(_labels(*one) for one in sorted(data.value_labels.items()))),
-    ]
-    label = data.label.encode()[:320]
-    header = (
-        b"<stata_dta><header><release>118</release><byteorder>LSF</byteorder><K>%b</K><N>%b</N>"
-        b"<label>%b%b</label><timestamp>\x00</timestamp></header>"
-    ) % (
-        struct.pack("<H", count),
-        struct.pack("<Q", data.rows),
-        struct.pack("<H", len(label)),
-        label,
+    kinds = [one.kind for one in data.variables.values()]
+    UnsupportedError.when("strL" in kinds, "saving strL variables")
+    return stata_bytes(
+        data.variables,
+        data.rows,
+        label=data.label,
+        value_labels=data.value_labels,
+        sorted_by=data.sorted_by,
     )
-    places, at = [0, len(header)], len(header) + len(b"<map></map>") + 14 * 8
-    for tag, content in parts:
-        places.append(at)
-        at += 2 * len(tag) + 5 + len(content)
-    places += [at, at + len(b"</stata_dta>")]
-    body = b"".join(b"<%b>%b</%b>" % (tag, content, tag) for tag, content in parts)
-    return header + b"<map>" + struct.pack("<14Q", *places) + b"</map>" + body + b"</stata_dta>"
-
-
-def _type_code(variable: DataVariable) -> int:
-    if variable.is_text:
-        return text_width(variable.kind) or 1
-    return _CODES[variable.kind]
-
-
-def _fixed(texts: Sequence[str], width: int) -> bytes:
-    return b"".join(_cut(text, width) for text in texts)
-
-
-def _cut(text: str, width: int) -> bytes:
-    return text.encode()[: width - 1].decode("utf-8", "ignore").encode().ljust(width, b"\x00")
-
-
-def _records(variables: Sequence[DataVariable], rows: int) -> bytes:
-    kinds = [f"S{_type_code(one)}" if one.is_text else _DTYPES[one.kind] for one in variables]
-    table = np.zeros(rows, dtype=[(f"f{at}", kind) for at, kind in enumerate(kinds)])
-    for at, variable in enumerate(variables):
-        table[f"f{at}"] = (
-            [text.encode() for text in variable.values] if variable.is_text else _numbers(variable)
-        )
-    return table.tobytes()
-
-
-def _numbers(variable: DataVariable) -> Any:
-    """Numbers with missing ones as the type has them."""
-    values = np.asarray(variable.values, dtype=np.float64)
-    if variable.kind == "double":
-        return values
-    missing = values >= MISSING
-    letters = np.where(missing, np.round((np.where(missing, values, MISSING) - MISSING) / _STEP), 0)
-    known = np.where(missing, 0.0, values)
-    if variable.kind != "float":
-        return np.where(missing, _FIRST_MISSING[variable.kind] + letters, known)
-    bits = known.astype(np.float32).view(np.uint32)
-    marked = (_FLOAT_MISSING + letters.astype(np.int64) * _FLOAT_STEP).astype(np.uint32)
-    return np.where(missing, marked, bits).astype(np.uint32).view(np.float32)
-
-
-def _labels(name: str, texts: dict[float, str]) -> bytes:
-    values, words = [], []
-    for number, text in sorted(texts.items()):
-        letter = round((number - MISSING) / _STEP) if number >= MISSING else 0
-        first = _FIRST_MISSING["long"]
-        values.append(first + letter if number >= MISSING else int(number))
-        words.append(re.sub("\x00.*", "", text).encode() + b"\x00")
-    places = np.cumsum([0, *map(len, words)]).tolist()
-    count, length = len(values), places.pop()
-    table = struct.pack(f"<ii{count}i{count}i", count, length, *places, *values) + b"".join(words)
-    size = struct.pack("<i", len(table))
-    return b"<lbl>%b%b\x00\x00\x00%b</lbl>" % (size, _cut(name, 129), table)
 
 
 #: The file of the notes, in the folder of the data.

@@ -16,22 +16,18 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, TextArray
+from discreet.microdata import stata_files
 from discreet_fire.runners.builtin.language.errors import required
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-#: The value of `.`; each letter is one step of the exponent's last twelve bits above it.
-MISSING = 2.0**1023
-_STEP = 2.0**1011
-
-#: The smallest and largest number of each whole-number type.
-WHOLE = {"byte": (-127, 100), "int": (-32_767, 32_740), "long": (-2_147_483_647, 2_147_483_620)}
+LETTERS, STEP = stata_files.LETTERS, stata_files.STEP
+#: The value of `.`; each letter is one step above it.
+MISSING = stata_files.MISSING
+#: The smallest and largest number of each whole-number type, and of `float`; the longest text.
+WHOLE, FLOAT_MAX, STR_MAX = stata_files.WHOLE, stata_files.FLOAT_MAX, stata_files.STR_MAX
 #: The storage types of numbers, the narrowest first.
 NUMBER_TYPES = (*WHOLE, "float", "double")
-#: The largest number of `float`.
-FLOAT_MAX = 1.70141173319e38
 _WRITTEN = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*\Z")
 _TEXT_TYPE = re.compile(r"str(\d{1,4}|L)\Z")
-STR_MAX = 2045
 
 
 def extended(letter: str = "") -> float:
@@ -40,7 +36,7 @@ def extended(letter: str = "") -> float:
     >>> extended() == MISSING, extended("a") > extended()
     (True, True)
     """
-    return MISSING + (LETTERS.index(letter) + 1) * _STEP if letter else MISSING
+    return MISSING + (LETTERS.index(letter) + 1) * STEP if letter else MISSING
 
 
 def letter_of(value: float) -> str:
@@ -49,7 +45,7 @@ def letter_of(value: float) -> str:
     >>> letter_of(extended("b")), letter_of(MISSING)
     ('.b', '.')
     """
-    number = round((value - MISSING) / _STEP)
+    number = round((value - MISSING) / STEP)
     return "." + (LETTERS[number - 1] if 1 <= number <= len(LETTERS) else "")
 
 

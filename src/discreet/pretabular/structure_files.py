@@ -1,0 +1,444 @@
+"""Structure files (Dummy-Dateien, Datenstrukturfiles): made-up records that look like a file.
+
+In: records, CONFIDENTIAL, and what of them is public. Out: `StructureFile`: as many made-up
+records as are asked for, with the variables, labels, types, formats, codes and kinds of missing
+values of the original, and no record of it; a statement that is public; and findings, which are
+CONFIDENTIAL. Each value is drawn from the form of its variable by a cipher under a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.confidential import without_values
+from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.files import texts_of, write_text
+from discreet.keygrid import KeyGrid
+from discreet.microdata.described_records import (
+    DescribedRecords,
+    DescribedVariable,
+    described_records,
+    write_described,
+)
+from discreet.microdata.key_values import KeyFunction
+from discreet.microdata.secret import Secret
+from discreet.pretabular.agreement import rare_agreement
+from discreet.pretabular.structure_forms import (
+    Form,
+    FormFinder,
+    StructureRules,
+    combinations,
+    patterns,
+)
+
+_VERSION = "discreet structure file, version 1"
+#: Candidates for each record where the largest agreement allowed is to be found out.
+_CHOICE = 3
+_ROUNDS = 40
+#: One in so many records has a kind of missing value, or a code among numbers, of its own.
+_SELDOM, _SPECIAL = 20, 5
+_LETTERS = {"a": "abcdefghijklmnopqrstuvwxyz", "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "9": "0123456789"}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StructureFile:
+    """Made-up records that have the structure of others.
+
+    Args:
+        described: The records with their description. Public.
+        below: No values of so many variables together are those of few original units.
+        statement: What was done, in English and German. Public.
+        findings: What was left out of each variable, and what the checks found. CONFIDENTIAL.
+    """
+
+    described: DescribedRecords
+    below: int
+    statement: Mapping[str, str]
+    findings: Mapping[str, Any]
+
+    @property
+    def records(self) -> pl.DataFrame:
+        """The made-up records."""
+        return self.described.frame
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the records to a .dta, .sav, .csv or .parquet file."""
+        return write_described(self.described, path)
+
+    def write_findings(self, path: str | os.PathLike[str]) -> None:
+        """Write the findings as JSON, readable by the owner only. CONFIDENTIAL."""
+        text = json.dumps(self.findings, ensure_ascii=False, indent=1)
+        write_text(path, text + "\n", private=True)
+
+    def __repr__(self) -> str:
+        shape = self.records.shape
+        return f"<StructureFile: {shape[0]:,} made-up records, {shape[1]:,} variables>"
+
+
+@without_values
+def structure_file(
+    source: Any,
+    *,
+    records: int = 1_000,
+    secret: Secret | bytes | str | Path | None = None,
+    id: str | Sequence[str] = (),  # noqa: A002 - the word users know
+    unit: str | None = None,
+    threshold: int = 10,
+    agree: int | None = None,
+    public: Sequence[str] = (),
+    shares: Sequence[str] = (),
+    together: Sequence[Sequence[str]] = (),
+    **reading: Any,
+) -> StructureFile:
+    """Made-up records with the structure of others.
+
+    Args:
+        source: Records: a path or a frame. Of Stata and SPSS files labels, formats, types and
+            kinds of missing values are kept.
+        records: How many are made up; the default tells nothing of the original.
+        secret: Makes the same file again; without it, each call gives another one.
+        id: Variables that name a person, household or firm; replaced by others of their form.
+        unit: Variable that says whose record it is, where units have several; frequencies are
+            then those of units.
+        threshold: Fewest units that a code, an end, a form or a pattern that is taken over has.
+        agree: In fewer than so many variables a made-up record may have values that together
+            are those of at least one and fewer than `threshold` original units. None: as few as
+            can be had.
+        public: Variables of which every code, its label and the true ends may be known.
+        shares: Variables of which the distribution is taken over, in whole per cents of codes or
+            rounded tenths of numbers.
+        together: Sets of variables of which only such values are combined as `threshold` units
+            have.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> people = pl.DataFrame({"sex": ["m", "f"] * 50, "pay": range(1000, 1100)})
+    >>> made = structure_file(people, records=5, secret="a long and secret sentence", agree=3)
+    >>> made
+    <StructureFile: 5 made-up records, 2 variables>
+    """
+    original = described_records(source, **reading)
+    names = [one.name for one in original.variables]
+    ids = [id] if isinstance(id, str) else list(id)
+    ids += [unit] if unit and unit not in ids else []
+    _check(original, records, threshold, agree, {"id": ids, "public": public, "shares": shares})
+    _check_sets(names, together)
+    rules = StructureRules(
+        threshold=threshold,
+        public=frozenset(public),
+        shares=frozenset(shares),
+        identifiers=frozenset(ids),
+    )
+    units = original.variables[names.index(unit)].values if unit else None
+    drawn_with = Secret.generate() if secret is None else Secret.of(secret)
+    return _Maker(original, units, rules, drawn_with, together).made(records, agree)
+
+
+class _Maker:
+    """Makes up records in the forms of the variables."""
+
+    def __init__(
+        self,
+        original: DescribedRecords,
+        units: pl.Series | None,
+        rules: StructureRules,
+        secret: Secret,
+        together: Sequence[Sequence[str]],
+    ) -> None:
+        self.original, self.units, self.rules, self.secret = original, units, rules, secret
+        self.forms = FormFinder(original, units, rules).forms()
+        self.patterns, self.patterns_left = patterns(original, units, rules)
+        self.sets = [
+            (list(names), combinations(original, names, units, rules.threshold))
+            for names in together
+        ]
+        named = {one.described.name: one for one in self.forms}
+        raise_all(
+            MicrodataError,
+            [
+                Problem(
+                    "only codes that enough units have together can be combined",
+                    f"together: {', '.join(names)}",
+                    "name fewer variables, or a lower threshold",
+                )
+                for names, found in self.sets
+                if not found or any(named[name].kind != "codes" for name in names)
+            ],
+            code="structure-file",
+        )
+
+    def made(self, records: int, agree: int | None) -> StructureFile:
+        """The file, once its records agree with no rare ones."""
+        rows, below, rejected = self._chosen(records, agree)
+        rows = rows[np.argsort(self._draw("order", rows, 10**15), kind="stable")]
+        columns = self._columns(rows)
+        variables = []
+        for form, one in zip(self.forms, self.original.variables, strict=True):
+            values, reasons = columns[one.name]
+            if form.masks:
+                fresh = self._texts(form, one, rows)
+                values = fresh.zip_with(reasons.is_null(), fresh.clear(len(fresh)))
+            said = form.described
+            typed = _typed(values.alias(one.name), said.values.dtype)
+            variables.append(replace(said, values=typed, reasons=reasons))
+        described = replace(self.original, variables=variables)
+        told = {"records": records, "threshold": self.rules.threshold, "below": below,
+                "checked": len(self._checked())}  # fmt: skip
+        return StructureFile(
+            described=described,
+            below=below,
+            statement={language: self._statement(told, language) for language in ("en", "de")},
+            findings={
+                **told,
+                "candidates rejected": rejected,
+                "patterns of missing values left out": self.patterns_left,
+                "variables": {
+                    form.described.name: {"kind": form.kind, "found": list(form.findings)}
+                    for form in self.forms
+                },
+            },
+        )
+
+    def _statement(self, told: Mapping[str, int], language: str) -> str:
+        texts = texts_of("discreet.pretabular", "structure-file", language)
+        lines = [texts["made-up"].format(**told), texts["checked"].format(**told)]
+        lines += [
+            texts[name].format(names=", ".join(sorted(found)))
+            for name, found in (("public", self.rules.public), ("shares", self.rules.shares))
+            if found
+        ]
+        return " ".join(lines)
+
+    def _checked(self) -> list[str]:
+        """The variables whose values are compared: the others are new throughout."""
+        return [form.described.name for form in self.forms if form.kind in
+                ("codes", "numbers", "dates")]  # fmt: skip
+
+    def _chosen(self, records: int, agree: int | None) -> tuple[IntArray, int, int]:
+        """Numbers of the candidates taken, the agreement they stay below, how many were not."""
+        names = self._checked()
+        true = {one.name: one.values for one in self.original.variables}
+        dtypes = {form.described.name: form.described.values.dtype for form in self.forms}
+        original = pl.DataFrame([_comparable(true[name]) for name in names])
+        kept, tried = np.zeros(0, dtype=np.int64), 0
+        below = len(names) if agree is None else agree
+        for _ in range(_ROUNDS if agree else 1):
+            rows = np.arange(tried, tried + records * (1 if agree else _CHOICE))
+            tried += len(rows)
+            columns = self._columns(rows)
+            made = [
+                _comparable(_typed(columns[name][0].alias(name), dtypes[name])) for name in names
+            ]
+            found = (
+                rare_agreement(
+                    pl.DataFrame(made),
+                    original,
+                    self.units,
+                    self.rules.threshold,
+                    self.rules.public,
+                )
+                if names
+                else np.zeros(len(rows), dtype=np.int64)
+            )
+            if agree is None:
+                below = int(np.sort(found)[records - 1]) + 1
+            kept = np.concatenate([kept, rows[found < below]])
+            if len(kept) >= records:
+                break
+        if len(kept) < records or below > max(len(names), 1):
+            raise MicrodataError(
+                "too many made-up records have values that together are those of few units",
+                code="structure-file",
+                where=f"agree = {below}" if agree else f"{len(names)} variables",
+                hint="allow a larger agree, make fewer records, or put few codes together",
+            )
+        return kept[:records], below, tried - len(kept)
+
+    def _draw(self, purpose: str, rows: IntArray, size: int) -> IntArray:
+        """A whole number below `size` for each row, as if drawn, and always the same."""
+        if size < 2:
+            return np.zeros(len(rows), dtype=np.int64)
+        cipher = self.secret.derive(f"{_VERSION}; {purpose}")
+        return KeyFunction(cipher, KeyGrid(size)).of_numbers(rows)
+
+    def _columns(self, rows: IntArray) -> dict[str, tuple[pl.Series, pl.Series]]:
+        """Values and kinds of missing values of each variable, texts left empty."""
+        found = {}
+        which = rows % len(self.patterns)
+        for form in self.forms:
+            name = form.described.name
+            by_pattern = pl.Series(
+                [pattern.get(name) for pattern in self.patterns], dtype=pl.String
+            )
+            reasons = by_pattern.gather(which)
+            for reason in form.reasons:
+                if not (by_pattern == reason).any():
+                    seldom = self._draw(f"{name}; missing {reason}", rows, _SELDOM) == 0
+                    reasons = _put(reasons, seldom, reason)
+            found[name] = (self._values(form, name, rows), reasons)
+        for at, (names, rowwise) in enumerate(self.sets):
+            drawn = self._draw(f"together {at}", rows, len(rowwise))
+            for place, name in enumerate(names):
+                values = pl.Series([each[place][0] for each in rowwise],
+                                   dtype=found[name][0].dtype)  # fmt: skip
+                reasons = pl.Series([each[place][1] for each in rowwise], dtype=pl.String)
+                found[name] = (values.gather(drawn), reasons.gather(drawn))
+        return {
+            name: (values.set(reasons.is_not_null(), None), reasons)
+            for name, (values, reasons) in found.items()
+        }
+
+    def _values(self, form: Form, name: str, rows: IntArray) -> pl.Series:
+        """Values in steps turned into values; nulls for texts."""
+        if form.kind == "codes":
+            if form.weights is None:
+                return form.codes.gather(self._draw(name, rows, len(form.codes)))
+            drawn = self._draw(name, rows, int(form.weights.sum()))
+            return form.codes.gather(np.searchsorted(np.cumsum(form.weights), drawn, side="right"))
+        if not form.ranges:
+            return pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
+        steps = np.zeros(len(rows), dtype=np.int64)
+        part = self._draw(f"{name}; class", rows, len(form.ranges))
+        for at, (low, high) in enumerate(form.ranges):
+            here = part == at
+            steps[here] = low + self._draw(f"{name}; {at}", rows[here], high - low + 1)
+        if form.kind == "dates":
+            moments = pl.Series(steps * int(form.scale))
+            if form.date_format:
+                return _typed(moments, pl.Date()).dt.strftime(form.date_format)
+            return moments
+        unit = round(1 / form.scale)
+        values = pl.Series(steps if unit == 1 else steps / unit)
+        if len(form.codes):
+            special = self._draw(f"{name}; special", rows, _SPECIAL) == 0
+            codes = form.codes.gather(self._draw(f"{name}; code", rows, len(form.codes)))
+            dtype = pl.Float64 if values.dtype.is_float() else codes.dtype
+            values = codes.cast(dtype).zip_with(pl.Series(special), values.cast(dtype))
+        return values
+
+    def _texts(self, form: Form, one: DescribedVariable, rows: IntArray) -> pl.Series:
+        """Made-up texts and identifiers, none of which the original has."""
+        taken = set(one.values.cast(pl.Int64 if one.values.dtype.is_numeric() else pl.String,
+                                    strict=False).cast(pl.String).drop_nulls())  # fmt: skip
+        owners = rows
+        if form.kind == "identifiers" and not form.unique:
+            owners = self._draw(f"{one.name}; owner", rows, max(len(rows) // 2, 1))
+        needed = np.unique(owners)
+        masks, texts = list(form.masks), np.full(len(needed), None, dtype=object)
+        for attempt in range(_ROUNDS):
+            open_ = np.flatnonzero(texts == None)  # noqa: E711 - element by element
+            if not open_.size:
+                break
+            if attempt == _ROUNDS // 2:  # all short ones may be in the original
+                longest = max(masks, key=len)
+                masks = [f"{longest}{longest[-1] if longest[-1] in _LETTERS else '9'}"]
+            fresh = self._filled(f"{one.name}; {attempt}", masks, needed[open_])
+            used = set(texts[texts != None])  # noqa: E711
+            for place, text in zip(open_, fresh, strict=True):
+                if text not in taken and (text not in used or form.kind == "texts"):
+                    texts[place] = text
+                    used.add(text)
+        if any(text is None for text in texts):
+            raise MicrodataError(
+                "no identifiers of this form are left that the original does not have",
+                code="structure-file",
+                where=one.name,
+                hint="fewer records",
+            )
+        return pl.Series(texts[np.searchsorted(needed, owners)].tolist(), dtype=pl.String)
+
+    def _filled(self, purpose: str, masks: Sequence[str], rows: IntArray) -> list[str]:
+        """Masks with letters and digits put in."""
+        chosen = [masks[at] for at in self._draw(f"{purpose}; mask", rows, len(masks))]
+        width = max(map(len, chosen))
+        signs = {
+            kind: [self._draw(f"{purpose}; {kind}{at}", rows, len(letters)) for at in range(width)]
+            for kind, letters in _LETTERS.items()
+        }
+        texts = []
+        for row, mask in enumerate(chosen):
+            text = "".join(
+                _LETTERS[sign][signs[sign][at][row]] if sign in _LETTERS else sign
+                for at, sign in enumerate(mask)
+            )
+            texts.append(f"1{text[1:]}" if text[0] == "0" and text.isdigit() else text)
+        return texts
+
+
+def _put(reasons: pl.Series, rows: BoolArray, reason: str) -> pl.Series:
+    return reasons.set(pl.Series(rows) & reasons.is_null(), reason)
+
+
+def _typed(values: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Made-up values in the type of the original."""
+    if dtype.is_temporal() and not values.dtype.is_temporal():
+        seconds = values.cast(pl.Int64)
+        if dtype == pl.Date:
+            return (seconds // 86_400).cast(pl.Int32).cast(dtype)
+        if dtype == pl.Time:
+            return (seconds * 10**9).cast(dtype)
+        unit = {"ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(dtype, "time_unit", "us")]
+        return (seconds * unit).cast(dtype)
+    return values.cast(dtype)
+
+
+def _comparable(values: pl.Series) -> pl.Series:
+    """Values that can be joined: texts as texts, numbers as floats."""
+    if values.dtype in (pl.Categorical, pl.Enum):
+        return values.cast(pl.String)
+    return values.cast(pl.Float64) if values.dtype.is_decimal() else values
+
+
+def _check(
+    original: DescribedRecords,
+    records: int,
+    threshold: int,
+    agree: int | None,
+    named: Mapping[str, Sequence[str]],
+) -> None:
+    """Raise an error that lists what cannot be."""
+    known = {one.name for one in original.variables}
+    problems = [
+        Problem("is a whole number of at least 1", what)
+        for what, number in (("records", records), ("agree", 1 if agree is None else agree))
+        if not isinstance(number, int) or number < 1
+    ]
+    if not isinstance(threshold, int) or threshold < 3:
+        problems.append(Problem("is a whole number of at least 3", "threshold"))
+    problems += [
+        Problem("there is no such variable", f"{what}: {name}")
+        for what, names in named.items()
+        for name in ([names] if isinstance(names, str) else names)
+        if name not in known
+    ]
+    problems += [
+        Problem("an identifier cannot be public or keep its shares", name)
+        for name in named["id"]
+        if name in named["public"] or name in named["shares"]
+    ]
+    problems += [
+        Problem(f"variables of type {one.values.dtype} cannot be made up", one.name, "drop it")
+        for one in original.variables
+        if one.values.dtype.is_nested() or one.values.dtype in (pl.Binary, pl.Object, pl.Duration)
+    ]
+    raise_all(MicrodataError, problems, code="structure-file")
+
+
+def _check_sets(names: Sequence[str], together: Sequence[Sequence[str]]) -> None:
+    flat = [name for each in together for name in each]
+    problems = [
+        Problem("there is no such variable", f"together: {name}")
+        for name in flat
+        if name not in names
+    ]
+    if len(set(flat)) < len(flat):
+        problems.append(Problem("a variable is in one set only", "together"))
+    raise_all(MicrodataError, problems, code="structure-file")
