@@ -121,7 +121,7 @@ def structure_file(
         reading: How a file is to be read, as `discreet.read_microdata` takes it.
 
     >>> people = pl.DataFrame({"sex": ["m", "f"] * 50, "pay": range(1000, 1100)})
-    >>> made = structure_file(people, records=5, secret="a long and secret sentence", agree=3)
+    >>> made = structure_file(people, records=5, secret="a long and secret sentence")
     >>> made
     <StructureFile: 5 made-up records, 2 variables>
     """
@@ -229,7 +229,8 @@ class _Maker:
         dtypes = {form.described.name: form.described.values.dtype for form in self.forms}
         original = pl.DataFrame([_comparable(true[name]) for name in names])
         kept, tried = np.zeros(0, dtype=np.int64), 0
-        below = len(names) if agree is None else agree
+        whole = max(len(names), 1)  # a whole record is never that of few
+        below = min(agree or whole, whole)
         for _ in range(_ROUNDS if agree else 1):
             rows = np.arange(tried, tried + records * (1 if agree else _CHOICE))
             tried += len(rows)
@@ -253,7 +254,7 @@ class _Maker:
             kept = np.concatenate([kept, rows[found < below]])
             if len(kept) >= records:
                 break
-        if len(kept) < records or below > max(len(names), 1):
+        if len(kept) < records or below > whole:
             raise MicrodataError(
                 "too many made-up records have values that together are those of few units",
                 code="structure-file",
