@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -261,6 +262,16 @@ def test_files_are_read_back_as_they_were_written(tmp_path: Path, suffix: str) -
         expected = expected.with_columns(pl.col("born").cast(pl.String))
         back = back.with_columns(pl.col("pay").cast(pl.Float64))
     assert back.rows() == expected.rows()
+
+
+def test_csv_files_keep_their_marks(tmp_path: Path) -> None:
+    frame = survey().select("sex", "pay", "country")
+    frame.write_csv(tmp_path / "a.csv", separator=";", decimal_comma=True)
+    for reading in ({"decimal": ","}, {"detect": True}):
+        made = made_of(tmp_path / "a.csv", records=40, secret=SECRET, **reading)
+        lines = made.write(tmp_path / "b.csv").read_text().splitlines()
+        assert lines[0] == "sex;pay;country"
+        assert all(re.fullmatch(r"[12];\d+,\d+;(DE|FR|PL)", line) for line in lines[1:])
 
 
 def test_spss_files_keep_labels_and_missing_codes(tmp_path: Path) -> None:

@@ -19,7 +19,10 @@ import polars as pl
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
+from discreet.microdata.csv_files import CsvFile
+from discreet.microdata.detection import detect_reading
 from discreet.microdata.file_formats import format_of
+from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.records import read_microdata
 from discreet.microdata.stata_files import (
     LETTERS,
@@ -86,11 +89,15 @@ class DescribedRecords:
         variables: The variables, in order.
         format: Format of the file they come from; "frame" if from none.
         label: What the file is called.
+        separator: The sign between fields of a CSV file.
+        decimal_comma: Whether a comma stands before decimals there.
     """
 
     variables: Sequence[DescribedVariable]
     format: str
     label: str = ""
+    separator: str = ","
+    decimal_comma: bool = False
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -114,16 +121,31 @@ def described_records(source: Any, **reading: Any) -> DescribedRecords:
             return opened_file(path, kind, _stata if kind == "stata" else _spss)
     frame = read_microdata(source, **reading).lazy().collect("polars").to_native()
     assert isinstance(frame, pl.DataFrame)
-    path_format = "frame"
-    if isinstance(source, str | os.PathLike):
-        path_format = reading.get("format") or format_of(Path(source), None)
+    kind, layout = "frame", {}
+    if isinstance(source, str | os.PathLike) and Path(source).is_file():
+        kind = format_of(Path(source), reading.get("format"))
+        layout = _csv_layout(Path(source), reading) if kind == "csv" else {}
     return DescribedRecords(
         variables=[
             DescribedVariable(name=column.name, values=column, reasons=_plain(column))
             for column in frame
         ],
-        format=path_format,
+        format=kind,
+        **layout,
     )
+
+
+def _csv_layout(path: Path, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """How fields and decimals are written."""
+    calls = ("detect", "format", "options", "table", "query")
+    stated = {key: value for key, value in reading.items() if key not in calls}
+    options = ReadingOptions.of(stated, reading.get("options"))
+    if reading.get("detect"):
+        options = detect_reading(path, options=options).options
+    return {
+        "separator": CsvFile.opened(path, options).separator,
+        "decimal_comma": options.decimal == ",",
+    }
 
 
 def _plain(column: pl.Series) -> pl.Series:
@@ -237,8 +259,11 @@ def write_described(records: DescribedRecords, path: str | os.PathLike[str]) -> 
         elif kind == "spss":
             _write_spss(records, temporary)
         elif kind == "csv":
-            separator = "\t" if place.suffix.lower() == ".tsv" else ","
-            records.frame.write_csv(temporary, separator=separator)
+            records.frame.write_csv(
+                temporary,
+                separator="\t" if place.suffix.lower() == ".tsv" else records.separator,
+                decimal_comma=records.decimal_comma,
+            )
         else:
             records.frame.write_parquet(temporary)
     return place
