@@ -148,7 +148,7 @@ def test_compiled_loops_give_the_same_figures(
     weight: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interpreted = bits(figures(homes(), weight=weight))
-    monkeypatch.setattr(memory, "COMPILED_FROM", 1)
+    monkeypatch.setattr(memory, "_compiled_pays", lambda records: True)
     assert bits(figures(homes(), weight=weight)) == interpreted
 
 
@@ -156,7 +156,7 @@ def test_compiled_loops_give_the_same_figures(
 def test_compiled_loops_on_any_number_of_cores(
     cores: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "COMPILED_FROM", 1)
+    monkeypatch.setattr(memory, "_compiled_pays", lambda records: True)
     monkeypatch.setattr(memory.os, "cpu_count", lambda: cores)
     assert bits(figures(homes())) == expected
 

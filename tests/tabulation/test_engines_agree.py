@@ -213,7 +213,7 @@ def test_engines_agree_on_much(case: tuple[pl.DataFrame, dict[str, Any]]) -> Non
 
 @pytest.mark.exhaustive
 def test_compiled_loops_and_small_batches_agree_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.tabulation.memory.COMPILED_FROM", 1)
+    monkeypatch.setattr("discreet.tabulation.memory._compiled_pays", lambda records: True)
     monkeypatch.setattr("discreet.tabulation.batches._BATCH", 2)
     many = settings(max_examples=200, suppress_health_check=list(HealthCheck))
     many(given(cases())(lambda case: _fuzzed(case)))()

@@ -1,9 +1,11 @@
 """Tables with all margins and levels, equal on every engine, bit for bit."""
 
 import itertools
+from types import SimpleNamespace
 
 import duckdb
 import narwhals as nw
+import numba
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -96,7 +98,7 @@ def test_every_way_inside_gives_the_same_bits(way, left_out, monkeypatch):
         == people().filter((pl.col("age") < 90) | (pl.col("sex") == "m")).height
     )
     if way == "compiled":
-        monkeypatch.setattr(memory, "COMPILED_FROM", 1)
+        monkeypatch.setattr(memory, "_compiled_pays", lambda records: True)
     if way in ("sparse", "many groups"):
         monkeypatch.setattr(memory, "_DENSE_LIMIT", 1)
     if way == "many groups":
@@ -318,3 +320,24 @@ def test_a_table_shows_no_values():
     text = repr(table) + str(table)
     assert "confidential" in text
     assert not any(str(count) in text for count in table.count.tolist() if count > 99)
+
+
+@pytest.mark.parametrize(
+    ("loaded", "count", "values", "lists", "pays"),
+    [
+        (True, 499_999, 9, True, False),
+        (True, 500_000, 0, False, True),
+        (False, 500_000, 0, True, True),
+        (False, 2_000_000, 1, False, False),
+        (False, 2_000_000, 3, False, True),
+        (False, 6_000_000, 0, False, True),
+    ],
+)
+def test_the_compiler_is_loaded_where_it_saves_more_than_that_takes(
+    loaded, count, values, lists, pays, monkeypatch
+):
+    monkeypatch.setitem(memory.sys.modules, "numba", numba)
+    if not loaded:
+        monkeypatch.delitem(memory.sys.modules, "numba")
+    records = SimpleNamespace(count=count, rows=3 + 3 * values, largest={"v": 1} if lists else {})
+    assert memory._compiled_pays(records) is pays

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -36,8 +37,10 @@ from discreet.tabulation.flaws import check_types, raise_flaws
 from discreet.tabulation.measures import LIMIT, Largest, MeasureLayout, RecordShare, to_limbs
 from discreet.tabulation.query import CubeAxis, plan
 
-#: From this many records on, compiled kernels are used.
-COMPILED_FROM = 500_000
+#: From this many records on, compiled kernels are used where their compiler is loaded.
+_COMPILED_FROM = 500_000
+#: Loading it takes as long as numpy takes longer for this many numbers to add up.
+_LOADED_FROM = 2**24
 #: Records per step: small enough for sums of limbs to be exact as floats, and for the cache.
 _STEP = 2**16
 
@@ -109,6 +112,13 @@ class RecordArrays:
         return self.grid.size
 
     @property
+    def rows(self) -> int:
+        """Number of measures of a cell."""
+        counted = 1 + 2 * (self.keys is not None)
+        shares = sum(part.counted * counted + 3 * (part.summed is not None) for part in self.parts)
+        return counted + 3 * len(self.sums) + shares
+
+    @property
     def room(self) -> int:
         """Size of a cell's lists, in cells without any."""
         return 1 + sum(of.k * (1 + (of.weights is not None)) for of in self.largest.values())
@@ -141,7 +151,7 @@ def accumulate(records: RecordArrays) -> Counted:
         threads = 1
     edges = [records.count * k // threads for k in range(threads + 1)]
     spans = list(pairwise(edges))
-    way = _Compiled if records.count >= COMPILED_FROM else _Interpreted
+    way = _Compiled if _compiled_pays(records) else _Interpreted
     if threads == 1:
         return _pass(records, spans[0], way)
     with ThreadPoolExecutor(threads) as pool:
@@ -152,6 +162,13 @@ def accumulate(records: RecordArrays) -> Counted:
     return total
 
 
+def _compiled_pays(records: RecordArrays) -> bool:
+    """Whether compiled loops save more than loading them takes; lists are slow without."""
+    if records.count < _COMPILED_FROM or records.largest or "numba" in sys.modules:
+        return records.count >= _COMPILED_FROM
+    return records.count * records.rows >= _LOADED_FROM
+
+
 def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
     """The number of the cell each record belongs to."""
     return records.grid.numbers([codes[start:stop] for codes in records.codes], stop - start)
@@ -159,15 +176,11 @@ def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
 
 def _nothing(records: RecordArrays) -> Counted:
     """Arrays to count into."""
-    rows = 1 + 2 * (records.keys is not None) + 3 * len(records.sums)
-    for part in records.parts:
-        rows += part.counted * (1 + 2 * (records.keys is not None))
-        rows += 3 * (part.summed is not None)
     lists = {
         name: Largest.empty(records.cells, of.k, weighted=of.weights is not None)
         for name, of in records.largest.items()
     }
-    return Counted(np.zeros((rows, records.cells), dtype=np.int64), lists)
+    return Counted(np.zeros((records.rows, records.cells), dtype=np.int64), lists)
 
 
 def _pass(records: RecordArrays, span: tuple[int, int], way: type[_Interpreted]) -> Counted:
@@ -559,7 +572,7 @@ def _sparse_largest(
     found = {}
     for name, of in records.largest.items():
         found[name] = Largest.empty(occurring.height, of.k, weighted=of.weights is not None)
-        compiled = records.count >= COMPILED_FROM
+        compiled = _compiled_pays(records)
         found[name].add_records(numbers, of.values, of.weights, compiled=compiled)
     return found
 
