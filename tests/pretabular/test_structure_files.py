@@ -341,6 +341,13 @@ def test_identifiers_are_new_even_where_all_numbers_are_taken() -> None:
     assert not set(made["id"]) & set(frame["id"])
 
 
+def test_files_of_one_secret_can_be_merged() -> None:
+    frame = survey()
+    persons = made_of(frame, records=80, secret=SECRET, id="pid").records
+    incomes = made_of(frame.select("pid", "pay"), records=80, secret=SECRET, id="pid").records
+    assert set(persons["pid"]) == set(incomes["pid"])
+
+
 def test_wrong_input_is_refused_all_at_once(tmp_path: Path) -> None:
     with pytest.raises(MicrodataError) as caught:
         made_of(survey(100), records=0, threshold=1, id="nobody", public=["pids"])

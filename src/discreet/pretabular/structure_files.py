@@ -184,7 +184,7 @@ class _Maker:
         for form, one in zip(self.forms, self.original.variables, strict=True):
             values, reasons = columns[one.name]
             if form.masks:
-                fresh = self._texts(form, one, rows)
+                fresh = self._texts(form, one, np.arange(records))
                 values = fresh.zip_with(reasons.is_null(), fresh.clear(len(fresh)))
             said = form.described
             typed = _typed(values.alias(one.name), said.values.dtype)
