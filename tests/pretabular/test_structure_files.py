@@ -8,6 +8,7 @@ import re
 from itertools import combinations
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyreadstat
@@ -216,6 +217,15 @@ def test_shares_are_taken_over_only_if_asked_for() -> None:
     counts = dict(asked.records["faith"].value_counts().iter_rows())
     assert 100 < counts["b"] < 300
     assert 45 < asked.records["n"].mean() < 55
+
+
+def test_engines_do_not_matter(tmp_path: Path) -> None:
+    frame = survey(200).drop("pid", "born")
+    frame.write_parquet(tmp_path / "a.parquet")
+    expected = made_of(frame, records=20, secret=SECRET).records
+    relation = duckdb.sql(f"select * from '{tmp_path / 'a.parquet'}'")
+    for source in (relation, frame.to_pandas(), tmp_path / "a.parquet"):
+        assert made_of(source, records=20, secret=SECRET).records.rows() == expected.rows()
 
 
 def test_the_order_of_records_does_not_matter() -> None:

@@ -35,6 +35,7 @@ from discreet.microdata.stata_files import (
     stata_bytes,
 )
 from discreet.microdata.statistical_files import opened_file
+from discreet.record_batches import collected
 
 _DAY, _TIME = re.compile(r"%-?(?:td|d)(?!\w*[fgesc]\Z)"), re.compile(r"%-?t[cC]")
 _STATA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}\Z")
@@ -119,8 +120,7 @@ def described_records(source: Any, **reading: Any) -> DescribedRecords:
         path = Path(source)
         if (kind := format_of(path, None)) in ("stata", "spss"):
             return opened_file(path, kind, _stata if kind == "stata" else _spss)
-    frame = read_microdata(source, **reading).lazy().collect("polars").to_native()
-    assert isinstance(frame, pl.DataFrame)
+    frame = collected(read_microdata(source, **reading))
     kind, layout = "frame", {}
     if isinstance(source, str | os.PathLike) and Path(source).is_file():
         kind = format_of(Path(source), reading.get("format"))
