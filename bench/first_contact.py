@@ -25,7 +25,7 @@ WAYS = {
     "import discreet": ["-c", "import discreet"],
     "discreet --help": ["-m", "discreet", "--help"],
     "first small table (1,500 records of CSV, 200 cells)": ["small.py"],
-    "first large table (2 million records of Parquet, 21,600 cells)": ["large.py"],
+    "first large table (2 million records of Parquet, 12,000 cells)": ["large.py"],
     "reading these two million records only": ["read.py"],
     "programme over a CSV file of 50,000 records": [
         "-m", "discreet", "protect", "programme.toml", "--out", "release",
@@ -36,7 +36,8 @@ FILES = {
 import polars as pl
 import discreet as dc
 from discreet.microdata import Secret
-firms = dc.with_record_keys(pl.read_csv("small.csv"), id="id", secret=Secret.from_file("secret.key"))
+secret = Secret.from_file("secret.key")
+firms = dc.with_record_keys(pl.read_csv("small.csv"), id="id", secret=secret)
 table = dc.tabulate(firms, by=["region", "branch"], record_key="record_key")
 print(len(dc.perturb(table, dc.PerturbationTable.read("ptable.json")).to_polars()))
 """,
