@@ -223,7 +223,8 @@ def test_engines_do_not_matter(tmp_path: Path) -> None:
     frame = survey(200).drop("pid", "born")
     frame.write_parquet(tmp_path / "a.parquet")
     expected = made_of(frame, records=20, secret=SECRET).records
-    relation = duckdb.sql(f"select * from '{tmp_path / 'a.parquet'}'")
+    connection = duckdb.connect()
+    relation = connection.sql(f"select * from '{tmp_path / 'a.parquet'}'")
     for source in (relation, frame.to_pandas(), tmp_path / "a.parquet"):
         assert made_of(source, records=20, secret=SECRET).records.rows() == expected.rows()
 
@@ -349,6 +350,19 @@ def test_identifiers_are_new_even_where_all_numbers_are_taken() -> None:
     made = made_of(frame, records=60, secret=SECRET, id="id").records
     assert made["id"].n_unique() == 60
     assert not set(made["id"]) & set(frame["id"])
+    for dtype in (pl.Int8, pl.UInt8, pl.Float64):  # a third digit has no room in some
+        narrow = frame.with_columns(pl.col("id").cast(dtype))
+        assert made_of(narrow, records=60, secret=SECRET, id="id").records["id"].n_unique() == 60
+
+
+def test_long_numbers_have_room_in_stata_files(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"pid": pl.Series(range(2_000_000_000, 2_000_000_300), dtype=pl.Int32)})
+    pyreadstat.write_dta(frame, str(tmp_path / "a.dta"))
+    made = made_of(tmp_path / "a.dta", records=50, secret=SECRET)
+    made.write(tmp_path / "b.dta")
+    back = dc.read_microdata(tmp_path / "b.dta").lazy().collect("polars").to_native()
+    assert back["pid"].to_list() == made.records["pid"].to_list()
+    assert back["pid"].max() > 2_147_483_620
 
 
 def test_files_of_one_secret_can_be_merged() -> None:

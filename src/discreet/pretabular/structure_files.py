@@ -327,8 +327,10 @@ class _Maker:
 
     def _texts(self, form: Form, one: DescribedVariable, rows: IntArray) -> pl.Series:
         """Made-up texts and identifiers, none of which the original has."""
-        taken = set(one.values.cast(pl.Int64 if one.values.dtype.is_numeric() else pl.String,
-                                    strict=False).cast(pl.String).drop_nulls())  # fmt: skip
+        whole = (
+            one.values.cast(pl.Int64, strict=False) if one.values.dtype.is_float() else one.values
+        )
+        true = pl.DataFrame({"text": whole.cast(pl.String)})
         owners = rows
         if form.kind == "identifiers" and not form.unique:
             owners = self._draw(f"{one.name}; owner", rows, max(len(rows) // 2, 1))
@@ -343,6 +345,7 @@ class _Maker:
                 masks = [f"{longest}{longest[-1] if longest[-1] in _LETTERS else '9'}"]
             fresh = self._filled(f"{one.name}; {attempt}", masks, needed[open_])
             used = set(texts[texts != None])  # noqa: E711
+            taken = set(true.join(pl.DataFrame({"text": fresh}), on="text", how="semi")["text"])
             for place, text in zip(open_, fresh, strict=True):
                 if text not in taken and (text not in used or form.kind == "texts"):
                     texts[place] = text

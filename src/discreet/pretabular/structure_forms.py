@@ -26,6 +26,7 @@ from discreet.microdata.stata_files import STR_MAX, WHOLE
 _FEW_CODES = 20
 _MOST_DECIMALS = 8
 _LARGEST = 10**15
+_MOST_DIGITS = 18
 #: What numbers are of which too few are known.
 _UNKNOWN = (0, 100)
 _DAY, _SECOND = 86_400, 1
@@ -267,7 +268,8 @@ class FormFinder:
         shapes = shapes.str.replace_all(r"\p{Ll}|\p{Lm}|\p{Lo}", "a")
         shapes = shapes.str.replace_all(r"\p{Lu}|\p{Lt}", "A")
         counts = tally(pl.DataFrame({"mask": shapes}), self.units).drop_nulls()
-        kept = counts.filter(pl.col("\0n") >= self.rules.threshold)["mask"].to_list()
+        fits = pl.col("mask").str.len_chars() < (_MOST_DIGITS if not one.is_text else STR_MAX)
+        kept = counts.filter((pl.col("\0n") >= self.rules.threshold) & fits)["mask"].to_list()
         stated = one.name in self.rules.identifiers
         unique = texts.n_unique() > 0.9 * max(texts.count(), 1) if stated else False
         form = replace(form, codes=form.codes.clear(), unique=unique or not one.is_text)
@@ -390,6 +392,8 @@ def _nice(length: float) -> int:
 def _described(form: Form, *, public: bool) -> DescribedVariable:
     """The description without values, and without what rests on few of them."""
     one, empty = form.described, form.described.values.clear()
+    if form.kind == "identifiers" and one.values.dtype.is_integer():
+        empty = empty.cast(pl.Int64)  # a digit more may be needed
     if one.values.dtype == pl.Enum:
         empty = pl.Series(one.name, [], dtype=pl.Enum(form.codes.cast(pl.String)))
     known = {*form.codes, *form.reasons, *(number for number in map(_number, form.reasons))}
@@ -430,9 +434,12 @@ def _storage(form: Form, one: DescribedVariable) -> str:
     """A type no wider than what appears needs: a wide one would tell of a large number."""
     if one.storage.startswith("str"):
         return f"str{min(_text_width(form), int(one.storage[3:]))}"
-    if one.storage not in WHOLE or form.kind not in ("codes", "numbers"):
+    if one.storage not in WHOLE or form.kind not in ("codes", "numbers", "identifiers"):
         return one.storage
     ends = _numbers_of(form) or [0]
+    if form.masks:
+        ends = [10 ** (max(map(len, form.masks)) + 1) - 1]
+        return next((kind for kind, (_, high) in WHOLE.items() if ends[0] <= high), "double")
     for kind, (low, high) in WHOLE.items():
         if (low <= min(ends) and max(ends) <= high) or kind == one.storage:
             return kind
