@@ -121,6 +121,39 @@ def test_extras_are_not_needed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+WITH_DUCKDB = """
+import sys
+sys.modules |= dict.fromkeys(("pandas", "pyarrow"))
+import duckdb, polars as pl
+import discreet as dc
+from discreet.microdata import Secret
+
+secret = Secret.generate()
+people = pl.DataFrame({"id": range(300), "sex": ["m", "w", "d"] * 100, "age": range(300)})
+people.write_csv("people.csv")
+people.write_ipc("people.arrow")
+with duckdb.connect("people.duckdb") as database:
+    database.sql("create table people as from 'people.csv'")
+found = []
+for records in (
+    people, people.lazy(), duckdb.sql("from 'people.csv'"), "people.csv", "people.arrow",
+    dc.read_microdata("people.duckdb", table="people"),
+):
+    records = dc.read_microdata(records) if isinstance(records, str) else records
+    keyed = dc.with_record_keys(records, id="id", secret=secret)
+    call = dict(values=["age"], contributions=2, record_key="record_key")
+    found.append(dc.tabulate(keyed, by=["sex"], **call).to_polars())
+assert all(each.equals(found[0]) for each in found)
+"""
+
+
+def test_duckdb_and_polars_exchange_columns_by_themselves(tmp_path: Path) -> None:
+    """Without pyarrow between them, and without words of DuckDB on leaks at the end."""
+    command = [sys.executable, "-c", WITH_DUCKDB]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_what_an_extra_reads_names_the_extra(tmp_path: Path) -> None:
     (tmp_path / "census.duckdb").write_bytes(b"12345678DUCK" + bytes(100))
     code = "import sys; sys.modules['duckdb'] = None; import discreet as dc\n"

@@ -227,13 +227,13 @@ def _computed(
     chosen: duckdb.DuckDBPyRelation, names: Sequence[str], function: RowFunction, distinct: bool
 ) -> tuple[pl.DataFrame, IntArray]:
     """The values the function needs, and what it makes of them."""
-    taken = pl.DataFrame(chosen.distinct() if distinct else chosen)
+    taken = pl.DataFrame(ArrowStream(chosen.distinct() if distinct else chosen))
     named = dict(zip(taken.columns, names, strict=True))
     try:
         return taken, function(taken.rename(named))
     except DiscreetError:
         if distinct:  # say how many records are at fault, not how many values
-            function(pl.DataFrame(chosen).rename(named))
+            function(pl.DataFrame(ArrowStream(chosen)).rename(named))
         raise
 
 
