@@ -15,6 +15,7 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
   hides cells → `ProtectedTable`, `audit` finds out what hidden cells still tell
+- Rounding: `round_counts`, each figure on its own or so that totals stay sums
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
   breaks them
 - What protection did to a table: `compare` (confidential)
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         perturb_magnitudes,
     )
     from discreet.protection.parts import PartRules, check_parts, suppress_parts
+    from discreet.protection.rounding import round_counts
     from discreet.protection.suppression import audit, suppress
     from discreet.release import protect, verify_release
     from discreet.release.packages import open_parameters, pack_parameters
@@ -99,6 +101,7 @@ _HOMES = {
     "primary": "rules",
     "protect": "release",
     "read_microdata": "microdata",
+    "round_counts": "protection.rounding",
     "suppress": "protection.suppression",
     "suppress_parts": "protection.parts",
     "tabulate": "tabulation",
@@ -144,6 +147,7 @@ __all__ = [
     "primary",
     "protect",
     "read_microdata",
+    "round_counts",
     "suppress",
     "suppress_parts",
     "tabulate",

@@ -12,6 +12,7 @@ record key or a noise parameter.
     ├── TableError            tables made or combined in a way that cannot be
     ├── PerturbationError     perturbation tables and their use
     ├── SuppressionError      rules, secondary suppression, audit
+    ├── CountRoundingError    rounding to multiples, and its audit
     ├── PackageError          packages of parameters, their keys and signatures
     ├── OutputCheckError      programs and logs of research data centres
     ├── PublicationError      writers, formats, output places
@@ -28,6 +29,7 @@ from typing import Self
 
 __all__ = [
     "ClassificationError",
+    "CountRoundingError",
     "DiscreetError",
     "DiscreetWarning",
     "FilterError",
@@ -249,6 +251,10 @@ class PublicationError(DiscreetError):
 
 class ProgrammeError(DiscreetError):
     """A table programme has mistakes; all of them are listed."""
+
+
+class CountRoundingError(DiscreetError):
+    """Counts cannot be rounded as asked for."""
 
 
 class SuppressionError(DiscreetError):

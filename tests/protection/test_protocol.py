@@ -644,7 +644,7 @@ def test_a_method_says_things_that_make_sense(changes: dict[str, Any], message: 
 
 
 def test_every_method_has_its_row() -> None:
-    assert [method.name for method in protocol.protections()] == ["noise", "suppress"]
+    assert [method.name for method in protocol.protections()] == ["noise", "suppress", "rounding"]
     assert protocol.protection(protocol.DEFAULT).name == "noise"
 
 

@@ -47,6 +47,10 @@ class TableView(Protocol):
     """What a programme says of a table, as far as every method may ask."""
 
     @property
+    def source(self) -> str | None:
+        """Whose records it counts; None for the main ones."""
+
+    @property
     def by(self) -> list[str] | None:
         """The spanning variables."""
 
@@ -68,6 +72,9 @@ class ProgrammeView(Protocol):
 
     def settings(self, method: str) -> Any:
         """[protection.NAME], in the form that the method gives it."""
+
+    def keyed(self, table: str) -> bool:
+        """Whether the records of a table have keys."""
 
     def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
         """Something wrong at a key."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from discreet.classifications import Classification
-from discreet.errors import Problem, TableError, raise_all
+from discreet.errors import DiscreetError, Problem, TableError, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.record_batches import collected
 from discreet.release.programme.file import nearest
@@ -127,6 +127,65 @@ def protect_cells_to_file(
     name = Path(target).name.partition(".")[0]
     protected = protect_cells(cells, table, name=name, **options)
     return write(protected, target, language=language, complete=complete)
+
+
+def round_cells_to_file(
+    cells: Any,
+    target: str | os.PathLike[str],
+    *,
+    by: Sequence[str],
+    count: str,
+    language: str = "en",
+    complete: bool | None = None,
+    cell_key: str | None = None,
+    key_grid: KeyGrid | int | str = 10**15,
+    key_digits: str = "exact",
+    weight: str | None = None,
+    classifications: Mapping[str, Classification] | None = None,
+    **options: Any,
+) -> tuple[Path, dict[str, Any]]:
+    """Round cells made elsewhere and write the rounded table; what was done, in plain values.
+
+    Args:
+        cells: As for `protect_cells`, like the rest up to classifications.
+        target: The file to write; its suffix chooses the format.
+        by: The columns of the spanning variables.
+        count: Column with the number of records.
+        language: Language of the written table.
+        complete: As for `protect_cells_to_file`.
+        cell_key: Column with the cell keys, where they decide.
+        key_grid: The grid of the cell keys.
+        key_digits: "exact", or "round" for cell keys that are sums of floats.
+        weight: Column with the sum of weights.
+        classifications: For some of the variables their code trees.
+        options: As for `discreet.round_counts`.
+    """
+    from discreet.protection.rounding import Rounding, audit_rounding, round_counts
+    from discreet.publication import write
+    from discreet.publication.formats import check_place
+
+    check_place(Path(target))
+    trees = classifications or {}
+    _check_names(by, trees)
+    table = Table.from_cells(
+        read_cells(cells, by),
+        by=[trees.get(variable, variable) for variable in by],
+        count=count,
+        cell_key=cell_key,
+        weight=weight,
+        key_grid=key_grid,
+        key_digits=key_digits,
+        name=Path(target).name.partition(".")[0],
+    )
+    safe = round_counts(table, **options)
+    shown = {name: value for name, value in options.items() if name != "found_codes"}
+    told: dict[str, Any] = {"cells": len(table), "audit": None}
+    if weight is None:
+        try:
+            told["audit"] = audit_rounding([safe], [table], Rounding(**shown)).described()
+        except DiscreetError as error:  # totals of cells made elsewhere need not be sums
+            told["not_audited"] = error.what
+    return write(safe, target, language=language, complete=complete), told
 
 
 def _is_text(path: str | os.PathLike[str]) -> bool:

@@ -7,10 +7,11 @@ here; a method that asks only what every method may ask stands in its folder of
 """
 
 from discreet.protection.protocol import register
+from discreet.protection.rounding.method import RoundingProtection
 from discreet.release.methods.noise.method import NoiseProtection
 from discreet.release.methods.suppression.method import SuppressionProtection
 
-for _method in (NoiseProtection(), SuppressionProtection()):
+for _method in (NoiseProtection(), SuppressionProtection(), RoundingProtection()):
     register(_method)
 
-__all__ = ["NoiseProtection", "SuppressionProtection"]
+__all__ = ["NoiseProtection", "RoundingProtection", "SuppressionProtection"]

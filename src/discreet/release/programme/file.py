@@ -266,6 +266,11 @@ class Programme:
         """[protection.NAME], in the form that the method gives it."""
         return self.own_settings[method]
 
+    def keyed(self, table: str) -> bool:
+        """Whether the records of a table have keys."""
+        keys = self.source_of(table).keys
+        return any((keys.column, keys.id, keys.inherit))
+
     @property
     def suppression(self) -> SuppressionEntry:
         """[suppression]"""

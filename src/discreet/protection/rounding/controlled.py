@@ -1,0 +1,246 @@
+"""Controlled rounding: all figures together, so that totals are the sums of their parts.
+
+In: linked counts and a base. Out: multiples of the base next to each count – next but some where
+no others add up – with the least sum of absolute differences; for large tables near to it; for
+two-way tables also at random, each right on average. CONFIDENTIAL until published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import CountRoundingError
+from discreet.protection.rounding.bases import Rounding
+from discreet.protection.rounding.linked_counts import LinkedCounts
+from discreet.protection.rounding.small_counts import InnerCells, fitted
+from discreet.protection.suppression.problem.kernels import compiled
+from discreet.protection.suppression.problem.system import Relations
+from discreet.protection.suppression.proof.solver import column_values, loaded_solver
+from discreet.tables import Table
+
+#: More cells to be decided than this are not decided by the solver.
+MOST_SOLVED = 60_000
+#: Branches that the solver tries; deterministic, as a time limit would not be.
+_NODES = 20_000
+_WHOLE = 1e-5
+
+
+def controlled_counts(
+    linked: LinkedCounts, rounding: Rounding, tables: Sequence[Table]
+) -> IntArray:
+    """The rounded value of each cell.
+
+    Raises:
+        CountRoundingError: If nothing within the steps allowed adds up.
+    """
+    if rounding.unbiased:
+        return _at_random(linked, rounding, tables)
+    base, count = rounding.base, linked.count
+    if int((count % base > 0).sum()) > MOST_SOLVED:
+        inner, _ = InnerCells.of(linked)
+        chosen = inner.count % base > 0
+        return inner.sums(fitted(inner, count, chosen, base))
+    for steps in range(rounding.steps + 1):
+        found = nearest_multiples(linked.relations, count, base, steps)
+        if found is not None:
+            return found
+    what = f"no multiples of {base} within {rounding.steps} steps of all counts add up"
+    raise CountRoundingError(
+        what, code="controlled", hint="allow more steps, or round fewer tables"
+    )
+
+
+def nearest_multiples(
+    relations: Relations, count: IntArray, base: int, steps: int = 0
+) -> IntArray | None:
+    """Multiples that add up with the least sum of absolute differences; None if there are none.
+
+    Args:
+        relations: Which cells add up to which.
+        count: Their counts.
+        base: The base.
+        steps: By how many further multiples each may miss; without any, multiples stay.
+
+    >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
+    >>> nearest_multiples(sums, np.array([7, 4, 3]), 3).tolist()
+    [6, 3, 3]
+    """
+    rest = count % base
+    up = np.flatnonzero(rest > 0).astype(np.int64)
+    cells, sign, cost, most = [up], [np.ones(up.size)], [base - 2.0 * rest[up]], [np.ones(up.size)]
+    if steps:
+        moved = np.flatnonzero(count > 0).astype(np.int64)
+        below = np.minimum(count[moved] // base, steps)
+        cells += [moved, moved]
+        sign += [np.ones(moved.size), -np.ones(moved.size)]
+        cost += [np.full(2 * moved.size, float(base))]
+        most += [np.full(moved.size, float(steps)), below.astype(np.float64)]
+    column, factor = np.concatenate(cells), np.concatenate(sign)
+    # Σ coef · (floor + x) = 0, and Σ coef · count = 0 says what floors lack.
+    lacking = np.zeros(len(relations), dtype=np.int64)
+    np.add.at(lacking, relations.row, relations.coef * rest[relations.cell])
+    first, entry = relations.by_cell
+    width = np.diff(first)[column]
+    within = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
+    entries = entry[np.repeat(first[column], width) + within]
+    row, place = relations.row[entries], np.repeat(np.arange(column.size), width)
+    coef = (relations.coef[entries] * np.repeat(factor, width)).astype(np.float64)
+    found = _solved((row, place, coef), lacking // base, np.concatenate(cost), np.concatenate(most))
+    if found is None:
+        return None
+    value = count - rest
+    np.add.at(value, column, (base * factor * found).astype(np.int64))
+    if relations.residuals(value).any() or (value < 0).any():
+        what = "the answer of the solver does not add up"
+        raise CountRoundingError(what, code="solver", hint="report this: numbers were far apart")
+    return value
+
+
+def _solved(
+    matrix: tuple[IntArray, IntArray, FloatArray], rest: IntArray, cost: FloatArray,
+    most: FloatArray,
+) -> FloatArray | None:  # fmt: skip
+    """Whole numbers from 0 to `most` at least cost; None if there are none."""
+    import highspy
+
+    row, column, coef = matrix
+    order = np.lexsort((column, row))
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rest)))])
+    bounds = rest.astype(np.float64)
+    if not cost.size:
+        return np.zeros(0)
+    solver = loaded_solver(
+        (start, column[order], coef[order]), np.zeros(cost.size), most, cost=cost,
+        rows=(bounds, bounds), mip_rel_gap=0.0, mip_abs_gap=0.999, mip_max_nodes=_NODES,
+    )  # fmt: skip
+    solver.setOptionValue("presolve", "on")
+    solver.run()
+    status = highspy.HighsModelStatus
+    if solver.getModelStatus() in (status.kInfeasible, status.kUnboundedOrInfeasible):
+        return None
+    found = column_values(solver)
+    if np.abs(found - np.rint(found)).max() > _WHOLE:
+        kinds = np.full(cost.size, highspy.HighsVarType.kInteger)
+        solver.changeColsIntegrality(
+            cost.size, np.arange(cost.size, dtype=np.int32), kinds.astype(np.uint8)
+        )
+        solver.run()
+        known = solver.getInfo().primal_solution_status
+        if known != int(highspy.SolutionStatus.kSolutionStatusFeasible):
+            return None
+        found = column_values(solver)
+    return np.rint(found)
+
+
+# -- at random, right on average -----------------------------------------------------------
+
+
+def _at_random(linked: LinkedCounts, rounding: Rounding, tables: Sequence[Table]) -> IntArray:
+    """Every figure up or down so that it is right on average, and totals are sums.
+
+    Figures are edges between relations; a cycle of figures that are no multiples is moved, up
+    and down in turn, until one of them is a multiple: to either side with the probability that
+    keeps the average. Each figure must stand in at most two relations.
+    """
+    relations, base = linked.relations, rounding.base
+    first, entry = relations.by_cell
+    if np.diff(first).max(initial=0) > 2 or len(tables) > 1:
+        what = "unbiased controlled rounding is for one table of one or two variables"
+        hint = "without levels between total and codes, if there are two; or leave out unbiased"
+        raise CountRoundingError(what, code="unbiased", hint=hint)
+    (table,), (cells,) = tables, linked.cells
+    draws = np.zeros(len(linked.count), dtype=np.uint64)
+    draws[cells] = rounding.draws(table)
+    none = len(relations)  # what a figure belongs to that stands in one relation only
+    ends = np.full((len(linked.count), 2), none, dtype=np.int64)
+    sides = np.ones((len(linked.count), 2), dtype=np.int64)
+    width = np.diff(first)
+    for side in (0, 1):
+        has = np.flatnonzero(width > side)
+        at = entry[first[has] + side]
+        ends[has, side], sides[has, side] = relations.row[at], relations.coef[at]
+    rest = linked.count % base
+    order = np.argsort(ends.ravel(), kind="stable").astype(np.int64)
+    begin = np.searchsorted(ends.ravel()[order], np.arange(none + 2)).astype(np.int64)
+    sound = _walk(begin, order // 2, ends, sides, rest, (draws >> np.uint64(1)).astype(np.int64),
+                  base, none)  # fmt: skip
+    value: IntArray = linked.count // base * base + rest
+    if not sound or (rest % base).any() or relations.residuals(value).any():
+        what = "these relations are no network: figures cannot be rounded right on average"
+        raise CountRoundingError(what, code="unbiased", hint="leave out unbiased")
+    return value
+
+
+@compiled
+def _walk(
+    begin: Any, edges: Any, ends: Any, sides: Any, rest: Any, draws: Any, base: int, none: int
+) -> bool:
+    """Move cycles until every rest is 0 or the base; False if a cycle does not close."""
+    here = begin.copy()  # where to look for the next open figure of each relation
+    path = np.empty(rest.size + 1, np.int64)
+    signs = np.empty(rest.size + 1, np.int64)
+    nodes = np.empty(rest.size + 2, np.int64)
+    seen = np.full(none + 1, -1, np.int64)
+    for cell in range(rest.size):
+        while 0 < rest[cell] < base:
+            length = _cycle(begin, edges, ends, sides, rest, base, none, cell, here,
+                            path, signs, nodes, seen)  # fmt: skip
+            if length == 0:
+                return False
+            first = length >> 32
+            last = length & 0xFFFFFFFF
+            ahead = back = base
+            for k in range(first, last):
+                r, s = rest[path[k]], signs[k]
+                ahead = min(ahead, base - r if s > 0 else r)
+                back = min(back, r if s > 0 else base - r)
+            draw = draws[path[first]]
+            draws[path[first]] = (draw * 1103515245 + 12345) & 0x3FFFFFFFFFFFFFFF
+            step = ahead if (draw >> 20) % (ahead + back) < back else -back
+            for k in range(first, last):
+                rest[path[k]] += signs[k] * step
+    return True
+
+
+@compiled
+def _cycle(
+    begin: Any, edges: Any, ends: Any, sides: Any, rest: Any, base: int, none: int, cell: int,
+    here: Any, path: Any, signs: Any, nodes: Any, seen: Any,
+) -> int:  # fmt: skip
+    """A cycle of open figures that begins near a cell: where on the path it begins and ends."""
+    node, length, sign = ends[cell, 0], 0, 1
+    nodes[0], seen[node] = node, 0
+    edge = cell
+    found = 0
+    while found == 0:
+        path[length], signs[length] = edge, sign
+        length += 1
+        side = 1 if ends[edge, 0] == node else 0
+        moved = sign * sides[edge, side]
+        node = ends[edge, side]
+        nodes[length] = node
+        if seen[node] >= 0:
+            first = seen[node]
+            entered = signs[first] * sides[path[first], 0 if ends[path[first], 0] == node else 1]
+            if node != none and moved + entered != 0:
+                break
+            found = (first << 32) | length
+            break
+        seen[node] = length
+        k = here[node]
+        while k < begin[node + 1] and not 0 < rest[edges[k]] < base:
+            k += 1
+        here[node] = k
+        while k < begin[node + 1] and (edges[k] == edge or not 0 < rest[edges[k]] < base):
+            k += 1
+        if k == begin[node + 1]:
+            break
+        edge = edges[k]
+        sign = -moved * sides[edge, 0 if ends[edge, 0] == node else 1]
+    for k in range(length + 1):
+        seen[nodes[k]] = -1
+    return found

@@ -1,0 +1,283 @@
+"""Rounding counts: `round_counts`, and `round_linked` for tables that share cells.
+
+In: confidential `Table`s and a `Rounding`. Out: a `ProtectedTable` for each: this is where the
+confidentiality line is crossed; or an `Ingredient` of key figures, CONFIDENTIAL but for its
+`.protected`. Sums of weights are estimates, and are rounded as well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet._version import __version__
+from discreet.arrays import IntArray
+from discreet.confidential import without_values
+from discreet.errors import CountRoundingError, DisclosureWarning, DiscreetWarning
+from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise.counts import UNSUITABLE_KEYS, check_found_codes, keep_found_codes
+from discreet.protection.noise.intervals import DECIMAL_SCALE, Intervals
+from discreet.protection.rounding.bases import ADDITIVE, Rounding, no_cell_keys
+from discreet.protection.rounding.controlled import controlled_counts
+from discreet.protection.rounding.linked_counts import LinkedCounts
+from discreet.protection.rounding.small_counts import small_counts
+from discreet.tables import CellStatus, ProtectedTable, Provenance, Table, without_unpublished
+from discreet.tables.figures import by_language, texts_by
+from discreet.tables.ingredient import Ingredient
+from discreet.tables.protected import Note, note_of
+
+_AVERAGED = (
+    "random rounding by a seed rounds the same set differently in other tables, and figures that "
+    'are drawn often enough average to the true one: method="keyed" does not'
+)
+
+
+@without_values
+def round_counts(
+    table: Table,
+    base: int = 5,
+    method: str = "keyed",
+    *,
+    found_codes: Literal["list", "hide"] = "list",
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+    **options: Any,
+) -> ProtectedTable:
+    """Protect a table of counts by rounding them to multiples of a base.
+
+    Weighted tables give rounded estimates; value columns are left out.
+
+    Args:
+        table: The table; with cell keys for "keyed".
+        base: Figures become multiples of this, 2 to 1,000.
+        method: "keyed" rounds up or down at random by the cell key, and the same set of records
+            equally in every table; "conventional" to the nearest multiple; "random" by a seed;
+            "controlled" all figures together, so that totals are sums of their parts;
+            "small-counts" inner cells below the base only, and adds them up.
+        found_codes: "hide" leaves out codes without a figure that only the data tell.
+        titles: language → heading.
+        universe: language → who is counted.
+        digests: name → keyed digest, added to the provenance.
+        options: `margins`, `ties`, `seed`, `unbiased` and `steps`, as for `Rounding`.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [12, 8, 4]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> round_counts(table, 5, "conventional").to_polars()["value"].to_list()
+    [10, 10, 5]
+    >>> round_counts(table, 5, "controlled").to_polars()["value"].to_list()
+    [15, 10, 5]
+    """
+    rounding = _rounding(base, method, options)
+    check_found_codes(table, found_codes)
+    (protected,) = round_linked(
+        [table], rounding, titles=titles, universe=universe, digests=digests
+    )
+    if table.sums:
+        what = f"the value columns of {table.name!r} are not in the result, which has counts only"
+        warnings.warn(what, DiscreetWarning, stacklevel=3)
+    if method == "random":
+        warnings.warn(_AVERAGED, DisclosureWarning, stacklevel=3)
+    return without_unpublished(protected) if found_codes == "hide" else protected
+
+
+def _rounding(base: int, method: str, options: Mapping[str, Any]) -> Rounding:
+    """The rounding that options ask for."""
+    unknown = sorted(set(options) - {"margins", "ties", "seed", "unbiased", "steps"})
+    if unknown:
+        what = f"rounding has no option {unknown[0]!r}"
+        raise CountRoundingError(what, code="rounding", hint="margins, ties, seed, unbiased, steps")
+    given: Any = method
+    return Rounding(base=base, method=given, **options)
+
+
+def round_linked(
+    tables: Sequence[Table],
+    rounding: Rounding,
+    *,
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> tuple[ProtectedTable, ...]:
+    """Protect tables of the same records; a cell that several have gets one figure.
+
+    Args:
+        tables: The tables.
+        rounding: How they are rounded.
+        titles: language → heading, of all of them.
+        universe: language → who is counted.
+        digests: name → keyed digest, added to the provenance.
+    """
+    rounded = rounded_counts(tables, rounding)
+    told = {"titles": titles, "universe": universe, "digests": digests}
+    pairs = zip(tables, rounded, strict=True)
+    return tuple(_protected(table, value, rounding, **told) for table, value in pairs)
+
+
+def _protected(
+    table: Table,
+    value: IntArray,
+    rounding: Rounding,
+    *,
+    titles: Mapping[str, str] | None,
+    universe: Mapping[str, str] | None,
+    digests: Mapping[str, str] | None,
+) -> ProtectedTable:
+    """Rounded figures as a table; zeros and what was rounded to 0 are one and the same."""
+    status = np.where(value == 0, CellStatus.zero_or_changed_to_zero, CellStatus.published)
+    keyed = rounding.method == "keyed" and table.grid is not None
+    return ProtectedTable(
+        dimensions=table.dimensions,
+        index=table.index,
+        value=value,
+        status=status.astype(np.int8),
+        provenance=Provenance(
+            version=__version__,
+            method=f"{rounding.method} rounding",
+            key_grid=str(table.grid) if keyed else "",
+            digests=texts_by(digests, "digests", "digests have a name each", 'as {"data": …}'),
+        ),
+        parts=table.parts,
+        notes=notes_of(rounding, table),
+        name=table.name,
+        titles=by_language(titles, "titles"),
+        universe=by_language(universe, "universe"),
+    )
+
+
+def notes_of(rounding: Rounding, table: Table) -> tuple[Note, ...]:
+    """What readers are told of rounded figures."""
+    kinds = ["rounded-apart" if rounding.margins else "rounded"]
+    kinds += ["sums-kept" if rounding.method == "controlled" else "each-apart"]
+    if rounding.method == "small-counts":
+        kinds = ["small-counts"]
+    words = {"base": rounding.base, "margins": rounding.margins}
+    notes = []
+    for kind in kinds:
+        note = note_of("discreet.protection.rounding", kind)
+        texts = {each: text.format(**words) for each, text in note.texts.items()}
+        notes.append(replace(note, texts=texts))
+    if rounding.method == "keyed" and table.keys is not None and table.keys.faults:
+        notes.append(UNSUITABLE_KEYS)
+    return tuple(notes)
+
+
+def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArray, ...]:
+    """The rounded figures of each table. CONFIDENTIAL until they stand in a protected table."""
+    given: Sequence[Any] = tables
+    for table in given:
+        if not isinstance(table, Table):
+            what = f"a Table is needed, this is a {type(table).__name__}"
+            raise CountRoundingError(what, code="argument", hint="make it with discreet.tabulate")
+        if table.weight is not None and rounding.method in ADDITIVE:
+            what = "estimates are no whole numbers, and cannot be rounded so that totals are sums"
+            hint = 'round them with method="conventional" or "keyed"'
+            raise CountRoundingError(what, code="weight", where=table.name, hint=hint)
+    if not rounding.additive:
+        return tuple(_each_apart(table, rounding) for table in tables)
+    linked = LinkedCounts.of(tables)
+    make = controlled_counts if rounding.method == "controlled" else small_counts
+    found = make(linked, rounding, tables)
+    return tuple(found[cells] for cells in linked.cells)
+
+
+def _each_apart(table: Table, rounding: Rounding) -> IntArray:
+    """Every figure rounded on its own."""
+    value = table.count if table.weight is None else table.weight
+    base = rounding.bases(table)
+    below = np.floor_divide(value, base)
+    rest = value - below * base
+    if rounding.method == "conventional":
+        tie_up = True if rounding.ties == "up" else below % 2 == 1
+        up = (2 * rest > base) | ((2 * rest == base) & tie_up)
+    elif rounding.method == "random":
+        up = (rounding.draws(table) >> np.uint64(11)) * 2.0**-53 < rest / base
+    else:
+        up = _keyed_up(table, rest, base)
+    rounded: IntArray = ((below + up) * base).astype(np.int64)
+    return rounded
+
+
+def _keyed_up(table: Table, rest: Any, base: IntArray) -> Any:
+    """Which cells go up: those whose key, as a share of the grid, is below rest / base."""
+    if table.cell_key is None or table.grid is None:
+        raise no_cell_keys(table)
+    if table.weight is not None:
+        return table.cell_key / table.grid.size < rest / base
+    up = np.zeros(len(table), dtype=np.bool_)
+    for one in np.unique(base).tolist():
+        bounds = np.array(_bounds(one, table.grid.size), dtype=np.int64)
+        mine = base == one
+        up[mine] = table.cell_key[mine] < bounds[rest[mine]]
+    return up
+
+
+def _bounds(base: int, size: int) -> list[int]:
+    """Per remainder, the first key of a grid that rounds down: exact, where floats would not be."""
+    return [-(-size * rest // base) for rest in range(base)]
+
+
+def rounding_table(base: int) -> PerturbationTable:
+    """Keyed rounding as a perturbation table, for any base. SECRET, though there is only one.
+
+    `perturb` with it gives what `round_counts` by the key gives, on the grid of 10^15.
+
+    >>> import numpy as np
+    >>> rounding_table(3).lookup(np.array([4, 4, 6]), np.array([0, 10**14 * 4, 5])).tolist()
+    [2, -1, 0]
+    """
+    Rounding(base=base)  # checks the base
+    upper, noise, starts = [], [], [0]
+    for row in range(base + 1):
+        rest = row % base
+        if rest:
+            upper += [_bounds(base, DECIMAL_SCALE)[rest], DECIMAL_SCALE]
+            noise += [base - rest, -rest]
+        else:
+            upper.append(DECIMAL_SCALE)
+            noise.append(0)
+        starts.append(len(upper))
+    content = Intervals(
+        scale=DECIMAL_SCALE,
+        closed="left",
+        starts=np.array(starts, dtype=np.int64),
+        upper=np.array(upper, dtype=np.int64),
+        noise=np.array(noise, dtype=np.int64),
+        beyond=(1, base),
+    )
+    return PerturbationTable(content, f"rounding to {base}")
+
+
+def rounded_ingredient(
+    table: Table, base: int = 5, method: str = "keyed", **options: Any
+) -> Ingredient:
+    """Round counts as `round_counts` does, and keep what key figures need (confidential).
+
+    Shares, ratios and changes made of it by `discreet.derive` rest on rounded figures alone.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [12, 8, 4]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> rounded_ingredient(table, 5, "conventional").value.tolist()
+    [10.0, 10.0, 5.0]
+    """
+    keep_found_codes(table, options)
+    texts = {name: options.pop(name, None) for name in ("titles", "universe", "digests")}
+    rounding = _rounding(base, method, options)
+    (value,) = rounded_counts([table], rounding)
+    protected = _protected(table, value, rounding, **texts)
+    truth = table.count if table.weight is None else table.weight
+    deviation = np.sqrt((rounding.bases(table) ** 2 - 1) / 12)
+    return Ingredient(
+        protected=protected,
+        index=table.index,
+        value=value.astype(np.float64),
+        original=truth.astype(np.float64),
+        deviation=np.where(truth == 0, 0.0, deviation),
+        suppressed=np.zeros(len(table), dtype=np.bool_),
+    )
