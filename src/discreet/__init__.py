@@ -7,7 +7,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Classifications: `Classification`
 - Tables: `tabulate` makes a `Table` (confidential), `tabulate_many` one for each `Query`;
   `Table.from_cells` takes one made elsewhere, with its sums as `ValueColumns` say
-- Cell-key method: `PerturbationTable`, `perturb` → `ProtectedTable`
+- Cell-key method: `PerturbationTable`, `perturb` → `ProtectedTable`; `perturb_invariant` keeps
+  how often each value stands in a table
 - Design of the noise: `design_perturbation`; for sums of values
   `design_magnitude_perturbation` → `MagnitudePerturbationTable`
 - Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         design_magnitude_perturbation,
         design_perturbation,
         perturb,
+        perturb_invariant,
         perturb_magnitudes,
     )
     from discreet.protection.parts import PartRules, check_parts, suppress_parts
@@ -97,6 +99,7 @@ _HOMES = {
     "open_parameters": "release.packages",
     "pack_parameters": "release.packages",
     "perturb": "protection.noise",
+    "perturb_invariant": "protection.noise",
     "perturb_magnitudes": "protection.noise",
     "primary": "rules",
     "protect": "release",
@@ -143,6 +146,7 @@ __all__ = [
     "open_parameters",
     "pack_parameters",
     "perturb",
+    "perturb_invariant",
     "perturb_magnitudes",
     "primary",
     "protect",

@@ -307,3 +307,52 @@ def round_cells(
     elif audit is None:
         warn(["what sums still tell was not tested"])
     show(text, {"out": str(written), **told}, as_json=as_json)
+
+
+@command(
+    app,
+    "perturb-invariant",
+    example="discreet perturb-invariant cells.csv --by region,sex --count n --cell-key key "
+    "--transition matrix.csv --out table.csv",
+)
+def perturb_invariant(
+    cells: Annotated[Path, typer.Argument(help="A file with one row per cell (confidential).")],
+    by: By,
+    count: Annotated[str, typer.Option(help="Column with the number of records.")],
+    cell_key: Annotated[str, typer.Option(help="Column with the cell keys.")],
+    transition: Annotated[Path, typer.Option(help="The matrix for counts 1, 2, …: a CSV file.")],
+    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
+    alpha: Annotated[float, typer.Option(help="The matrix's share; the rest stays.")] = 1.0,
+    forbid: Annotated[list[int] | None, typer.Option(help="A count never to be printed.")] = None,
+    normalise: Annotated[bool, typer.Option("--normalise", help="Scale rounded rows.")] = False,
+    key_grid: Grid = "10^15",
+    key_digits: KeyDigits = "exact",
+    found_codes: FoundCodes = "list",
+    classification: Trees = None,
+    language: Annotated[str, typer.Option(help="en or de")] = "en",
+    complete: Complete = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Protect cells so that each count stands as often as before, in expectation."""
+    from discreet.release.lookup import perturb_invariant_to_file
+
+    written = perturb_invariant_to_file(
+        opened(cells, read, show_values, names(by)),
+        out,
+        transition,
+        by=names(by),
+        count=count,
+        cell_key=cell_key,
+        key_grid=key_grid,
+        key_digits=key_digits,
+        classifications=trees_from(classification),
+        language=language,
+        complete=complete,
+        alpha=alpha,
+        forbidden=forbid or (),
+        normalise=normalise,
+        found_codes=found_codes,
+    )
+    show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)

@@ -74,19 +74,19 @@ def protect_cells(
     """
     from discreet.protection.noise import perturb
 
+    keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
+    table = _table(cells, by, classifications, count=count, weight=weight, name=name, **keyed)
+    return perturb(table, ptable, **rules)
+
+
+def _table(
+    cells: Any, by: Sequence[str], classifications: Mapping[str, Classification] | None, **how: Any
+) -> Table:
+    """The table of cells made elsewhere; `how` as for `Table.from_cells`."""
     trees = classifications or {}
     _check_names(by, trees)
-    table = Table.from_cells(
-        read_cells(cells, by),
-        by=[trees.get(variable, variable) for variable in by],
-        count=count,
-        cell_key=cell_key,
-        weight=weight,
-        key_grid=key_grid,
-        key_digits=key_digits,
-        name=name,
-    )
-    return perturb(table, ptable, **rules)
+    spanning = [trees.get(variable, variable) for variable in by]
+    return Table.from_cells(read_cells(cells, by), by=spanning, **how)
 
 
 def read_cells(cells: Any, by: Sequence[str]) -> Any:
@@ -165,18 +165,9 @@ def round_cells_to_file(
     from discreet.publication.formats import check_place
 
     check_place(Path(target))
-    trees = classifications or {}
-    _check_names(by, trees)
-    table = Table.from_cells(
-        read_cells(cells, by),
-        by=[trees.get(variable, variable) for variable in by],
-        count=count,
-        cell_key=cell_key,
-        weight=weight,
-        key_grid=key_grid,
-        key_digits=key_digits,
-        name=Path(target).name.partition(".")[0],
-    )
+    name = Path(target).name.partition(".")[0]
+    keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
+    table = _table(cells, by, classifications, count=count, weight=weight, name=name, **keyed)
     safe = round_counts(table, **options)
     shown = {name: value for name, value in options.items() if name != "found_codes"}
     told: dict[str, Any] = {"cells": len(table), "audit": None}
@@ -186,6 +177,52 @@ def round_cells_to_file(
         except DiscreetError as error:  # totals of cells made elsewhere need not be sums
             told["not_audited"] = error.what
     return write(safe, target, language=language, complete=complete), told
+
+
+def perturb_invariant_to_file(
+    cells: Any,
+    target: str | os.PathLike[str],
+    transition: str | os.PathLike[str],
+    *,
+    by: Sequence[str],
+    count: str,
+    cell_key: str,
+    key_grid: KeyGrid | int | str = 10**15,
+    key_digits: str = "exact",
+    classifications: Mapping[str, Classification] | None = None,
+    language: str = "en",
+    complete: bool | None = None,
+    **options: Any,
+) -> Path:
+    """Protect cells made elsewhere so that frequencies of counts stay, and write the table.
+
+    Args:
+        cells: As for `protect_cells`, like the rest up to classifications.
+        target: The file to write; its suffix chooses the format.
+        transition: A file of the transition matrix: a line per row, numbers with commas between.
+        by: The columns of the spanning variables.
+        count: Column with the number of records.
+        cell_key: Column with the cell keys.
+        key_grid: The grid of the cell keys.
+        key_digits: "exact", or "round" for cell keys that are sums of floats.
+        classifications: For some of the variables their code trees.
+        language: Language of the written table.
+        complete: As for `protect_cells_to_file`.
+        options: As for `discreet.perturb_invariant`.
+    """
+    from discreet.protection.noise import perturb_invariant
+    from discreet.publication import write
+
+    name = Path(target).name.partition(".")[0]
+    keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
+    table = _table(cells, by, classifications, count=count, name=name, **keyed)
+    rows = [
+        [number.strip() for number in line.split(",")]
+        for line in Path(transition).read_text("utf-8-sig").splitlines()
+        if line.strip()
+    ]
+    protected = perturb_invariant(table, rows, **options)
+    return write(protected, target, language=language, complete=complete)
 
 
 def _is_text(path: str | os.PathLike[str]) -> bool:

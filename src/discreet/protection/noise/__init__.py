@@ -8,6 +8,7 @@ both sides and is confidential.
 
 from discreet.protection.noise.counts import count_ingredient, perturb
 from discreet.protection.noise.design import design_magnitude_perturbation, design_perturbation
+from discreet.protection.noise.invariant import invariant_table, perturb_invariant
 from discreet.protection.noise.magnitude_noise import FlexStrength, MagnitudeNoise, SimpleStrength
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
 from discreet.protection.noise.magnitudes import (
@@ -30,8 +31,10 @@ __all__ = [
     "count_ingredient",
     "design_magnitude_perturbation",
     "design_perturbation",
+    "invariant_table",
     "magnitude_ingredient",
     "mean_ingredient",
     "perturb",
+    "perturb_invariant",
     "perturb_magnitudes",
 ]

@@ -42,6 +42,8 @@ from discreet.protection.noise.intervals import (
 
 NEAR = Fraction(1, 10**9)  # rows sum to one, bounds meet
 _ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
+_CUT = Fraction(1, 10)  # rows that were printed cut off lack less
+_SCALE = "a matrix that was printed rounded or cut off is scaled by normalise=True"
 _SHOWN = 20
 _SHOWN_ROWS = 5
 
@@ -116,7 +118,7 @@ def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> It
         below = entry.upper
     if not one - NEAR * one <= below <= one + NEAR * one:
         what = f"the probabilities of row {row[-1].count} do not sum to one"
-        yield Problem(what, row[-1].line)
+        yield Problem(what, row[-1].line, _SCALE)
 
 
 def bound_problems(entry: StatedInterval, below: Bound, upward: str) -> Iterator[Problem]:
@@ -537,10 +539,16 @@ def cumulative_intervals(
 
 
 def transition_intervals(
-    matrix: Any, targets: Iterable[int] | None, *, name: str, zeros: bool, beyond: Beyond
+    matrix: Any,
+    targets: Iterable[int] | None,
+    *,
+    name: str,
+    zeros: bool,
+    beyond: Beyond,
+    normalise: bool = False,
 ) -> Intervals:
     """Intervals from probabilities: row = original count, column = published count."""
-    rows = _matrix(matrix)
+    rows = stated_probabilities(matrix, normalise=True) if normalise else _matrix(matrix)
     width = len(rows[0]) if rows else 0
     columns = list(range(width)) if targets is None else _integers(targets, "targets")
     problems = _shape_problems(rows, columns)
@@ -552,6 +560,31 @@ def transition_intervals(
     return row_intervals(
         stated, name=name, zeros=zeros, beyond=beyond, closed="left", problems=problems
     )
+
+
+def stated_probabilities(matrix: Any, *, normalise: bool, first: int = 0) -> list[list[Fraction]]:
+    """The rows of a matrix, exactly; each sums to one, if need be by scaling.
+
+    Args:
+        matrix: Rows of probabilities.
+        normalise: Whether rows may be rounded or cut off, by less than a tenth.
+        first: The count of the first row, for messages.
+    """
+    rows: list[list[Fraction]] = []
+    problems: list[Problem] = []
+    for count, row in enumerate(_matrix(matrix), start=first):
+        numbers = [_number(value) for value in row]
+        known = [value for value in numbers if value is not None]
+        total = sum(known, Fraction(0))
+        problems += _number_problems(numbers, count)
+        if any(value < 0 for value in known):
+            problems.append(Problem("a probability is negative", f"row {count}"))
+        elif abs(total - 1) > (_CUT if normalise else NEAR):
+            what = f"the probabilities of row {count} do not sum to one"
+            problems.append(Problem(what, f"row {count}", "" if normalise else _SCALE))
+        rows.append([value / total for value in known] if total else known)
+    raise_all(PerturbationError, problems, code="perturbation-table", where="transition")
+    return rows
 
 
 def row_intervals(

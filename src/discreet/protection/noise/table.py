@@ -136,6 +136,7 @@ class PerturbationTable(SecretTable):
         name: str = "perturbation table",
         zeros: bool = False,
         beyond: Beyond = "last",
+        normalise: bool = False,
     ) -> PerturbationTable:
         """Make a table from a transition matrix: original × published counts.
 
@@ -145,12 +146,13 @@ class PerturbationTable(SecretTable):
             name: Name of the table.
             zeros: Row 0 changes zeros on purpose.
             beyond: As for `from_cumulative`.
+            normalise: Scale rows that were printed rounded or cut off, so that they sum to one.
 
         >>> PerturbationTable.from_transition([[1, 0, 0], [0.25, 0.5, 0.25]]).n_max
         1
         """
         content = sources.transition_intervals(
-            matrix, targets, name=name, zeros=zeros, beyond=beyond
+            matrix, targets, name=name, zeros=zeros, beyond=beyond, normalise=normalise
         )
         return cls(content, name)
 
