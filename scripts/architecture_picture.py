@@ -24,7 +24,7 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 
 #: On which side of the confidentiality line each room stands. A room without a side is an
 #: error, so that a new package has to be put somewhere.
-SIDES = {
+SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "confidential": {
         "discreet": ("microdata", "tabulation", "rules", "protection", "argus", "pretabular"),
         "discreet_fire": (

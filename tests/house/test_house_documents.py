@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import markdown
 import pytest
 
 import discreet
 from tests.helpers.places import ROOT
+from tests.house.test_house_scripts import script
 
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-release.md"
@@ -165,3 +167,32 @@ def test_make_offers_what_the_documents_name() -> None:
     for document in (README, ROOT / "CONTRIBUTING.md"):
         named = set(re.findall(r"\bmake ([a-z-]+)\b`", document.read_text("utf-8")))
         assert named <= targets
+
+
+# -- Formulas ----------------------------------------------------------------
+
+MARKED = [p for p in sorted((ROOT / "docs").rglob("*.md")) if "$" in p.read_text("utf-8")]
+
+
+def page_with_formulas(document: Path) -> str:
+    extensions = ["tables", "pymdownx.superfences", "pymdownx.arithmatex"]
+    configured = {"pymdownx.arithmatex": {"generic": True}}
+    return markdown.markdown(
+        document.read_text("utf-8"), extensions=extensions, extension_configs=configured
+    )
+
+
+@pytest.mark.parametrize("document", MARKED, ids=lambda document: document.stem)
+def test_formulas_are_known_as_such(document: Path) -> None:
+    """A space inside a dollar sign leaves it in the text."""
+    text = re.sub(r"<(code|pre)\b.*?</\1>", "", page_with_formulas(document), flags=re.DOTALL)
+    assert "$" not in text
+
+
+def test_formulas_are_drawn_without_scripts() -> None:
+    pytest.importorskip("latex2mathml", reason="make installs it with the tools")
+    for document in MARKED:
+        page = page_with_formulas(document)
+        drawn = script("formulas").on_page_content(page)
+        assert drawn.count("<math") == page.count('class="arithmatex"')
+        assert not re.search(r"<m\w+[^>]*>[^<]*\\", drawn), document
