@@ -355,6 +355,22 @@ def test_identifiers_are_new_even_where_all_numbers_are_taken() -> None:
         assert made_of(narrow, records=60, secret=SECRET, id="id").records["id"].n_unique() == 60
 
 
+def test_odd_columns_are_made_up_too() -> None:
+    frame = pl.DataFrame(
+        {
+            "huge": [at // 2 * 10**13 for at in range(400)],
+            "blank": [""] * 399 + ["x"],
+            "few": pl.Series([None] * 399 + ["a"], dtype=pl.Enum(["a"])),
+            "same": [0.5] * 400,
+        }
+    )
+    made = made_of(frame, records=30, secret=SECRET)
+    assert made.records["huge"].is_between(0, 2 * 10**15).all()
+    assert set(made.records["blank"]) == {""}
+    assert "a" not in set(made.records["few"])
+    assert set(made.records["same"]) == {0.5}
+
+
 def test_long_numbers_have_room_in_stata_files(tmp_path: Path) -> None:
     frame = pl.DataFrame({"pid": pl.Series(range(2_000_000_000, 2_000_000_300), dtype=pl.Int32)})
     pyreadstat.write_dta(frame, str(tmp_path / "a.dta"))

@@ -46,6 +46,7 @@ _CHOICE = 3
 _ROUNDS = 40
 #: One in so many records has a kind of missing value, or a code among numbers, of its own.
 _SELDOM, _SPECIAL = 20, 5
+_UNUSUAL = (pl.Binary, pl.Object, pl.Duration, pl.Int128, pl.UInt128)
 _LETTERS = {"a": "abcdefghijklmnopqrstuvwxyz", "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "9": "0123456789"}
 
 
@@ -316,8 +317,8 @@ class _Maker:
             if form.date_format:
                 return _typed(moments, pl.Date()).dt.strftime(form.date_format)
             return moments
-        unit = round(1 / form.scale)
-        values = pl.Series(steps if unit == 1 else steps / unit)
+        large = form.scale >= 1
+        values = pl.Series(steps * int(form.scale) if large else steps / round(1 / form.scale))
         if len(form.codes):
             special = self._draw(f"{name}; special", rows, _SPECIAL) == 0
             codes = form.codes.gather(self._draw(f"{name}; code", rows, len(form.codes)))
@@ -431,7 +432,7 @@ def _check(
     problems += [
         Problem(f"variables of type {one.values.dtype} cannot be made up", one.name, "drop it")
         for one in original.variables
-        if one.values.dtype.is_nested() or one.values.dtype in (pl.Binary, pl.Object, pl.Duration)
+        if one.values.dtype.is_nested() or one.values.dtype in _UNUSUAL
     ]
     raise_all(MicrodataError, problems, code="structure-file")
 

@@ -26,7 +26,8 @@ from discreet.microdata.stata_files import STR_MAX, WHOLE
 _FEW_CODES = 20
 _MOST_DECIMALS = 8
 _LARGEST = 10**15
-_MOST_DIGITS = 18
+_BEYOND = 2**62
+_MOST_DIGITS = 17
 #: What numbers are of which too few are known.
 _UNKNOWN = (0, 100)
 _DAY, _SECOND = 86_400, 1
@@ -209,7 +210,10 @@ class FormFinder:
         while (high - low) * 10**decimals >= _LARGEST:
             decimals -= 1
         unit = 10.0**decimals
-        first, last = math.ceil(low * unit), math.floor(high * unit)
+        first, last = (
+            max(min(end, _BEYOND), -_BEYOND)
+            for end in (math.ceil(low * unit), math.floor(high * unit))
+        )
         ranges = [(first, max(first, last))]
         if ends[0] > 0 >= first:
             ranges = [(1, max(1, last))]
@@ -268,7 +272,9 @@ class FormFinder:
         shapes = shapes.str.replace_all(r"\p{Ll}|\p{Lm}|\p{Lo}", "a")
         shapes = shapes.str.replace_all(r"\p{Lu}|\p{Lt}", "A")
         counts = tally(pl.DataFrame({"mask": shapes}), self.units).drop_nulls()
-        fits = pl.col("mask").str.len_chars() < (_MOST_DIGITS if not one.is_text else STR_MAX)
+        fits = (
+            pl.col("mask").str.len_chars().is_between(1, STR_MAX if one.is_text else _MOST_DIGITS)
+        )
         kept = counts.filter((pl.col("\0n") >= self.rules.threshold) & fits)["mask"].to_list()
         stated = one.name in self.rules.identifiers
         unique = texts.n_unique() > 0.9 * max(texts.count(), 1) if stated else False
@@ -395,7 +401,8 @@ def _described(form: Form, *, public: bool) -> DescribedVariable:
     if form.kind == "identifiers" and one.values.dtype.is_integer():
         empty = empty.cast(pl.Int64)  # a digit more may be needed
     if one.values.dtype == pl.Enum:
-        empty = pl.Series(one.name, [], dtype=pl.Enum(form.codes.cast(pl.String)))
+        kind = pl.String() if form.masks else pl.Enum(form.codes.cast(pl.String))
+        empty = pl.Series(one.name, [], dtype=kind)
     known = {*form.codes, *form.reasons, *(number for number in map(_number, form.reasons))}
     kept = {key: text for key, text in one.value_labels.items() if public or key in known}
     storage, layout = one.storage, one.format
