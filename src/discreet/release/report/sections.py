@@ -20,6 +20,8 @@ from discreet.publication.words import LANGUAGES, read_words
 from discreet.release.report.labels import LevelLabels
 
 _WIDTH = 640
+#: Bars with their names fit on a telephone.
+_NARROW = 440
 _ROW = 26
 _BAR = 16
 _CHARACTER = 7.8
@@ -42,7 +44,7 @@ class Bar:
 def bar_chart(bars: Sequence[Bar], *, identifier: str, title: str, full: float = 0) -> str:
     """Bars one below another, for classes with names; a `full` one goes over the whole width."""
     left = 12 + _CHARACTER * max((len(_short(bar.label)) for bar in bars), default=0)
-    room = _WIDTH - left - _VALUE_ROOM
+    room = _NARROW - left - _VALUE_ROOM
     longest = full or max((bar.size for bar in bars), default=0) or 1
     parts = []
     for place, bar in enumerate(bars):
@@ -56,7 +58,7 @@ def bar_chart(bars: Sequence[Bar], *, identifier: str, title: str, full: float =
         )
     height = len(bars) * _ROW + 6
     axis = f'<line class="axis" x1="{left:.1f}" y1="0" x2="{left:.1f}" y2="{height}"/>'
-    return _svg([*parts, axis], height, bars, identifier, title)
+    return _svg([*parts, axis], (_NARROW, height), bars, identifier, title)
 
 
 def column_chart(bars: Sequence[Bar], *, identifier: str, title: str) -> str:
@@ -76,15 +78,16 @@ def column_chart(bars: Sequence[Bar], *, identifier: str, title: str) -> str:
             f"{_text(bar.label)}</text>"
         )
     axis = f'<line class="axis" x1="10" y1="{_FLOOR}" x2="{_WIDTH - 10}" y2="{_FLOOR}"/>'
-    return _svg([*parts, axis], _HEIGHT, bars, identifier, title)
+    return _svg([*parts, axis], (_WIDTH, _HEIGHT), bars, identifier, title)
 
 
 def _svg(
-    parts: Sequence[str], height: int, bars: Sequence[Bar], identifier: str, title: str
+    parts: Sequence[str], size: tuple[int, int], bars: Sequence[Bar], identifier: str, title: str
 ) -> str:
     said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
+    wide = "wide" if size[0] == _WIDTH else "narrow"
     return (
-        f'<svg role="img" viewBox="0 0 {_WIDTH} {height}" '
+        f'<svg role="img" viewBox="0 0 {size[0]} {size[1]}" class="{wide}" '
         f'aria-labelledby="{identifier}-title {identifier}-desc">\n'
         f'<title id="{identifier}-title">{html.escape(title)}</title>\n'
         f'<desc id="{identifier}-desc">{html.escape(said)}</desc>\n'
@@ -180,8 +183,8 @@ def shown_section(document: Document, text: Words, language: str, labels: LevelL
     """Which tables are shown completely."""
     states = ("complete", "thinned", "blocked")
     rows, bars = [], []
-    for entry in document["shown_by_level"]:
-        name = labels.level(entry["variable"], entry["level"])
+    entries = [(labels.level(e["variable"], e["level"]), e) for e in document["shown_by_level"]]
+    for name, entry in sorted(entries, key=lambda one: one[0].casefold()):
         share = entry["complete"] / entry["tables"]
         bars.append(_share_bar(name, share, language))
         rows.append([name, entry["tables"], *(entry[state] for state in states)])
