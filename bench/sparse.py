@@ -167,4 +167,10 @@ def survey(folder: Path, cells: int) -> Callable[[], Hidden]:
     return lambda: Hidden(problem, find_pattern(problem, "fast", insiders=known))
 
 
-TASKS = {"fast": fast, "survey": survey}
+def public(folder: Path, cells: int) -> Callable[[], Hidden]:
+    """The same against the public alone: what insiders cost is the difference."""
+    problem, _ = build_problem(farm_survey(cells), value="area")
+    return lambda: Hidden(problem, find_pattern(problem, "fast"))
+
+
+TASKS = {"fast": fast, "survey": survey, "public": public}
