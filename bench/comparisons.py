@@ -393,12 +393,36 @@ def _acro() -> Iterator[Comparison]:
         )
 
 
+def _rounding() -> Iterator[Comparison]:
+    """Rounding that keeps sums, and its audit."""
+    tasks = (
+        "controlled, 100 x 100",
+        "controlled, 20 x 20 x 25",
+        "controlled, 100 x 100 x 100",
+        "small counts, 19 x 12 x 23",
+        "audit, 100 x 100",
+    )
+    for task in tasks:
+        yield Comparison(
+            group="rounding",
+            title=f"Rounding to base 5: {task}",
+            tasks=(f"rounding: {task}",),
+            sizes=(100,),
+            smoke=5,
+            unit="codes per variable, at most",
+            rounds=1,
+            repeats=1,
+            told=("cells", "open") if "audit" in task else ("cells", "mean", "largest"),
+        )
+
+
 COMPARISONS = (
     *_tabulation(),
     *_before(),
     *_noise(),
     *_suppression(),
     *_costs_of_suppression(),
+    *_rounding(),
     *_output_checking(),
     *_acro(),
 )

@@ -149,6 +149,19 @@ def test_cell_keys_stand_for_a_seed_and_what_is_no_network_is_refused() -> None:
         dc.round_counts(dc.tabulate(people, by=["a", "b"]), 5, **options)
 
 
+def test_three_variables_are_searched_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(7)
+    table = cube(draw.negative_binomial(1, 0.1, (7, 8, 9)))
+    best = np.abs(shown(dc.round_counts(table, 5, "controlled"), table) - table.count)
+    monkeypatch.setattr("discreet.protection.rounding.controlled._SEARCHED", 100)
+    safe = dc.round_counts(table, 5, "controlled")
+    missed = np.abs(shown(safe, table) - table.count)
+    assert additive(safe, table)
+    assert int(missed.max()) < 5
+    assert int(best.max()) < 5
+    assert missed.sum() <= 1.25 * best.sum()
+
+
 def test_large_tables_are_rounded_from_their_inner_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.protection.rounding.controlled.MOST_SOLVED", 100)
     draw = np.random.default_rng(9)

@@ -7,12 +7,12 @@ two-way tables also at random, each right on average. CONFIDENTIAL until publish
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.rounding.linked_counts import LinkedCounts
@@ -24,8 +24,12 @@ from discreet.tables import Table
 
 #: More cells to be decided than this are not decided by the solver.
 MOST_SOLVED = 60_000
-#: Branches that the solver tries; deterministic, as a time limit would not be.
-_NODES = 20_000
+#: Where figures are no network, the solver searches for the optimum of up to so many.
+_SEARCHED = 1_500
+#: Branches that the solver tries; the same on every machine, as a time limit would not be.
+_NODES = 2_000
+#: Larger tables are improved slice by slice, at most so many times.
+_BLOCKS = 600
 _WHOLE = 1e-5
 
 
@@ -45,9 +49,9 @@ def controlled_counts(
         chosen = inner.count % base > 0
         return inner.sums(fitted(inner, count, chosen, base))
     for steps in range(rounding.steps + 1):
-        found = nearest_multiples(linked.relations, count, base, steps)
+        found, optimal = _multiples(linked.relations, count, base, steps)
         if found is not None:
-            return found
+            return found if optimal or steps else _improved(linked, tables, base, found)
     what = f"no multiples of {base} within {rounding.steps} steps of all counts add up"
     raise CountRoundingError(
         what, code="controlled", hint="allow more steps, or round fewer tables"
@@ -69,8 +73,24 @@ def nearest_multiples(
     >>> nearest_multiples(sums, np.array([7, 4, 3]), 3).tolist()
     [6, 3, 3]
     """
+    return _multiples(relations, count, base, steps)[0]
+
+
+def _multiples(
+    relations: Relations,
+    count: IntArray,
+    base: int,
+    steps: int = 0,
+    known: tuple[IntArray, BoolArray] | None = None,
+) -> tuple[IntArray | None, bool]:
+    """The same, and whether it is the optimum; of `known` figures, only those marked may change."""
     rest = count % base
-    up = np.flatnonzero(rest > 0).astype(np.int64)
+    floor = count - rest
+    open_cells = rest > 0
+    if known is not None:
+        floor = np.where(known[1], floor, known[0])
+        open_cells &= known[1]
+    up = np.flatnonzero(open_cells).astype(np.int64)
     cells, sign, cost, most = [up], [np.ones(up.size)], [base - 2.0 * rest[up]], [np.ones(up.size)]
     if steps:
         moved = np.flatnonzero(count > 0).astype(np.int64)
@@ -80,39 +100,70 @@ def nearest_multiples(
         cost += [np.full(2 * moved.size, float(base))]
         most += [np.full(moved.size, float(steps)), below.astype(np.float64)]
     column, factor = np.concatenate(cells), np.concatenate(sign)
-    # Σ coef · (floor + x) = 0, and Σ coef · count = 0 says what floors lack.
-    lacking = np.zeros(len(relations), dtype=np.int64)
-    np.add.at(lacking, relations.row, relations.coef * rest[relations.cell])
+    lacking = -relations.residuals(floor)
     first, entry = relations.by_cell
     width = np.diff(first)[column]
     within = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
     entries = entry[np.repeat(first[column], width) + within]
-    row, place = relations.row[entries], np.repeat(np.arange(column.size), width)
+    touched, row = np.unique(relations.row[entries], return_inverse=True)
+    place = np.repeat(np.arange(column.size), width)
     coef = (relations.coef[entries] * np.repeat(factor, width)).astype(np.float64)
-    found = _solved((row, place, coef), lacking // base, np.concatenate(cost), np.concatenate(most))
+    found, optimal = _solved(
+        (row, place, coef), lacking[touched] // base, np.concatenate(cost), np.concatenate(most)
+    )
     if found is None:
-        return None
-    value = count - rest
+        return None, optimal
+    value = floor.copy()
     np.add.at(value, column, (base * factor * found).astype(np.int64))
     if relations.residuals(value).any() or (value < 0).any():
         what = "the answer of the solver does not add up"
         raise CountRoundingError(what, code="solver", hint="report this: numbers were far apart")
+    return value, optimal
+
+
+def _improved(
+    linked: LinkedCounts, tables: Sequence[Table], base: int, value: IntArray
+) -> IntArray:
+    """Figures that add up, nearer to the counts: slices of a table are decided in turn."""
+    missed = int(np.abs(value - linked.count).sum())
+    for number, block in enumerate(_slices(linked, tables)):
+        if number >= _BLOCKS:
+            break
+        found, _ = _multiples(linked.relations, linked.count, base, known=(value, block))
+        if found is not None and (now := int(np.abs(found - linked.count).sum())) < missed:
+            value, missed = found, now
     return value
 
 
+def _slices(linked: LinkedCounts, tables: Sequence[Table]) -> Iterator[BoolArray]:
+    """The cells of two or three codes of a variable and of their total, neighbours first."""
+    for width, shift in ((2, 1), (2, 3), (3, 1), (3, 2), (3, 5)):
+        for table, cells in zip(tables, linked.cells, strict=True):
+            for dimension, part in zip(table.dimensions, table.index, strict=True):
+                for code in range(1, len(dimension) - shift * (width - 1)):
+                    codes = np.arange(width) * shift + code
+                    above = np.unique(dimension.parents[codes])
+                    if above.size == 1:
+                        block = np.zeros(len(linked.count), dtype=np.bool_)
+                        block[cells[np.isin(part, [*codes, *above])]] = True
+                        yield block
+
+
 def _solved(
-    matrix: tuple[IntArray, IntArray, FloatArray], rest: IntArray, cost: FloatArray,
+    matrix: tuple[IntArray, IntArray, FloatArray],
+    rest: IntArray,
+    cost: FloatArray,
     most: FloatArray,
-) -> FloatArray | None:  # fmt: skip
-    """Whole numbers from 0 to `most` at least cost; None if there are none."""
+) -> tuple[FloatArray | None, bool]:
+    """Whole numbers from 0 to `most` at least cost, None if there are none; if they are optimal."""
     import highspy
 
     row, column, coef = matrix
+    if not cost.size:
+        return (np.zeros(0), True) if not rest.any() else (None, True)
     order = np.lexsort((column, row))
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rest)))])
     bounds = rest.astype(np.float64)
-    if not cost.size:
-        return np.zeros(0)
     solver = loaded_solver(
         (start, column[order], coef[order]), np.zeros(cost.size), most, cost=cost,
         rows=(bounds, bounds), mip_rel_gap=0.0, mip_abs_gap=0.999, mip_max_nodes=_NODES,
@@ -121,19 +172,20 @@ def _solved(
     solver.run()
     status = highspy.HighsModelStatus
     if solver.getModelStatus() in (status.kInfeasible, status.kUnboundedOrInfeasible):
-        return None
+        return None, True
     found = column_values(solver)
-    if np.abs(found - np.rint(found)).max() > _WHOLE:
-        kinds = np.full(cost.size, highspy.HighsVarType.kInteger)
-        solver.changeColsIntegrality(
-            cost.size, np.arange(cost.size, dtype=np.int32), kinds.astype(np.uint8)
-        )
-        solver.run()
-        known = solver.getInfo().primal_solution_status
-        if known != int(highspy.SolutionStatus.kSolutionStatusFeasible):
-            return None
-        found = column_values(solver)
-    return np.rint(found)
+    if np.abs(found - np.rint(found)).max() <= _WHOLE:
+        return np.rint(found), True
+    kinds = np.full(cost.size, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    solver.changeColsIntegrality(cost.size, np.arange(cost.size, dtype=np.int32), kinds)
+    if cost.size > _SEARCHED:  # any will do; it is improved slice by slice
+        solver.setOptionValue("mip_max_improving_sols", 1)
+    solver.run()
+    known = solver.getInfo().primal_solution_status
+    if known != int(highspy.SolutionStatus.kSolutionStatusFeasible):
+        return None, bool(solver.getModelStatus() == status.kInfeasible)
+    found = column_values(solver)
+    return np.rint(found), bool(solver.getModelStatus() == status.kOptimal)
 
 
 # -- at random, right on average -----------------------------------------------------------

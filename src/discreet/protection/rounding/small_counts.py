@@ -17,12 +17,12 @@ from discreet.arrays import BoolArray, IntArray, starts
 from discreet.errors import CountRoundingError
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.rounding.linked_counts import LinkedCounts
-from discreet.protection.suppression.problem.kernels import compiled
+from discreet.protection.suppression.problem.kernels import compiled, compiled_at_once
 from discreet.protection.suppression.problem.system import Confidential
 from discreet.tables import Table
 
-#: Improvements of all cells in turn; they end by themselves long before.
-_PASSES = 60
+#: Improvements of all cells in turn: they end by themselves, or after so many looks at a figure.
+_PASSES, _LOOKS = 60, 30_000_000
 #: So often are cells of a small table turned at random, to leave a choice that no pair improves.
 _KICKS, _WORK = 400, 150_000
 #: Groups of more cells than this are not searched for pairs.
@@ -58,14 +58,16 @@ class InnerCells(Confidential):
         inner &= linked.count > 0
         own = np.flatnonzero(inner).astype(np.int64)
         first, above = _totals_of(linked)
-        known = pairs = own * number + own  # an inner cell × number + a cell it is part of
+        pairs = own * number + own  # an inner cell × number + a cell it is part of
+        levels = []
         while pairs.size:
+            levels.append(pairs)
             width = np.diff(first)[pairs % number]
             cell = np.repeat(pairs // number, width)
             within = np.arange(cell.size) - np.repeat(np.cumsum(width) - width, width)
             upper = above[np.repeat(first[pairs % number], width) + within]
-            pairs = np.setdiff1d(cell * number + upper, known)
-            known = np.union1d(known, pairs)
+            pairs = np.unique(cell * number + upper)
+        known = np.unique(np.concatenate([pairs, *levels]))
         width = np.bincount(known // number, minlength=number)[own]
         found = cls(
             count=linked.count[own], start=starts(width), member=known % number, published=number
@@ -149,7 +151,8 @@ def fitted(inner: InnerCells, truth: IntArray, chosen: BoolArray, base: int) -> 
                         minlength=inner.published)  # fmt: skip
     cells = np.flatnonzero(chosen).astype(np.int64)
     structure = (inner.start, inner.member, starts(width), group[keep], cells)
-    _improve(*structure, up, missed, base, _PASSES, _PAIRED)
+    passes = min(_PASSES, max(2, _LOOKS // max(int(inner.start[-1]), 1)))
+    _improve(*structure, up, missed, base, passes, _PAIRED)
     kicks = min(_KICKS, _WORK // max(int(width.sum()), 1))
     if cells.size > 1 and kicks:
         _kick(*structure, up, missed, base, kicks, truth)
@@ -191,7 +194,7 @@ def _shared(start: Any, member: Any, one: int, other: int) -> int:
     return found
 
 
-@compiled
+@compiled_at_once
 def _improve(
     start: Any, member: Any, group_start: Any, group: Any, cells: Any,
     up: Any, missed: Any, base: int, passes: int, paired: int,
@@ -245,7 +248,7 @@ def _exchange(start: Any, member: Any, cells: Any, up: Any, missed: Any, base: i
     return True
 
 
-@compiled
+@compiled_at_once
 def _kick(
     start: Any, member: Any, group_start: Any, group: Any, cells: Any,
     up: Any, missed: Any, base: int, kicks: int, truth: Any,
