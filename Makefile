@@ -88,6 +88,7 @@ bench: $(VENV)/.stamp-bench ## measure speed and memory (ARGS=--smoke: every tas
 
 bench-smoke: $(VENV)/.stamp-bench
 	$(BIN)/python bench/run.py --smoke
+	$(BIN)/python bench/method_comparison.py build/method-comparison --persons 3000
 
 mutate: $(VENV)/.stamp-dev ## change the code in small ways and see whether a test notices
 	$(BIN)/python scripts/mutate.py $(ARGS)
