@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import stat
 from fractions import Fraction
 from itertools import pairwise
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import PerturbationTable
+from discreet import MagnitudePerturbationTable, PerturbationTable
 from discreet.errors import PerturbationError
 from discreet.protection.noise.intervals import Beyond
 
@@ -371,3 +372,67 @@ def test_json_fields_are_checked(tmp_path: Path, ptable: PerturbationTable) -> N
     }.items():
         found = problems_of(tmp_path, json.dumps({**sound, field: value}))
         assert any(field in problem for problem in found)
+
+
+# -- YAML of cellKey -----------------------------------------------------------
+
+#: As written by R: write_yaml(list(params = list(ptable = …), …), precision = 9).
+YAML = """\
+params:
+  ptable:
+    i: [0, 1, 1, 2, 2]
+    j: [0, 0, 2, 1, 2]
+    p: [1.0, 0.689816481, 0.310183519, 1.0e-05, 9.9999e-01]
+    v: [0, -1, 1, -1, 0]
+    lb: [0.0, 0.0, 0.689816481, 0.0, 1.0e-05]
+    ub: [1.0, 0.689816481, 1.0, 1.0e-05, 1.0e+00]
+    type: [all, all, all, all, all]
+type: cnts
+version: 1.0.3
+ptype: params_cnts
+"""
+
+
+def as_r_writes_it(short: str) -> str:
+    """Each value on a line of its own."""
+    lines = []
+    for line in short.splitlines():
+        name, bracket, values = line.partition(" [")
+        lines.append(name)
+        lines += [f"    - {each}" for each in values.rstrip("]").split(", ") if bracket]
+    return "\n".join([*lines, ""])
+
+
+def test_yaml_of_cellkey_is_read_as_r_does(tmp_path: Path) -> None:
+    (tmp_path / "cnts.yaml").write_text(as_r_writes_it(YAML))
+    table = PerturbationTable.read(tmp_path / "cnts.yaml")
+    assert [(list(upper), list(noise)) for _, upper, noise in table.content.rows()] == [
+        ([10**15], [0]),
+        ([689_816_481 * 10**6, 10**15], [-1, 1]),
+        ([10**10, 10**15], [-1, 0]),
+    ]
+    nums = as_r_writes_it(YAML).replace("ptable:", "ptab:").replace("  - all", "  - even")
+    (tmp_path / "nums.yaml").write_text(nums.replace("ptype: params_cnts", "ptype: params_nums"))
+    assert MagnitudePerturbationTable.read(tmp_path / "nums.yaml").kinds == ("even",)
+    with pytest.raises(PerturbationError, match="for magnitudes"):
+        PerturbationTable.read(tmp_path / "nums.yaml")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("    v:\n    - 0\n", "    v:\n", "equally long"),
+        ("  ptable:\n", "  other:\n", "no table"),
+        ("    - 0.689816481\n", "    - {a: 0.6}\n", "line 17: this is not what cellKey writes"),
+        ("    i:\n", "    - 0\n    i:\n", "line 3"),
+        ("    lb:\n", "    ub:\n", "different, equally"),
+    ],
+)
+def test_other_yaml_is_refused(before: str, after: str, message: str, tmp_path: Path) -> None:
+    text = as_r_writes_it(YAML)
+    assert before in text
+    (tmp_path / "cnts.yaml").write_text(text.replace(before, after, 1))
+    with pytest.raises(PerturbationError) as refused:
+        PerturbationTable.read(tmp_path / "cnts.yaml")
+    assert re.search(message, str(refused.value))
+    assert "0.6" not in str(refused.value)

@@ -14,6 +14,7 @@ import gzip
 import io
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -218,7 +219,8 @@ COLUMNS = {
 
 _KNOWN = (
     "known: interval CSV (i, j, p, v, lower and upper bound), τ-ARGUS (i;j;p;v;upper bound), "
-    "pcv/ckey/pvalue, cumulative matrix (count, then one column per noise), JSON of this package"
+    "pcv/ckey/pvalue, cumulative matrix (count, then one column per noise), JSON of this package, "
+    "YAML of cellKey"
 )
 
 
@@ -345,7 +347,30 @@ def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
         raise file_error(place, f"the perturbation table cannot be read ({why})") from None
     if not content.strip():
         raise file_error(place, "the file is empty")
+    if content.startswith(b"params:"):
+        content = _yaml_table(place.name, content.decode("utf-8", "replace")).encode()
     return PerturbationFile(place.name, content)
+
+
+def _yaml_table(name: str, text: str) -> str:
+    """The table in a file that `cellKey` wrote, as CSV; YAML of another form is refused."""
+    lines = text.splitlines()
+    starts = [at for at, line in enumerate(lines, 1) if line in ("  ptable:", "  ptab:")]
+    columns: list[list[str]] = []
+    for number, line in enumerate(lines[starts[0] :] if starts else (), 1):
+        if not line.startswith("    "):
+            break
+        head, item = (re.fullmatch(form, line) for form in (r"    (\w+):", r"    - ([\w.+-]+)"))
+        if head:
+            columns.append([head[1]])
+        elif item and columns:
+            columns[-1].append(item[1])
+        else:
+            where = f"{name}, line {starts[0] + number}"
+            raise file_error(where, "this is not what cellKey writes", "one value on each line")
+    if len(set(map(len, columns))) != 1 or len({column[0] for column in columns}) < len(columns):
+        raise file_error(name, "there is no table of different, equally long columns under params")
+    return "\n".join(map(",".join, zip(*columns, strict=True)))
 
 
 JSON_NAME = "discreet perturbation table"
