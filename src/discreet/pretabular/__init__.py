@@ -3,6 +3,16 @@
 In: records, CONFIDENTIAL. Out: records in which nobody is to be found again.
 """
 
+from discreet.pretabular.changed_records import ChangedRecords
+from discreet.pretabular.pram import Invariant, PramMatrix, pram, pram_estimates
 from discreet.pretabular.structure_files import StructureFile, structure_file
 
-__all__ = ["StructureFile", "structure_file"]
+__all__ = [
+    "ChangedRecords",
+    "Invariant",
+    "PramMatrix",
+    "StructureFile",
+    "pram",
+    "pram_estimates",
+    "structure_file",
+]

@@ -1,0 +1,173 @@
+"""Records as a method takes them, what it draws for each, and records as it gives them back.
+
+In: records of any engine, CONFIDENTIAL, and a secret. Out: `ChangedRecords`: the same kind of
+frame with other values; what was changed, CONFIDENTIAL; a statement, which is public. A draw is
+a fixed random function of secret, purpose and identifier: it depends on no order and no engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from discreet._version import __version__
+from discreet.arrays import IntArray
+from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.files import texts_of
+from discreet.keygrid import KeyGrid
+from discreet.microdata.frames import eager_columns, like, require_columns, unsupported
+from discreet.microdata.identifiers import identifier_texts
+from discreet.microdata.key_values import KeyFunction
+from discreet.microdata.records import read_microdata
+from discreet.microdata.relations import hand_over
+from discreet.microdata.secret import Secret
+from discreet.record_batches import ArrowStream, collected
+
+_VERSION = "discreet anonymisation, version 1"
+#: Draws are whole numbers from 0 to below this.
+DRAWS = 10**15
+_AT = "\0at"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChangedRecords:
+    """What a method on records gives back.
+
+    Args:
+        records: The records with other values, as the kind of frame they came in.
+        changes: What was changed. CONFIDENTIAL.
+        measures: What the method did, in numbers. CONFIDENTIAL.
+        statement: What was done, in English and German. Public.
+        provenance: Method, version, and a keyed digest of its parameters. Public.
+    """
+
+    records: Any
+    changes: pl.DataFrame
+    measures: Mapping[str, Any]
+    statement: Mapping[str, str]
+    provenance: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"<ChangedRecords by {self.provenance['method']}: {self.changes.height:,} changes>"
+
+
+class HeldRecords:
+    """Records in memory, whatever engine they came from."""
+
+    def __init__(self, source: Any, reading: Mapping[str, Any]) -> None:
+        self.original = source
+        opened = read_microdata(source, **reading)
+        if opened.implementation.is_pyspark():
+            raise unsupported(opened)
+        self._opened = opened
+        self.frame = (
+            opened
+            if isinstance(opened, nw.DataFrame)
+            else nw.from_native(collected(opened), eager_only=True)
+        )
+
+    def columns(self, names: Sequence[str]) -> pl.DataFrame:
+        """Columns, as polars."""
+        require_columns(self.frame, names)
+        return eager_columns(self.frame, names)
+
+    def with_taken(self, rows: Mapping[str, IntArray]) -> Any:
+        """The records where each named column has its values from other rows."""
+        native: Any = self.frame.to_native()
+        kind = self.frame.implementation
+        if kind.is_pandas():
+            taken = {
+                name: native[name].take(at).set_axis(native.index) for name, at in rows.items()
+            }
+            native = native.assign(**taken)
+        elif kind.is_pyarrow():
+            for name, at in rows.items():
+                place = native.schema.get_field_index(name)
+                native = native.set_column(place, native.schema.field(name), native[name].take(at))
+        else:
+            native = native.with_columns([native[name].gather(at) for name, at in rows.items()])
+        return like(nw.from_native(self._as_it_came(native)), self.original)
+
+    def _as_it_came(self, native: Any) -> Any:
+        if isinstance(self._opened, nw.DataFrame):
+            return native
+        if self._opened.implementation.is_polars():
+            return native.lazy()
+        given = ArrowStream(native)  # found by its name
+        relation = self._opened.to_native()
+        named = hand_over(relation, given) or "given"
+        return relation.query("discreet_records", f"select * from {named}")  # noqa: S608
+
+
+def draws(ids: pl.DataFrame, secret: Secret, purpose: str) -> IntArray:
+    """A whole number from 0 to below `DRAWS` for each identifier.
+
+    >>> secret = Secret.of("a long and secret sentence")
+    >>> texts = draws(pl.DataFrame({"id": ["1", "b"]}), secret, "example")
+    >>> bool(texts[0] == draws(pl.DataFrame({"id": [1]}), secret, "example")[0])
+    True
+    """
+    text = f"{_VERSION}; {purpose}; id columns {ids.width}"
+    function = KeyFunction(secret.derive(text), KeyGrid(DRAWS))
+    if ids.width == 1 and ids.dtypes[0].is_integer():
+        numbers = ids.to_series().cast(pl.Int64)
+        if (numbers.min() or 0) >= 0:  # type: ignore[operator]
+            return function.of_numbers(numbers.to_numpy())
+    texts = identifier_texts(ids.cast(pl.String))
+    numbers = texts.cast(pl.Int64, strict=False)
+    whole = ((numbers.cast(pl.String) == texts) & (numbers >= 0)).fill_null(value=False)
+    drawn = function.of_numbers(numbers.fill_null(0).to_numpy())
+    if not whole.all():
+        drawn[~whole.to_numpy()] = function(texts.filter(~whole))
+    return drawn
+
+
+def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:
+    """Each row's place among the combinations that occur, in their order; -1 if one is missing.
+
+    >>> coded(pl.DataFrame({"sex": ["m", None, "f"]}))[0].tolist()
+    [1, -1, 0]
+    """
+    plain = columns.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    names = plain.columns
+    found = plain.unique().drop_nulls().sort(names)
+    at = plain.join(found.with_row_index(_AT), on=names, how="left", maintain_order="left")[_AT]
+    return at.cast(pl.Int64).fill_null(-1).to_numpy(), found
+
+
+def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
+    """Raise an error unless all columns hold codes: whole numbers, texts, dates, truth values."""
+    types = records.columns(names).schema
+    raise_all(
+        MicrodataError,
+        [
+            Problem(f"a column of {kind} holds no codes", name, "make them whole numbers or text")
+            for name, kind in types.items()
+            if kind.is_float() or kind.is_nested() or kind.is_decimal()
+        ],
+        code="column-type",
+    )
+
+
+def done(
+    method: str, records: Any, changes: pl.DataFrame, secret: Secret,
+    *, measures: Mapping[str, Any], parameters: Mapping[str, Any], told: Mapping[str, Any],
+) -> ChangedRecords:  # fmt: skip
+    """The result of a method; what it says to readers is in words.toml."""
+    text = json.dumps(parameters, sort_keys=True, default=str)
+    digest = secret.derive(f"{_VERSION}; parameters of {method}; {text}").hex()[:32]
+    return ChangedRecords(
+        records=records,
+        changes=changes,
+        measures=measures,
+        statement={
+            language: texts_of("discreet.pretabular", method, language)["done"].format(**told)
+            for language in ("en", "de")
+        },
+        provenance={"method": method, "version": __version__, "parameters": digest},
+    )
