@@ -39,7 +39,8 @@ from discreet.tabulation.query import CubeAxis, plan
 
 #: From this many records on, compiled kernels are used where their compiler is loaded.
 _COMPILED_FROM = 500_000
-#: Loading it takes as long as numpy takes longer for this many numbers to add up.
+#: Loading it takes as long as numpy takes longer for this many numbers to add up, in one
+#: table or in many: until then, a process waits whether there are more to come.
 _LOADED_FROM = 2**24
 #: Records per step: small enough for sums of limbs to be exact as floats, and for the cache.
 _STEP = 2**16
@@ -166,7 +167,8 @@ def _compiled_pays(records: RecordArrays) -> bool:
     """Whether compiled loops save more than loading them takes; lists are slow without."""
     if records.count < _COMPILED_FROM or records.largest or "numba" in sys.modules:
         return records.count >= _COMPILED_FROM
-    return records.count * records.rows >= _LOADED_FROM
+    _Interpreted.added += records.count * records.rows
+    return _Interpreted.added >= _LOADED_FROM
 
 
 def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
@@ -221,6 +223,9 @@ def _measure_part(
 
 class _Interpreted:
     """The pass in numpy. Sums of a step stay below 2^53, hence exact as floats."""
+
+    #: Numbers of large tables that this process has added up so, about.
+    added = 0
 
     def __init__(self, records: RecordArrays, found: Counted) -> None:
         self.records = records
