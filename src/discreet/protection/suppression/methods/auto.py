@@ -1,13 +1,12 @@
 """The method `auto`: a good pattern, proven, with a bound on how much better one could be.
 
 In: a `SuppressionProblem` (CONFIDENTIAL). Out: a `Pattern`. A quick pattern first; then cuts
-that raise the bound and lead to better patterns; branching, within limits that do not
-depend on the clock; and where that proves nothing, a search around the best.
+that raise the bound and lead to better patterns; branching; and where that proves nothing,
+a search around the best. All of it is limited in steps of the solver, in proportion to what
+the first pattern took, so results do not depend on the clock.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -44,16 +43,16 @@ from discreet.protection.suppression.proof.local_lp import cover_tasks
 _MANY = 3_000
 #: Rounds of cuts, how often they lead to a pattern, rounds of branching and their nodes.
 _ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
-#: Steps of the solver that attacks on fractional patterns may take.
-_CUT_WORK = 2e9
-#: Steps of the solver after which branching ends.
-_WORK = 300_000
+#: Steps of the solver, as a share of those for the first pattern, at least and at most.
+_SHARE, _LEAST, _MOST = 8.0, 1.5e9, 3e9
+#: How much of what is left blocks may take at first, then cuts, then branching.
+_BLOCK_SHARE, _CUT_SHARE, _BRANCH_SHARE = 0.3, 0.5, 0.5
 #: Branching goes on while so many rounds leave at most this share of the gap.
 _LAST, _CLOSED = 4, 0.9
+#: Iterations of the solver in an attack on the whole table, for each of its relations.
+_ITERATIONS = 0.2
 #: Cells that the relaxation hides by more are hidden.
 _SURE = 0.9
-#: Work on blocks, as a share of that before it, at least and at most.
-_BLOCK_SHARE, _BLOCK_LEAST, _BLOCK_MOST = 4.0, 1e9, 4e9
 #: Fewer secondaries than these are left to branching.
 _BLOCK_CELLS = 40
 
@@ -69,7 +68,7 @@ def protect_auto(
     if 2 * len(problem.primary) > _MANY:
         draft, near = quick_draft(problem, watch, seed)
         least = quick_lower_bound(problem) if near is None else near.bound
-        draft = _improved(draft, least, watch, seed)
+        draft = improved(draft, least, watch, seed, _work(draft))
         return finished_pattern(draft, "auto", watch, None if near is None else least)
     fallback = kept_for_the_limit(problem, watch, seed)
     base = started_draft(problem, watch, seed)
@@ -86,52 +85,62 @@ def _closed(
 ) -> Pattern:
     """The best pattern after closing the gap from both sides."""
     first = pruned(first, watch)
+    effort = near.separator.effort = first.patches.effort
+    end = effort.steps + _work(first)
+    if _round(near) > _CUT_SHARE * _work(first):
+        first = improved(first, near.bound, watch, seed, _work(first))
+        return finished_pattern(first, "auto", watch, near.bound)
     many = np.count_nonzero(first.hidden & ~first.must) >= _BLOCK_CELLS
     if many and gap_of(first, near.bound) > WIDE_GAP:
-        first = _improved(first, near.bound, watch, seed)
+        first = improved(first, near.bound, watch, seed, _BLOCK_SHARE * (end - effort.steps))
     search = Branching(near, _NODES)
     search.keep(_chosen(search, first), certificate_from_proofs(first))
+    effort.end = effort.steps + _CUT_SHARE * (end - effort.steps)
     _cut(search, watch)
+    effort.end = effort.steps + _BRANCH_SHARE * (end - effort.steps)
     if near.complete or search.gap <= WIDE_GAP * search.cost:
         _branched(search, watch)
     if not search.proven and not watch.over():
         best = _within(base, search, first, watch)
-        best = _improved(best, near.bound, watch, seed + 1)
+        best = improved(best, near.bound, watch, seed + 1, end - effort.steps)
+        effort.end = end
         if search.keep(_chosen(search, best), certificate_from_proofs(best)) and near.complete:
             _branched(search, watch)
     watch.tell("audit")
     return search.pattern("auto", **watch.result())
 
 
-def _improved(draft: DraftPattern, bound: float, watch: WorkTime, seed: int) -> DraftPattern:
-    """A cheaper pattern by solving blocks, if there is one."""
-    effort = min(max(_BLOCK_LEAST, _BLOCK_SHARE * draft.effort), _BLOCK_MOST)
-    return improved(draft, bound, watch, seed, effort)
+def _work(first: DraftPattern) -> float:
+    """How many steps are taken after a first pattern."""
+    return min(max(_LEAST, _SHARE * first.effort), _MOST)
+
+
+def _round(near: Relaxation) -> float:
+    """How many steps attacks on all sensitive cells take, about: iterations grow with relations."""
+    relations = float(len(near.movable.unknowns.relations))
+    return _ITERATIONS * len(near.separator.aims) * relations * relations
 
 
 def _cut(search: Branching, watch: WorkTime) -> None:
     """Raise the bound by cuts, and follow where they lead unless they are far away."""
-    relaxation, separator = search.relaxation, search.relaxation.separator
-    separator.end = separator.steps + _CUT_WORK
+    relaxation = search.relaxation
     for at in range(1, _ROUNDS + 1):
-        if relaxation.complete or search.proven or separator.spent or watch.over():
+        if relaxation.complete or search.proven or search.effort.spent or watch.over():
             break
         relaxation.round(watch.until)
         if at % _PAUSE == 0 or relaxation.complete:
             if search.gap <= WIDE_GAP * search.cost:
                 search.complete(relaxation.x > _SURE, watch.until)
             watch.tell(_line(search))
-    separator.end = math.inf
 
 
 def _branched(search: Branching, watch: WorkTime) -> None:
     """Branch as long as that closes the gap noticeably."""
     gaps: list[float] = []
-    end = search.work + _WORK
     for _ in range(_BRANCHINGS):
         gaps.append(search.gap)
         slow = len(gaps) > _LAST and gaps[-1] > _CLOSED * gaps[-1 - _LAST]
-        if search.proven or slow or search.work > end or watch.over():
+        if search.proven or slow or search.effort.spent or watch.over():
             break
         if not search.round(watch.until):
             break

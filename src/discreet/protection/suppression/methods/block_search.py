@@ -45,7 +45,7 @@ _ROUNDS, _BRANCHINGS, _NODES = 25, 30, 500
 #: A block is given up after so many steps of the solver; what each takes at least.
 _WORK, _LEAST = 4e8, 5e6
 #: What a run of the solver takes at least, and each iteration on whole programs of any size.
-_RUN, _ITERATION = 5e4, 5e3
+_RUN, _ITERATION = 5e4, 5_000
 #: How often a pattern is completed, and by how much it must miss a cut.
 _COMPLETIONS, _MISSED = 12, 1e-6
 #: What all cells that cost nothing cost together; and what rounding of sums may amount to.
@@ -120,9 +120,10 @@ class BlockProgram:
         import highspy
 
         self._highspy: Any = highspy
-        self.block, self._until, self._work = block, until, work
+        self.block, self._until = block, until
         self._separator = Separator(block.movable, block.aims)
-        self._steps = 0.0
+        self._effort = self._separator.effort
+        self._effort.end = work
         self._margin = block.movable.tiny + _WHOLE
         self._most = block.cost - 1 + self._margin
         self._rows: set[tuple[bytes, bytes]] = set()
@@ -141,7 +142,7 @@ class BlockProgram:
     @property
     def steps(self) -> float:
         """Steps of the solver so far."""
-        return self._steps + self._separator.steps
+        return self._effort.steps
 
     def solve(self) -> tuple[BoolArray | None, bool]:
         """Which of the block's cells to hide, if that is cheaper; and whether work came to an end.
@@ -205,7 +206,7 @@ class BlockProgram:
 
     @property
     def _late(self) -> bool:
-        return self.steps > self._work or time.monotonic() > self._until
+        return self._effort.spent or time.monotonic() > self._until
 
     @property
     def _objective(self) -> float:
@@ -218,14 +219,13 @@ class BlockProgram:
                 return cuts
         return []
 
-    def _run(self, least: float = 0.0) -> bool:
+    def _run(self, least: int = 0) -> bool:
         """Solve the program as it stands; whether there is an answer."""
         if math.isfinite(self._until):
             left = max(0.1, self._until - time.monotonic())
             self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left)
         self._solver.run()
-        iterations = max(0, int(self._solver.getInfo().simplex_iteration_count))
-        self._steps += _RUN + iterations * max(least, len(self._rows))
+        self._effort.count(self._solver, max(least, len(self._rows)), _RUN)
         if not is_optimal(self._solver):
             return False
         self._x[self.block.free] = np.clip(column_values(self._solver), 0.0, 1.0)

@@ -30,6 +30,7 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.proof.patches import SolverEffort
 from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
 
 #: Multipliers this near to a simple fraction are meant to be that fraction.
@@ -324,8 +325,8 @@ _STILL = 1e-9
 _WIDE = 2.0**16
 #: Cuts at whole patterns are looked for around them.
 BLURS = (1e-2, 1e-3, 0.0)
-#: What an attack takes at least, in steps of the solver.
-_LEAST = 25_000.0
+#: What an attack takes at least, in steps of the solver, and for each cell.
+_LEAST, _COLUMN = 25_000.0, 10.0
 #: Attacks end for now when so many in a row gave cuts that others gave.
 _AGAIN = 8
 
@@ -360,21 +361,14 @@ class Separator:
         self.movable = movable
         self.aims: Aims = aims_of(movable.unknowns) if aims is None else aims
         self._ways: list[dict[str, ReachingMove]] = [{} for _ in range(len(self.aims))]
-        #: Steps of the solver so far, as patches count them.
-        self.steps = 0.0
-        #: After how many it stops to look for cuts.
-        self.end = math.inf
+        #: Counts steps of the solver; when it is spent, no more cuts are looked for.
+        self.effort = SolverEffort()
         self._low = np.zeros(len(movable))
         self._high = np.zeros(len(movable))
         self._wished = -1
         still = np.zeros(len(movable))
         self._solver = loaded_solver(movable.unknowns.relations.matrix, still, still)
         self._solver.setOptionValue("simplex_strategy", 4)
-
-    @property
-    def spent(self) -> bool:
-        """Whether it stopped to look for cuts before there were none."""
-        return self.steps > self.end
 
     def open_at(self, x: FloatArray) -> IntArray:
         """The aims without a known way to reach them."""
@@ -396,7 +390,7 @@ class Separator:
         missed: set[int] = set()
         again = 0
         for at in self.open_at(blurred):
-            if time.monotonic() > until or self.spent:
+            if time.monotonic() > until or self.effort.spent:
                 break
             if int(self.aims.cell[at]) in missed or self._known(int(at), blurred):
                 continue
@@ -463,11 +457,14 @@ class Separator:
             rises = size / np.where(moved[cells] > 0, movable.high[cells], -movable.low[cells])
             falls = size / np.where(moved[cells] > 0, -movable.low[cells], movable.high[cells])
         reach = aims.side * moved[aims.cell]
-        for at in np.flatnonzero((np.abs(reach) > TOLERANCE) & (aims.side != 0)):
-            times, level = aims.level[at] / reach[at], float(aims.level[at])
-            need = abs(times) * np.maximum(rises if times > 0 else falls, size / level)
-            if (need <= limit).all():
-                self._ways[at]["shared"] = ReachingMove(cells[free], np.minimum(need[free], 1.0))
+        some = np.flatnonzero((np.abs(reach) > TOLERANCE) & (aims.side != 0))
+        times = aims.level[some] / reach[some]
+        most = np.where(times > 0, (limit / rises).min(), (limit / falls).min())
+        fits = (np.abs(times) <= most) & (np.abs(reach[some]) * (limit / size).min() >= 1.0)
+        for at, factor in zip(some[fits], times[fits], strict=True):
+            need = np.maximum(rises if factor > 0 else falls, size / float(aims.level[at]))
+            need = np.minimum(abs(factor) * need[free], 1.0)
+            self._ways[at]["shared"] = ReachingMove(cells[free], need)
 
     def _move(
         self, cell: int, side: int, low: FloatArray, high: FloatArray
@@ -492,16 +489,13 @@ class Separator:
 
     def _run(self) -> None:
         """Solve from where the last attack ended; anew, and dual, if that leads nowhere."""
+        columns, rows = len(self.movable), len(self.movable.unknowns.relations)
         self._solver.run()
-        self._count()
+        self.effort.count(self._solver, rows, max(_LEAST, _COLUMN * columns))
         if is_optimal(self._solver):
             return
         self._solver.clearSolver()
         self._solver.setOptionValue("simplex_strategy", 1)
         self._solver.run()
-        self._count()
+        self.effort.count(self._solver, rows)
         self._solver.setOptionValue("simplex_strategy", 4)
-
-    def _count(self) -> None:
-        iterations = max(0, int(self._solver.getInfo().simplex_iteration_count))
-        self.steps += _LEAST + iterations * len(self.movable.unknowns.relations)

@@ -34,6 +34,7 @@ from discreet.protection.suppression.proof.certificate import (
     certified,
     certify,
 )
+from discreet.protection.suppression.proof.patches import SolverEffort
 from discreet.protection.suppression.proof.solver import (
     column_values,
     is_optimal,
@@ -48,6 +49,8 @@ _WIDE = 2.0**16
 _STILL = 1e-7
 #: What a cell costs that the relaxation hides in full, as a share of its cost.
 _LEAST = 0.02
+#: What a search for a way takes at least, in steps of the solver, and for each variable.
+_LEAST_MOVE, _COLUMN = 25_000.0, 10.0
 #: What moving a hidden cell costs, so that ways need few cells.
 _HIDDEN = 1e-3
 
@@ -55,8 +58,8 @@ _HIDDEN = 1e-3
 class CheapestMoves:
     """Every movable cell as two variables, up and down, of one warm linear program."""
 
-    def __init__(self, movable: MovableCells) -> None:
-        self.movable = movable
+    def __init__(self, movable: MovableCells, effort: SolverEffort) -> None:
+        self.movable, self._effort = movable, effort
         links, number = movable.unknowns.relations, len(movable)
         self._cost, self._room = np.zeros(2 * number), np.zeros(2 * number)
         self._asked = -1
@@ -125,6 +128,8 @@ class CheapestMoves:
             self._solver.changeColsCost(changed.size, changed, cost[changed])
             self._cost = cost
         self._solver.run()
+        rows = len(self.movable.unknowns.relations)
+        self._effort.count(self._solver, rows, max(_LEAST_MOVE, _COLUMN * room.size))
         return column_values(self._solver) if is_optimal(self._solver) else None
 
 
@@ -135,19 +140,21 @@ class GuidedSearch:
         self._separator = separator
         self.movable = movable = separator.movable
         self.aims = aims = separator.aims
-        self._moves = CheapestMoves(movable)
+        self._effort = separator.effort
+        self._moves = CheapestMoves(movable, self._effort)
         self._ways: list[ReachingMove | None] = [None] * len(aims)
         self._needing: list[set[int]] = [set() for _ in range(len(movable))]
 
     def pattern(self, x: FloatArray, start: BoolArray, until: float) -> BoolArray | None:
         """A pattern that hides some cells and what else every aim needs, without idle cells.
 
-        Cells are cheaper the more of them, `x`, the relaxation hides. None if time is up.
+        Cells are cheaper the more of them, `x`, the relaxation hides. None if time is up or
+        work comes to its end.
         """
         hidden = start | self.movable.forced
         price = self.movable.cost * np.maximum(1.0 - x, _LEAST)
         for at in range(len(self.aims)):
-            if time.monotonic() > until:
+            if time.monotonic() > until or self._effort.spent:
                 return None
             way = self._ways[at]
             if way is None or not hidden[way.cells].all():
@@ -173,13 +180,13 @@ class GuidedSearch:
         """The pattern without the cells that no aim needs, dearest first."""
         cells = np.flatnonzero(hidden)
         among = self.movable.part(hidden)
-        moves = CheapestMoves(among)
+        moves = CheapestMoves(among, self._effort)
         place = np.cumsum(hidden) - 1
         aims = Aims(cell=place[self.aims.cell], side=self.aims.side, level=self.aims.level)
         left = np.ones(len(cells), dtype=np.bool_)
         extra = np.flatnonzero(~among.forced)
         for cell in extra[np.argsort(-among.cost[extra], kind="stable")]:
-            if time.monotonic() > until:
+            if time.monotonic() > until or self._effort.spent:
                 break
             left[cell] = False
             price = np.where(left, among.cost, np.inf)
@@ -198,6 +205,8 @@ class GuidedSearch:
 _MET = 0.5
 #: Reduced costs are compared with this tolerance.
 _NEAR = 1e-3
+#: Iterations of the solver between two times that it asks whether to go on, about.
+_ASKED = 60
 
 
 class Branching:
@@ -217,8 +226,7 @@ class Branching:
         self._proof: Certificate | None = None
         self.bound = 0.0
         self.rounds = 0
-        #: Steps of the solver so far.
-        self.work = 0
+        self.effort = self.separator.effort
         self._nodes = nodes
 
     @property
@@ -286,6 +294,9 @@ class Branching:
         if found is None:
             return False
         cuts = self._cuts_at(found, until)
+        if not cuts and self.effort.spent:
+            self.keep(found)
+            return False
         if not cuts and len(self._certificate(found).unprotected):
             cuts = self._last_cuts(found)
         if cuts:
@@ -319,17 +330,19 @@ class Branching:
         solver.run()
         status, known = solver.getModelStatus(), solver.getInfo()
         statuses = self._highspy.HighsModelStatus
-        self.work += max(0, int(known.simplex_iteration_count))
+        self.effort.count(solver, len(self.relaxation.cuts))
         if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
             self.bound = self.movable.below(self.cost) + 1.0
             return None
-        if status not in (statuses.kOptimal, statuses.kTimeLimit, statuses.kSolutionLimit):
+        ended = (statuses.kTimeLimit, statuses.kSolutionLimit, statuses.kInterrupt)
+        if status not in (statuses.kOptimal, *ended):
             what = "the solver could not decide on a cheapest pattern"
             raise SuppressionError(what, code="solver", hint="report this, or use the method auto")
         self.bound = max(
             self.bound, min(float(known.mip_dual_bound), self.cost + self.movable.tiny)
         )
-        if status == statuses.kTimeLimit or not math.isfinite(known.objective_function_value):
+        late = status in (statuses.kTimeLimit, statuses.kInterrupt)
+        if late or not math.isfinite(known.objective_function_value):
             return None
         return column_values(solver) > 0.5
 
@@ -342,6 +355,8 @@ class Branching:
         )
         if self._nodes is not None:
             solver.setOptionValue("mip_max_nodes", self._nodes)
+        if math.isfinite(self.effort.end):
+            self._interrupt_when_spent(solver)
         number = len(self.movable)
         low, high = self._ranges()
         solver.addVars(number, low, high)
@@ -356,6 +371,18 @@ class Branching:
         most, prices = self.movable.below(self.cost), self.movable.cost[paid]
         solver.addRow(-self._highspy.kHighsInf, most, paid.size, paid, prices)
         return solver
+
+    def _interrupt_when_spent(self, solver: Any) -> None:
+        """Let the solver, which tells its steps in the end only, count how often it asks."""
+        left, each = self.effort.end - self.effort.steps, _ASKED * len(self.relaxation.cuts)
+
+        def asked(event: Any) -> None:
+            nonlocal left
+            left -= each
+            if left < 0:
+                event.interrupt()
+
+        solver.cbMipInterrupt.subscribe(asked)
 
     def _ranges(self) -> tuple[FloatArray, FloatArray]:
         """Cells whose hiding or showing alone makes a pattern too dear are settled."""

@@ -108,7 +108,7 @@ class Relaxation(Confidential):
         found += self.separator.cuts(self.x, _BLURS[self._blur], until)
         if self.add(found):
             self.solve()
-        elif time.monotonic() < until and not self.separator.spent:
+        elif time.monotonic() < until and not self.separator.effort.spent:
             self._blur += 1
             self.complete = self._blur == len(_BLURS)
             self._blur = min(self._blur, len(_BLURS) - 1)
@@ -144,11 +144,11 @@ class Relaxation(Confidential):
         if math.isfinite(self.until):
             left = max(0.1, self.until - time.monotonic())
             self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left)
-        self._solver.run()
+        self._run()
         late = time.monotonic() > self.until
         if not is_optimal(self._solver) and not late:
             self._solver.clearSolver()
-            self._solver.run()
+            self._run()
         if not is_optimal(self._solver) and late:
             return  # with the bound and the fractional pattern from before
         if not is_optimal(self._solver):
@@ -160,6 +160,10 @@ class Relaxation(Confidential):
         weights = np.maximum(duals, 0.0)
         self._prove(weights)
         self._put_aside(weights)
+
+    def _run(self) -> None:
+        self._solver.run()
+        self.separator.effort.count(self._solver, len(self._rows))
 
     def _prove(self, weights: FloatArray) -> None:
         """The bound that multipliers of the cuts prove, whatever the solver says."""

@@ -9,6 +9,7 @@ and its relations hold, all relations hold.
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,14 +23,21 @@ from discreet.protection.suppression.proof.solver import column_values, is_optim
 
 @dataclass
 class SolverEffort:
-    """Work of the solver, the same on every machine: 50 million steps take about a second."""
+    """Work of the solver, the same on every machine: 10 to 50 million steps take about a second."""
 
     steps: float = 0.0
+    #: After how many to stop.
+    end: float = math.inf
 
-    def count(self, solver: Any, rows: int) -> None:
+    @property
+    def spent(self) -> bool:
+        """Whether it is time to stop."""
+        return self.steps > self.end
+
+    def count(self, solver: Any, rows: int, least: float = 25_000.0) -> None:
         """Note what a run took: something in any case, and each iteration by its relations."""
         iterations = max(0, int(solver.getInfo().simplex_iteration_count))
-        self.steps += 25_000.0 + iterations * rows
+        self.steps += least + iterations * rows
 
 
 @dataclass(frozen=True, kw_only=True)
