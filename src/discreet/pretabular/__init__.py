@@ -6,6 +6,7 @@ In: records, CONFIDENTIAL. Out: records in which nobody is to be found again.
 from discreet.pretabular.changed_records import ChangedRecords
 from discreet.pretabular.pram import Invariant, PramMatrix, pram, pram_estimates
 from discreet.pretabular.structure_files import StructureFile, structure_file
+from discreet.pretabular.swapping import swap
 
 __all__ = [
     "ChangedRecords",
@@ -15,4 +16,5 @@ __all__ = [
     "pram",
     "pram_estimates",
     "structure_file",
+    "swap",
 ]

@@ -140,6 +140,16 @@ def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:
     return at.cast(pl.Int64).fill_null(-1).to_numpy(), found
 
 
+def places(columns: pl.DataFrame) -> IntArray:
+    """The same where what is missing is a code of its own.
+
+    >>> places(pl.DataFrame({"sex": ["m", None, "f"]})).tolist()
+    [1, 2, 0]
+    """
+    texts = columns.with_columns(pl.all().cast(pl.String))
+    return coded(texts.with_columns((pl.lit("=") + pl.all()).name.keep().fill_null("missing")))[0]
+
+
 def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
     """Raise an error unless all columns hold codes: whole numbers, texts, dates, truth values."""
     types = records.columns(names).schema

@@ -32,6 +32,7 @@ from discreet.pretabular.changed_records import (
     coded,
     done,
     draws,
+    places,
 )
 
 _NEAR = 1e-9
@@ -258,9 +259,7 @@ def _strata(records: HeldRecords, layers: Sequence[str]) -> IntArray:
     if not layers:
         return np.zeros(len(records.frame), dtype=np.int64)
     check_codes(records, layers)
-    columns = records.columns(layers).with_columns(pl.all().cast(pl.String))
-    texts = columns.with_columns((pl.lit("=") + pl.all()).name.keep().fill_null("missing"))
-    return coded(texts)[0]
+    return places(records.columns(layers))
 
 
 def _counts(old: IntArray, stratum: IntArray, size: int) -> IntArray:

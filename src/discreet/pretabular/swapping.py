@@ -1,0 +1,325 @@
+"""Targeted record swapping: households exchange their areas with similar ones.
+
+In: records of persons with their household and areas, CONFIDENTIAL. Out: `ChangedRecords`: the
+same persons, some with the areas of another household. See docs/methods/swapping.md.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.confidential import without_values
+from discreet.errors import DiscreetWarning, MicrodataError, Problem, raise_all
+from discreet.microdata.frames import name_list
+from discreet.microdata.secret import Secret
+from discreet.pretabular.changed_records import (
+    DRAWS,
+    ChangedRecords,
+    HeldRecords,
+    check_codes,
+    coded,
+    done,
+    draws,
+    places,
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SwapRisk:
+    """Which households are rare where they live. CONFIDENTIAL.
+
+    Args:
+        household: The household of each record, numbered in the order of their identifiers.
+        first: The first record of each household.
+        risks: Of each household and level of area: 1 / the fewest persons that are like one of
+            its own in the variables of risk.
+        level: The first level at which these are fewer than k; the number of levels if none.
+        areas: The area of each household at each level, numbered within the whole.
+    """
+
+    household: IntArray
+    first: IntArray
+    risks: FloatArray
+    level: IntArray
+    areas: IntArray
+
+
+def swap_risk(
+    records: HeldRecords, household: str, areas: Sequence[str], risk: Sequence[str], k: int
+) -> SwapRisk:
+    """The risk of each household at each level, from the coarsest on."""
+    at, found = coded(records.columns([household]))
+    if (at < 0).any():
+        raise MicrodataError("records have no household", code="swap", where=household)
+    first = np.empty(found.height, dtype=np.int64)
+    first[at[::-1]] = np.arange(len(at))[::-1]
+    risks = np.empty((found.height, len(areas)))
+    prefixes = np.empty((found.height, len(areas)), dtype=np.int64)
+    like = places(records.columns(risk))
+    prefix = np.zeros(len(at), dtype=np.int64)
+    for level, name in enumerate(areas):
+        part = places(records.columns([name]))
+        prefix = np.unique(prefix * (part.max(initial=0) + 1) + part, return_inverse=True)[1]
+        both = prefix * (like.max(initial=0) + 1) + like
+        _, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
+        fewest = np.full(found.height, len(at), dtype=np.int64)
+        np.minimum.at(fewest, at, counts[inverse])
+        risks[:, level] = 1 / fewest
+        prefixes[:, level] = prefix[first]
+    rare = np.column_stack([np.rint(1 / risks) < k, np.ones(found.height, dtype=bool)])
+    return SwapRisk(
+        household=at, first=first, risks=risks, level=np.argmax(rare, axis=1), areas=prefixes
+    )
+
+
+@without_values
+def swap(
+    source: Any,
+    *,
+    household: str,
+    areas: Sequence[str],
+    risk: Sequence[str],
+    similar: Sequence[str | Sequence[str]],
+    k: int,
+    rate: float,
+    secret: Secret | bytes | str | Path,
+    same: Sequence[str] = (),
+    carry_along: Sequence[str] = (),
+    **reading: Any,
+) -> ChangedRecords:
+    """Let rare households, and as many others as the rate asks for, exchange their areas.
+
+    Persons keep everything else, their record keys too; keys of households and buildings are to
+    be inherited anew afterwards, with `discreet.inherit_record_keys`.
+
+    Args:
+        source: Records of persons: polars, pandas, pyarrow, DuckDB, or a path.
+        household: Column that identifies the household.
+        areas: Columns of areas, the coarsest first.
+        risk: Variables by which a person is rare in an area.
+        similar: Variables in which partners are alike; where some of the entries are lists, each
+            entry is a profile, and later ones are tried when earlier ones find no partner.
+        k: Who is like fewer than k persons of an area, with oneself, is swapped out of it.
+        rate: Share of households that are swapped at least.
+        secret: What makes the choice unpredictable.
+        same: Variables in which partners are alike in every profile: classes of weights, kinds
+            of households and institutions.
+        carry_along: Columns of places that go with the areas.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    """
+    held, records = Secret.of(secret), HeldRecords(source, reading)
+    profiles = _profiles(similar, same)
+    moved = [*name_list(areas, "areas"), *carry_along]
+    _check(household, moved, risk, profiles, k, rate)
+    alike = {name for one in profiles for name in one}
+    check_codes(records, [household, *moved, *risk, *alike])
+    found = swap_risk(records, household, areas, risk, k)
+    _check_households(records, found, [*moved, *alike])
+    ids = records.columns([household])[found.first]
+    groups = [places(records.columns(one)[found.first]) for one in profiles]
+    pairing = _Pairing(found, groups, draws(ids, held, "swap"))
+    pairing.rare()
+    wanted = round(len(found.first) * rate / 2)
+    if pairing.pairs > wanted:
+        warnings.warn(
+            "more households are swapped because they are rare than the rate asks for",
+            DiscreetWarning, stacklevel=3,
+        )  # fmt: skip
+    pairing.others(wanted)
+    rows = found.first[pairing.partner[found.household]]
+    parameters = {"areas": moved, "risk": list(risk), "similar": profiles, "k": k, "rate": rate}
+    return done(
+        "swap", records.with_taken(dict.fromkeys(moved, rows)), _changes(ids, pairing), held,
+        measures=pairing.measures(areas), parameters=parameters,
+        told={"names": ", ".join(moved)},
+    )  # fmt: skip
+
+
+def _profiles(similar: Sequence[str | Sequence[str]], same: Sequence[str]) -> list[list[str]]:
+    """The variables of each profile; a list of names only is one."""
+    together = [one for one in similar if isinstance(one, str)]
+    profiles = [[one] if isinstance(one, str) else list(one) for one in similar]
+    if len(together) == len(similar):
+        profiles = [together]
+    return [[*dict.fromkeys([*one, *same])] for one in profiles]
+
+
+def _check_households(records: HeldRecords, found: SwapRisk, names: Sequence[str]) -> None:
+    for name in names:
+        codes = places(records.columns([name]))
+        if (codes != codes[found.first][found.household]).any():
+            raise MicrodataError(
+                "persons of one household differ",
+                code="swap",
+                where=name,
+                hint="areas and similar variables are those of the whole household",
+            )
+
+
+def _check(
+    household: str, moved: Sequence[str], risk: Sequence[str], profiles: Sequence[Sequence[str]],
+    k: int, rate: float,
+) -> None:  # fmt: skip
+    problems = []
+    used = {household, *risk, *(name for one in profiles for name in one)}
+    if not risk or not profiles or not all(profiles):
+        problems.append(Problem("name one or more variables", "risk, similar"))
+    if len(set(moved)) != len(moved) or used & set(moved):
+        problems.append(Problem("areas are each named once, and nothing else", "areas"))
+    if not 0 <= rate <= 1:
+        problems.append(Problem("the rate is a share of households", "rate"))
+    if k < 0:
+        problems.append(Problem("k is a number of persons", "k"))
+    raise_all(MicrodataError, problems, code="swap")
+
+
+class _Pairing:
+    """Finds partners: who is alike, in another area; each household has one at most."""
+
+    def __init__(self, found: SwapRisk, groups: Sequence[IntArray], drawn: IntArray) -> None:
+        self.found, self.groups = found, groups
+        self.partner = np.arange(len(drawn))
+        self.at_level = np.full(len(drawn), -1)
+        share = (drawn + 1.0) / (DRAWS + 1)
+        self.order = -np.log(share) / found.risks[:, -1]  # who is rare comes first
+        self.outside = 0
+
+    @property
+    def free(self) -> BoolArray:
+        return self.at_level < 0
+
+    @property
+    def pairs(self) -> int:
+        return int((~self.free).sum()) // 2
+
+    def rare(self) -> None:
+        """Partners for all who are rare, from the coarsest level on."""
+        for level in range(self.found.areas.shape[1]):
+            self._match(self.found.level == level, level, len(self.partner))
+
+    def others(self, wanted: int) -> None:
+        """Partners for more households, from every smallest area its share."""
+        level = self.found.areas.shape[1] - 1
+        area = self.found.areas[:, level]
+        tried = np.zeros(len(self.partner), dtype=bool)
+        while self.pairs < wanted:
+            left = np.flatnonzero(self.free & ~tried)
+            if not left.size:
+                return
+            left = left[np.lexsort((self.order[left], area[left]))]
+            rank = _within(area[left])
+            size = np.bincount(area[left])[area[left]]
+            place = (rank + self.order[left] / (1 + self.order[left])) / size
+            chosen = left[np.argsort(place, kind="stable")][: 2 * (wanted - self.pairs)]
+            tried[chosen] = True
+            asked = np.zeros(len(tried), dtype=bool)
+            asked[chosen] = True
+            self._match(asked, level, wanted)
+
+    def _match(self, asked: BoolArray, level: int, most: int) -> None:
+        area = self.found.areas[:, level]
+        for alike, inside in self._searches(level):
+            mine = np.flatnonzero(asked & self.free)
+            one, other = _apart(mine, alike, area, self.order)
+            self._pair(one, other, level, most, inside=inside)
+            mine = np.flatnonzero(asked & self.free)
+            donors = np.flatnonzero(~asked & self.free)
+            one, other = _with_donors(mine, donors, alike, area, self.order)
+            self._pair(one, other, level, most, inside=inside)
+
+    def _searches(self, level: int) -> Iterator[tuple[IntArray, bool]]:
+        """Who may be partners: by each profile, first in the same area of the level above."""
+        for group in self.groups:
+            if level:
+                above = self.found.areas[:, level - 1]
+                yield group * (above.max(initial=0) + 1) + above, True
+            yield group, level == 0
+
+    def _pair(self, one: IntArray, other: IntArray, level: int, most: int, *, inside: bool) -> None:
+        keep = np.argsort(np.minimum(self.order[one], self.order[other]), kind="stable")
+        keep = keep[: max(most - self.pairs, 0)]
+        one, other = one[keep], other[keep]
+        self.partner[one], self.partner[other] = other, one
+        self.at_level[one] = self.at_level[other] = level
+        self.outside += 0 if inside else len(one)
+
+    def measures(self, areas: Sequence[str]) -> dict[str, Any]:
+        levels = range(len(areas))
+        must = self.found.level
+        return {
+            "households": len(self.partner),
+            "swapped": int((~self.free).sum()),
+            "rare": {areas[at]: int((must == at).sum()) for at in levels},
+            "without_partner": {areas[at]: int(((must == at) & self.free).sum()) for at in levels},
+            "pairs_beyond_the_area_above": self.outside,
+        }
+
+
+def _within(sorted_groups: IntArray) -> IntArray:
+    """The place of each entry within its run."""
+    at = np.arange(len(sorted_groups))
+    begins = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]][: len(at)]
+    return at - np.maximum.accumulate(np.where(begins, at, 0))
+
+
+def _apart(
+    mine: IntArray, alike: IntArray, area: IntArray, order: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Pairs among some, of one group and different areas: as many as there can be.
+
+    In a group, sorted by area with the largest first, each is paired with the one half the
+    group further on; an area larger than half the group is paired with all others.
+    """
+    if mine.size < 2:
+        return mine[:0], mine[:0]
+    _, group, sizes = np.unique(alike[mine], return_inverse=True, return_counts=True)
+    _, cell, counts = np.unique(
+        group * (area.max() + 1) + area[mine], return_inverse=True, return_counts=True
+    )
+    by = np.lexsort((order[mine], cell, -counts[cell], group))
+    group, place = group[by], _within(group[by])
+    begins = np.flatnonzero(place == 0)
+    shift = np.maximum((sizes + 1) // 2, counts[cell[by[begins]]])
+    pairs = np.flatnonzero(place < (sizes - shift)[group])
+    return mine[by[pairs]], mine[by[pairs + shift[group[pairs]]]]
+
+
+def _with_donors(
+    mine: IntArray, donors: IntArray, alike: IntArray, area: IntArray, order: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Pairs of those who are left, all of one area in each group, with donors of others."""
+    if not mine.size or not donors.size:
+        return mine[:0], mine[:0]
+    mine = mine[np.lexsort((order[mine], alike[mine]))]
+    groups, begins = np.unique(alike[mine], return_index=True)
+    at = np.minimum(np.searchsorted(groups, alike[donors]), len(groups) - 1)
+    usable = (groups[at] == alike[donors]) & (area[mine[begins]][at] != area[donors])
+    donors, at = donors[usable], at[usable]
+    by = np.lexsort((order[donors], at))
+    donors, at = donors[by], at[by]
+    step = len(mine) + len(donors) + 1
+    asking = np.searchsorted(groups, alike[mine]) * step + _within(alike[mine])
+    _, here, there = np.intersect1d(
+        asking, at * step + _within(at), assume_unique=True, return_indices=True
+    )
+    return mine[here], donors[there]
+
+
+def _changes(ids: pl.DataFrame, pairing: _Pairing) -> pl.DataFrame:
+    """Households with their partners; who found none has none."""
+    failed = pairing.free & (pairing.found.level < pairing.found.areas.shape[1])
+    rows = np.flatnonzero(~pairing.free | failed)
+    partner = ids.to_series().gather(pairing.partner[rows]).alias("partner")
+    swapped = pl.Series(~failed[rows])
+    return ids[rows].with_columns(
+        partner.zip_with(swapped, partner.clear(len(rows))),
+        pl.Series("level", pairing.at_level[rows] + 1),
+    )
