@@ -169,6 +169,10 @@ def test_make_offers_what_the_documents_name() -> None:
         assert named <= targets
 
 
+def test_installing_brings_ten_packages_at_most() -> None:
+    assert len(PROJECT["project"]["dependencies"]) <= 10
+
+
 # -- Formulas ----------------------------------------------------------------
 
 MARKED = [p for p in sorted((ROOT / "docs").rglob("*.md")) if "$" in p.read_text("utf-8")]
