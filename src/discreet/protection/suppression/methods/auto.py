@@ -53,6 +53,8 @@ _LAST, _CLOSED = 4, 0.9
 _ITERATIONS = 0.2
 #: Cells that the relaxation hides by more are hidden.
 _SURE = 0.9
+#: So few aims are branched for however wide the gap is.
+_FEW = 100
 #: Fewer secondaries than these are left to branching.
 _BLOCK_CELLS = 40
 
@@ -98,14 +100,15 @@ def _closed(
     effort.end = effort.steps + _CUT_SHARE * (end - effort.steps)
     _cut(search, watch)
     effort.end = effort.steps + _BRANCH_SHARE * (end - effort.steps)
-    if near.complete or search.gap <= WIDE_GAP * search.cost:
+    few = len(near.separator.aims) <= _FEW
+    if few or near.complete or search.gap <= WIDE_GAP * search.cost:
         _branched(search, watch)
     if not search.proven and not watch.over():
         best = _within(base, search, first, watch)
         best = improved(best, near.bound, watch, seed + 1, end - effort.steps)
+        search.keep(_chosen(search, best), certificate_from_proofs(best))
         effort.end = end
-        if search.keep(_chosen(search, best), certificate_from_proofs(best)) and near.complete:
-            _branched(search, watch)
+        _branched(search, watch)
     watch.tell("audit")
     return search.pattern("auto", **watch.result())
 

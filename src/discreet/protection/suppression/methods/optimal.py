@@ -205,8 +205,9 @@ class GuidedSearch:
 _MET = 0.5
 #: Reduced costs are compared with this tolerance.
 _NEAR = 1e-3
-#: Iterations of the solver between two times that it asks whether to go on, about.
-_ASKED = 60
+#: Iterations of the solver between two times that it asks whether to go on, about, and how
+#: many cuts each of them counts for at least on 0/1 programs.
+_ASKED, _ITERATION = 60, 1_000
 
 
 class Branching:
@@ -330,7 +331,7 @@ class Branching:
         solver.run()
         status, known = solver.getModelStatus(), solver.getInfo()
         statuses = self._highspy.HighsModelStatus
-        self.effort.count(solver, len(self.relaxation.cuts))
+        self.effort.count(solver, self._each)
         if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
             self.bound = self.movable.below(self.cost) + 1.0
             return None
@@ -372,9 +373,14 @@ class Branching:
         solver.addRow(-self._highspy.kHighsInf, most, paid.size, paid, prices)
         return solver
 
+    @property
+    def _each(self) -> int:
+        """How many steps an iteration on the 0/1 program counts for."""
+        return max(_ITERATION, len(self.relaxation.cuts))
+
     def _interrupt_when_spent(self, solver: Any) -> None:
         """Let the solver, which tells its steps in the end only, count how often it asks."""
-        left, each = self.effort.end - self.effort.steps, _ASKED * len(self.relaxation.cuts)
+        left, each = self.effort.end - self.effort.steps, _ASKED * self._each
 
         def asked(event: Any) -> None:
             nonlocal left
