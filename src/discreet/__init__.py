@@ -19,7 +19,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Rounding: `round_counts`, each figure on its own or so that totals stay sums
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
   breaks them
-- What protection did to a table: `compare` (confidential)
+- What protection did to a table: `compare` (confidential); what a release gives away:
+  `attack` (secret)
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
 - Methods on records: `discreet.pretabular`
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from discreet.protection.parts import PartRules, check_parts, suppress_parts
     from discreet.protection.rounding import round_counts
     from discreet.protection.suppression import audit, suppress
-    from discreet.release import protect, verify_release
+    from discreet.release import attack, protect, verify_release
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
     from discreet.tables import CellStatus, ProtectedTable, Table, ValueColumns
@@ -87,6 +88,7 @@ _HOMES = {
     "SimpleStrength": "protection.noise",
     "Table": "tables",
     "ValueColumns": "tables",
+    "attack": "release",
     "audit": "protection.suppression",
     "check_parts": "protection.parts",
     "compare": "assessment",
@@ -134,6 +136,7 @@ __all__ = [
     "Table",
     "ValueColumns",
     "__version__",
+    "attack",
     "audit",
     "check_parts",
     "compare",

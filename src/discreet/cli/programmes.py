@@ -1,7 +1,8 @@
-"""Commands on programmes and what they make: ``new``, ``protect``, ``verify``."""
+"""Commands on programmes and what they make: ``new``, ``protect``, ``verify``, ``attack``."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -101,6 +102,8 @@ def register(app: typer.Typer) -> None:
     line = "discreet protect persons.csv --by region,age,sex --ptable ptable.json --id person_id"
     command(app, "protect", example=f"{line} --secret secret.key --out table.xlsx")(protect)
     command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
+    line = "discreet attack release --truth programme.toml --fail-over average=0.6"
+    command(app, "attack", example=line)(attack)
 
 
 def protect(
@@ -466,3 +469,64 @@ def verify(
     show(found.text(), found.described(), as_json=as_json)
     if not found.in_order:
         raise typer.Exit(FAILURE)
+
+
+def attack(
+    release: Annotated[Path, typer.Argument(help="The folder of the release.")],
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="Its programme: attacks are held against the data. CONFIDENTIAL."),
+    ] = None,
+    ptable: Annotated[
+        Path | None, typer.Option(help="The perturbation table, without a programme. SECRET.")
+    ] = None,
+    knows: Annotated[
+        Literal["table", "maximum"],
+        typer.Option(help="What the attacker knows of the noise: all, or its largest value."),
+    ] = "table",
+    max_noise: Annotated[
+        int | None, typer.Option(min=0, help="The largest noise, for one who knows no more.")
+    ] = None,
+    beside: Annotated[
+        list[Path] | None, typer.Option(help="Another release that anyone can lay beside it.")
+    ] = None,
+    fail_over: Annotated[
+        list[str] | None,
+        typer.Option(help="RATE=LIMIT: fail above, such as average=0.6 or twins=0; several."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A file for the report: .json, or .txt. SECRET.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find out what a release gives away, by attacking it."""
+    from discreet.files import write_text
+    from discreet.protection.noise import PerturbationTable
+    from discreet.release import attack as attacked
+
+    limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
+    if out is not None and out.suffix not in (".json", ".txt"):
+        raise typer.BadParameter("a report is written as .json or .txt")
+    found = attacked(
+        release,
+        knows=knows,
+        truth=truth,
+        ptable=None if ptable is None else PerturbationTable.read(ptable),
+        max_noise=max_noise,
+        beside=beside or [],
+    )
+    over = found.exceeded(limits)
+    if out is not None:
+        words = json.dumps(found.described(), indent=2, ensure_ascii=False) + "\n"
+        write_text(out, words if out.suffix == ".json" else found.text() + "\n", private=True)
+    lines = [found.text(), *(f"FAILED: {line}" for line in over)]
+    show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
+    if over:
+        raise typer.Exit(FAILURE)
+
+
+def _limit(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"the limit of {name} is a number") from None

@@ -11,6 +11,7 @@ from discreet.release.methods.noise.parameters import parameter_warnings, read_p
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import warnings_about
 from discreet.release.report.summary import ReleasedTable, ReleaseSummary
+from discreet.release.run.attacks import attack
 from discreet.release.run.data_checks import check_release, checked_inputs
 from discreet.release.run.inputs import open_inputs, read_programme
 from discreet.release.run.release import protect
@@ -23,6 +24,7 @@ __all__ = [
     "ReleaseSummary",
     "ReleasedTable",
     "VerifiedRelease",
+    "attack",
     "audit_release",
     "check_release",
     "checked_inputs",

@@ -1,0 +1,50 @@
+"""Attacks carried out on publications: what they give away.
+
+Protected tables go in, by the universe they count; what each attack finds comes out.
+
+- `attacked`: all attacks on tables, as an `AttackReport`
+- `Catalogue`: every published count once, and what adds up to what
+- `averaged`, `bounded`, `likeliest`, `near_twins`, `found_parameters`, `group_disclosures`,
+  `reconstruct`: each attack on its own
+- `NoiseOdds`, `exposure_of`: how likely attacks succeed, before anything is counted
+"""
+
+from discreet.assessment.attacks.attributes import GroupDisclosures, group_disclosures
+from discreet.assessment.attacks.averages import AveragedCounts, averaged
+from discreet.assessment.attacks.bounds import (
+    CountBounds,
+    Likely,
+    NoiseRange,
+    bounded,
+    likeliest,
+)
+from discreet.assessment.attacks.catalogue import Catalogue, System
+from discreet.assessment.attacks.equality import NearTwins, near_twins
+from discreet.assessment.attacks.odds import NoiseOdds, exposure_of
+from discreet.assessment.attacks.parameters import FoundParameters, found_parameters
+from discreet.assessment.attacks.reconstruction import Reconstruction, reconstruct
+from discreet.assessment.attacks.report import AttackReport, attacked
+
+__all__ = [
+    "AttackReport",
+    "Catalogue",
+    "CountBounds",
+    "AveragedCounts",
+    "FoundParameters",
+    "GroupDisclosures",
+    "Likely",
+    "NearTwins",
+    "NoiseOdds",
+    "NoiseRange",
+    "Reconstruction",
+    "System",
+    "attacked",
+    "averaged",
+    "bounded",
+    "exposure_of",
+    "found_parameters",
+    "group_disclosures",
+    "likeliest",
+    "near_twins",
+    "reconstruct",
+]

@@ -1,0 +1,70 @@
+"""Attributes: rows with one category only, which tell that of everybody in them.
+
+In: a `System`, with true counts for assessment. Out: `GroupDisclosures`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.assessment.attacks.catalogue import System
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupDisclosures:
+    """Rows whose figures are all zero but one.
+
+    Args:
+        layer: The layer, and the variable whose category is told.
+        rows: Number of rows that are not empty.
+        single: Number of those with one figure that is not zero.
+        true: Number of these in which the records really are of one category; None if the
+            true counts are not known. CONFIDENTIAL.
+        persons: Number of records in those. CONFIDENTIAL.
+    """
+
+    layer: str
+    rows: int
+    single: int
+    true: int | None = None
+    persons: int | None = None
+
+
+def group_disclosures(system: System) -> list[GroupDisclosures]:
+    """The rows of all layers that tell a category, layers with most of them first."""
+    found = []
+    for step in system.steps():
+        inside = step.whole >= 0
+        place = step.whole[inside]
+        number = len(step.coarse)
+        filled = np.bincount(
+            place,
+            weights=(step.fine.value > 0)[inside] | ~step.fine.shown[inside],
+            minlength=number,
+        )
+        parts = np.bincount(place, minlength=number) + step.unlisted
+        rows = (filled > 0) & (parts > 1)
+        single = rows & (filled == 1)
+        if not single.any():
+            continue
+        true = persons = None
+        if step.fine.true is not None and step.coarse.true is not None:
+            ids, count = step.fine.true
+            largest = np.zeros(number, dtype=np.int64)
+            at = step.fine.at(ids)
+            whole = np.where(at >= 0, step.whole[at], -1)
+            np.maximum.at(largest, whole[whole >= 0], count[whole >= 0])
+            all_of_it = step.coarse.truth(step.coarse.ids)
+            one = single & (largest == all_of_it) & (all_of_it > 0)
+            true, persons = int(one.sum()), int(all_of_it[one].sum())
+        (told,) = set(step.fine.key) - set(step.coarse.key)
+        title = f"{system.title(step.coarse.key)}: {system.axes[told[0]].variable}"
+        found.append(
+            GroupDisclosures(
+                layer=title, rows=int(rows.sum()), single=int(single.sum()),
+                true=true, persons=persons,
+            )
+        )  # fmt: skip
+    return sorted(found, key=lambda each: (-each.single, each.layer))

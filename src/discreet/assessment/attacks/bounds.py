@@ -1,0 +1,255 @@
+"""Bounds: what a count can be at all, given the noise and everything that adds up to it.
+
+In: a `System`, and what an attacker knows of the noise: `NoiseRange`. Out: for every cell the
+smallest and the largest count that fit all sums of all tables; and, for sums with few parts,
+how likely each count is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray, starts
+from discreet.assessment.attacks.catalogue import Layer, LayerKey, LayerStep, System
+from discreet.assessment.probabilities import NoiseChances
+from discreet.errors import PerturbationError
+from discreet.protection.noise import PerturbationTable
+
+#: Nothing is larger.
+_MOST = np.int64(2**53)
+#: Bounds are handed on along all sums so often, unless nothing changes any more.
+_ROUNDS = 50
+#: Sums of so many parts at most are looked at by their likelihood, some at a time.
+_PARTS, _CHUNK = 6, 50_000
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NoiseRange:
+    """Which counts a published figure can stand for. SECRET if made of a perturbation table.
+
+    Args:
+        low: By published figure, the smallest count; figures beyond move with the last.
+        high: The largest.
+        chances: The whole table, if the attacker knows it.
+    """
+
+    low: IntArray
+    high: IntArray
+    chances: NoiseChances | None = None
+
+    @classmethod
+    def of_maximum(cls, largest: int) -> NoiseRange:
+        """That of one who knows the largest noise, and that zeros stay zero.
+
+        >>> NoiseRange.of_maximum(2).high[:4].tolist()
+        [2, 3, 4, 5]
+        """
+        if largest < 0:
+            what = "the largest noise is a whole number, 0 or more"
+            raise PerturbationError(what, code="attack", where="max_noise")
+        shown = np.arange(2 * largest + 2, dtype=np.int64)
+        low = np.maximum(shown - largest, np.minimum(shown, 1))
+        return cls(low, shown + largest)
+
+    @classmethod
+    def of_table(cls, ptable: PerturbationTable) -> NoiseRange:
+        """That of one who knows the whole table."""
+        chances = NoiseChances.of(ptable)
+        noise = chances.noise
+        last = chances.n_max + int(np.ptp(noise)) + 1
+        count = np.arange(last + int(np.abs(noise).max()) + 1)
+        possible = chances.units[chances.rows_of(count)] > 0
+        shown = count[:, None] + noise[None, :]
+        low = np.full(last + 1, _MOST)
+        high = np.full(last + 1, -1, dtype=np.int64)
+        fits = possible & (shown >= 0) & (shown <= last)
+        number = np.broadcast_to(count[:, None], shown.shape)[fits]
+        np.minimum.at(low, shown[fits], number)
+        np.maximum.at(high, shown[fits], number)
+        never = high < 0  # published by nobody who uses this table
+        low[never], high[never] = np.arange(last + 1)[never], np.arange(last + 1)[never]
+        return cls(low, high, chances)
+
+    def of(self, layer: Layer) -> tuple[IntArray, IntArray]:
+        """The bounds of each cell by what it shows itself."""
+        beyond = layer.value - np.minimum(layer.value, len(self.low) - 1)
+        at = layer.value - beyond
+        low = np.where(layer.shown, self.low[at] + beyond, 0)
+        high = np.where(layer.shown, self.high[at] + beyond, _MOST)
+        return (
+            np.where(layer.official, layer.value, low),
+            np.where(layer.official, layer.value, high),
+        )
+
+    def __repr__(self) -> str:
+        return "<NoiseRange: secret>"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CountBounds:
+    """What every cell can be.
+
+    Args:
+        low: Per layer, the smallest count of each cell.
+        high: The largest.
+        contradicted: Sums that fit no counts: the noise is larger than assumed, or the
+            tables are not of the same records and keys.
+    """
+
+    low: dict[LayerKey, IntArray]
+    high: dict[LayerKey, IntArray]
+    contradicted: int
+
+
+def bounded(system: System, known: NoiseRange) -> CountBounds:
+    """The bounds of all cells of a universe, from all sums until nothing changes."""
+    bounds = {key: known.of(layer) for key, layer in system.layers.items()}
+    steps = list(system.steps())
+    for _ in range(_ROUNDS):
+        changed = False
+        for step in steps:
+            changed |= _narrowed(step, bounds, int(known.high[0]))
+        if not changed:
+            break
+    broken = sum(int((low > high).sum()) for low, high in bounds.values())
+    return CountBounds(
+        low={key: low for key, (low, _) in bounds.items()},
+        high={key: high for key, (_, high) in bounds.items()},
+        contradicted=broken,
+    )
+
+
+def _narrowed(
+    step: LayerStep, bounds: dict[LayerKey, tuple[IntArray, IntArray]], zero: int
+) -> bool:
+    """Hand bounds on between wholes and their parts; whether any changed."""
+    low, high = bounds[step.fine.key]
+    over, under = bounds[step.coarse.key]
+    number = len(step.coarse)
+    inside = step.whole >= 0
+    place = step.whole[inside]
+    least, most = low[inside], np.minimum(high[inside], _MOST)
+    sum_low = _summed(place, least, number)
+    sum_high = np.minimum(_summed(place, most, number) + step.unlisted * zero, _MOST)
+    new_over, new_under = np.maximum(over, sum_low), np.minimum(under, sum_high)
+    free = sum_high[place] < _MOST
+    part_high = np.minimum(most, new_under[place] - (sum_low[place] - least))
+    part_low = np.where(free, np.maximum(least, new_over[place] - (sum_high[place] - most)), least)
+    changed = bool(
+        (new_over > over).any()
+        or (new_under < under).any()
+        or (part_high < most).any()
+        or (part_low > least).any()
+    )
+    over[:], under[:] = np.minimum(new_over, _MOST), np.maximum(new_under, -1)
+    # Figures that contradict each other must not drive bounds out of all numbers.
+    low[inside], high[inside] = np.minimum(part_low, _MOST), np.maximum(part_high, -1)
+    return changed
+
+
+def _summed(place: IntArray, values: IntArray, number: int) -> IntArray:
+    """Sums, exact up to the most that is looked at."""
+    found = np.bincount(place, weights=values, minlength=number)
+    return np.minimum(found, _MOST).astype(np.int64)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Likely:
+    """The likeliest counts of cells, by one sum each.
+
+    Args:
+        layer: The layer of the parts.
+        cells: Which of its cells.
+        count: The likeliest count.
+        chance: How likely it is.
+    """
+
+    layer: Layer
+    cells: IntArray
+    count: IntArray
+    chance: FloatArray
+
+
+def likeliest(step: LayerStep, chances: NoiseChances) -> Likely | None:
+    """The likeliest counts of parts, given all figures of one sum and the whole table.
+
+    All counts count as equally likely beforehand. Only sums whose parts are all listed and
+    shown are looked at.
+    """
+    fine, coarse = step.fine, step.coarse
+    inside = np.flatnonzero(step.whole >= 0)
+    place = step.whole[inside]
+    number = np.bincount(place, minlength=len(coarse))
+    noisy = fine.shown & ~fine.official
+    complete = np.bincount(place, weights=~noisy[inside], minlength=len(coarse)) == 0
+    good = complete & coarse.shown & (step.unlisted == 0) & (number > 1) & (number <= _PARTS)
+    order = inside[np.argsort(place, kind="stable")]
+    first = starts(number)
+    found: list[tuple[IntArray, IntArray, FloatArray]] = []
+    for parts in range(2, _PARTS + 1):
+        wholes = np.flatnonzero(good & (number == parts))
+        for at in range(0, len(wholes), _CHUNK):
+            chosen = wholes[at : at + _CHUNK]
+            cells = order[first[chosen][:, None] + np.arange(parts)]
+            whole = (coarse.value[chosen], coarse.official[chosen])
+            found.append((cells.ravel(), *_posterior(fine.value[cells], whole, chances)))
+    if not found:
+        return None
+    cells, count, chance = (np.concatenate(each) for each in zip(*found, strict=True))
+    return Likely(fine, cells, count, chance)
+
+
+def _posterior(
+    shown: IntArray, whole: tuple[IntArray, Any], chances: NoiseChances
+) -> tuple[IntArray, FloatArray]:
+    """The likeliest count of each part, and its probability; flat, sum by sum."""
+    lowest, width = int(chances.noise[0]), len(chances.noise)
+    part = _likelihood(shown, chances)
+    sums, number = shown.shape
+    value, official = whole
+    wide = number * (width - 1) + 1
+    # What the parts may sum to, from the smallest: shown minus the largest noise, each.
+    base = (shown - lowest - (width - 1)).sum(axis=1)
+    total = base[:, None] + np.arange(wide)
+    noise = value[:, None] - total - lowest
+    inside = (noise >= 0) & (noise < width) & (total >= 0)
+    row = chances.rows_of(np.maximum(total, 0))
+    fits = np.where(inside, chances.share[row, np.clip(noise, 0, width - 1)], 0.0)
+    fits = np.where(official[:, None], total == value[:, None], fits)
+    counts = np.zeros((sums, number), dtype=np.int64)
+    best = np.zeros((sums, number))
+    for at in range(number):
+        others = np.ones((sums, 1))
+        for other in range(number):
+            if other != at:
+                others = _convolved(others, part[:, other])
+        chance = np.empty((sums, width))
+        for k in range(width):
+            reach = others.shape[1]
+            chance[:, k] = part[:, at, k] * (others * fits[:, k : k + reach]).sum(axis=1)
+        mass = chance.sum(axis=1)
+        top = chance.argmax(axis=1)
+        counts[:, at] = shown[:, at] - lowest - (width - 1) + top
+        best[:, at] = np.divide(
+            chance[np.arange(sums), top], mass, out=np.zeros(sums), where=mass > 0
+        )
+    return counts.ravel(), best.ravel()
+
+
+def _likelihood(shown: IntArray, chances: NoiseChances) -> FloatArray:
+    """The probability of each figure if the count is shown − largest noise + k, k = 0, 1, …"""
+    lowest, width = int(chances.noise[0]), len(chances.noise)
+    count = (shown - lowest - (width - 1))[..., None] + np.arange(width)
+    noise = width - 1 - np.arange(width)
+    share = chances.share[chances.rows_of(np.maximum(count, 0)), noise]
+    return np.where(count >= 0, share, 0.0)
+
+
+def _convolved(first: FloatArray, second: FloatArray) -> FloatArray:
+    found = np.zeros((len(first), first.shape[1] + second.shape[1] - 1))
+    for k in range(second.shape[1]):
+        found[:, k : k + first.shape[1]] += first * second[:, k : k + 1]
+    return found

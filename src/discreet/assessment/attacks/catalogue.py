@@ -1,0 +1,580 @@
+"""What releases tell, put in order: every published count once, and what adds up to what.
+
+In: protected tables by universe, and for assessment their true tables. Out: `Catalogue`: per
+universe a `System` of `Layer`s – all cells on one level of some variables, from whatever table
+they are – with the steps from each layer to coarser ones. Public, unless true tables were given.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import (
+    AnyArray,
+    BoolArray,
+    CellIndex,
+    IntArray,
+    PositionArray,
+    find_sorted,
+)
+from discreet.errors import TableError
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
+from discreet.tables.dimension import level_numbers
+
+#: A layer's name: per variable in it the number of its axis and the depth, by axis.
+LayerKey = tuple[tuple[int, int], ...]
+
+_SHOWN = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Axis:
+    """One classification of a variable as a row of nested cuts.
+
+    Cut k holds the codes of level k, and those that end above it: it divides the universe
+    without rest. Cut 0 is the total.
+
+    Args:
+        variable: Name of the variable.
+        name: Name of the classification.
+        codes: All codes, the total first.
+        parents: Position of each code's parent, -1 for the total.
+        levels: Names of the levels below the total.
+    """
+
+    variable: str
+    name: str
+    codes: tuple[str, ...]
+    parents: PositionArray
+    levels: tuple[str, ...] = ()
+
+    @cached_property
+    def depth(self) -> PositionArray:
+        """The level of each code; parents stand before their parts."""
+        depth = np.zeros(len(self.codes), dtype=np.int32)
+        for at, above in enumerate(self.parents.tolist()):
+            if above >= 0:
+                depth[at] = depth[above] + 1
+        return depth
+
+    @cached_property
+    def cuts(self) -> tuple[PositionArray, ...]:
+        """The codes of each cut."""
+        leaf = np.ones(len(self.codes), dtype=np.bool_)
+        leaf[self.parents[self.parents >= 0]] = False
+        found = []
+        for k in range(int(self.depth.max()) + 1):
+            cut = np.flatnonzero((self.depth == k) | (leaf & (self.depth < k)))
+            found.append(cut.astype(np.int32))
+        return tuple(found)
+
+    @cached_property
+    def places(self) -> tuple[PositionArray, ...]:
+        """Per cut, the number of each code in it; -1 for others."""
+        found = []
+        for cut in self.cuts:
+            place = np.full(len(self.codes), -1, dtype=np.int32)
+            place[cut] = np.arange(len(cut))
+            found.append(place)
+        return tuple(found)
+
+    @cached_property
+    def up(self) -> tuple[PositionArray, ...]:
+        """Per cut from 1 on, where each of its codes lies in the cut above."""
+        found = [np.zeros(0, dtype=np.int32)]
+        for k in range(1, len(self.cuts)):
+            cut = self.cuts[k]
+            above = np.where(self.depth[cut] == k, self.parents[cut], cut)
+            found.append(self.places[k - 1][above])
+        return tuple(found)
+
+    @cached_property
+    def parts(self) -> tuple[IntArray, ...]:
+        """Per cut from 1 on, how many of its codes lie in each code of the cut above."""
+        found = [np.zeros(0, dtype=np.int64)]
+        for up, above in zip(self.up[1:], self.cuts, strict=False):
+            found += [np.bincount(up, minlength=len(above)).astype(np.int64)]
+        return tuple(found)
+
+
+@dataclass(repr=False, eq=False)
+class Layer:
+    """All cells of a universe on one cut of each of some variables.
+
+    Cells that are not listed show zero.
+
+    Args:
+        key: Which variables and cuts.
+        sizes: Number of codes of each cut.
+        ids: The cells, as numbers in the grid of these cuts, ascending.
+        value: What they show.
+        shown: Whether they show anything.
+        official: Whether they are shown as they are, without noise.
+        tables: The tables that show it.
+        true: Cells with true counts and these counts, for assessment. CONFIDENTIAL.
+    """
+
+    key: LayerKey
+    sizes: tuple[int, ...]
+    ids: IntArray
+    value: IntArray
+    shown: BoolArray
+    official: BoolArray
+    tables: list[str]
+    true: tuple[IntArray, IntArray] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def grid(self) -> CellIndex:
+        """The numbering of its cells."""
+        return CellIndex(self.sizes)
+
+    def at(self, ids: IntArray) -> IntArray:
+        """Where cells stand in it; -1 for those it does not list."""
+        return find_sorted(self.ids, ids)
+
+    def truth(self, ids: IntArray) -> IntArray:
+        """The true counts of cells. CONFIDENTIAL."""
+        if self.true is None:
+            raise TableError("the true counts were not handed in", code="truth", where="attack")
+        at = find_sorted(self.true[0], ids)
+        return np.where(at >= 0, self.true[1][at], 0).astype(np.int64)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LayerStep:
+    """From the cells of a layer to those of the layer one cut coarser in one variable.
+
+    Args:
+        fine: The finer layer.
+        coarse: The coarser one.
+        whole: Per cell of the finer layer, its whole in the coarser.
+        unlisted: Per cell of the coarser layer, how many parts show zero and are not listed.
+    """
+
+    fine: Layer
+    coarse: Layer
+    whole: IntArray
+    unlisted: IntArray
+
+
+def coarser(ids: IntArray, sizes: Sequence[int], at: int, axis: Axis, cut: int) -> IntArray:
+    """The numbers of cells after a variable went up by one cut; its size becomes that cut's."""
+    inner = 1
+    for size in sizes[at + 1 :]:
+        inner *= size
+    rest, low = np.divmod(ids, inner)
+    high, code = np.divmod(rest, sizes[at])
+    found: IntArray = (
+        high * len(axis.cuts[cut - 1]) + axis.up[cut][code].astype(np.int64)
+    ) * inner + low
+    return found
+
+
+@dataclass(repr=False, eq=False)
+class System:
+    """The published counts of one universe.
+
+    Args:
+        name: The universe.
+        axes: The classifications of its variables.
+        layers: By key.
+        contradictions: Cells that two tables show with different values, and where first.
+        left_out: Tables or parts that hold no counts.
+    """
+
+    name: str
+    axes: list[Axis] = field(default_factory=list)
+    layers: dict[LayerKey, Layer] = field(default_factory=dict)
+    contradictions: int = 0
+    contradicting: str = ""
+    left_out: list[str] = field(default_factory=list)
+
+    def sizes(self, key: LayerKey) -> tuple[int, ...]:
+        """Number of codes of each cut of a layer."""
+        return tuple(len(self.axes[axis].cuts[cut]) for axis, cut in key)
+
+    def title(self, key: LayerKey) -> str:
+        """A layer in words.
+
+        >>> System("persons").title(())
+        'total'
+        """
+        named = []
+        for axis, cut in key:
+            each = self.axes[axis]
+            level = f" {cut}" if len(each.cuts) > 2 else ""
+            if level and len(each.levels) == len(each.cuts) - 1:
+                level = f" ({each.levels[cut - 1]})"
+            named.append(each.name + level)
+        return " x ".join(named) or "total"
+
+    def cell_name(self, layer: Layer, cell: int) -> str:
+        """A cell by its codes."""
+        places = layer.grid.positions(layer.ids[cell : cell + 1])
+        named = []
+        for (axis, cut), place in zip(layer.key, places, strict=True):
+            each = self.axes[axis]
+            named.append(f"{each.variable}={each.codes[each.cuts[cut][place[0]]]}")
+        return ", ".join(named) or "total"
+
+    def steps(self) -> Iterator[LayerStep]:
+        """Each way from a published layer to one that is one cut coarser."""
+        for key, fine in self.layers.items():
+            for at, (number, cut) in enumerate(key):
+                above = (*key[:at], *([(number, cut - 1)] if cut > 1 else []), *key[at + 1 :])
+                coarse = self.layers.get(above)
+                if coarse is not None:
+                    yield self._step(fine, coarse, at)
+
+    def _step(self, fine: Layer, coarse: Layer, at: int) -> LayerStep:
+        number, cut = fine.key[at]
+        axis = self.axes[number]
+        whole = coarse.at(coarser(fine.ids, fine.sizes, at, axis, cut))
+        parts = axis.parts[cut]
+        expected = np.full(len(coarse), parts[0], dtype=np.int64)
+        if cut > 1:
+            place = sum(1 for other, _ in coarse.key if other < number)
+            expected = parts[coarse.grid.position(coarse.ids, place)]
+        listed = np.bincount(whole[whole >= 0], minlength=len(coarse)).astype(np.int64)
+        return LayerStep(fine, coarse, whole, expected - listed)
+
+    def completed(self) -> System:
+        """The same with every whole listed that has listed parts: it shows zero."""
+        for key in sorted(self.layers, key=lambda each: -sum(cut for _, cut in each)):
+            fine = self.layers[key]
+            for at, (number, cut) in enumerate(key):
+                above = (*key[:at], *([(number, cut - 1)] if cut > 1 else []), *key[at + 1 :])
+                if above in self.layers:
+                    wholes = coarser(fine.ids, fine.sizes, at, self.axes[number], cut)
+                    _list(self.layers[above], wholes)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<System {self.name}: {len(self.layers):,} layers>"
+
+
+def _list(layer: Layer, ids: IntArray) -> None:
+    """List cells in a layer; new ones show zero."""
+    missing = np.setdiff1d(ids, layer.ids)
+    if not missing.size:
+        return
+    size = len(missing)
+    order = np.argsort(np.concatenate([layer.ids, missing]), kind="stable")
+    zeros = np.zeros(size, dtype=np.int64)
+    layer.ids = np.concatenate([layer.ids, missing])[order]
+    layer.value = np.concatenate([layer.value, zeros])[order]
+    layer.shown = np.concatenate([layer.shown, np.ones(size, dtype=np.bool_)])[order]
+    layer.official = np.concatenate([layer.official, np.zeros(size, dtype=np.bool_)])[order]
+
+
+@dataclass(frozen=True, repr=False)
+class Catalogue:
+    """Everything that releases tell of counts.
+
+    Args:
+        systems: Per universe.
+    """
+
+    systems: Mapping[str, System]
+
+    @classmethod
+    def of(
+        cls,
+        universes: Mapping[str, Sequence[ProtectedTable]],
+        truth: Mapping[str, Sequence[Table | None]] | None = None,
+    ) -> Catalogue:
+        """The catalogue of tables.
+
+        Args:
+            universes: Tables by the universe they count.
+            truth: The true tables, in the same order. CONFIDENTIAL.
+        """
+        axes = _joined_axes([table for tables in universes.values() for table in tables])
+        systems = {}
+        for name, tables in universes.items():
+            true = (truth or {}).get(name, [None] * len(tables))
+            reading = _Reading(System(name, axes))
+            for table, counts in zip(tables, true, strict=True):
+                reading.take(table, counts)
+            systems[name] = reading.system.completed()
+        return cls(systems)
+
+    def __repr__(self) -> str:
+        layers = sum(len(system.layers) for system in self.systems.values())
+        return f"<Catalogue: {len(self.systems)} universes, {layers:,} layers>"
+
+
+def _joined_axes(tables: Sequence[ProtectedTable]) -> list[Axis]:
+    """The classifications of all tables, the same for all universes; tables leave codes out."""
+    found: dict[tuple[str, str], Axis] = {}
+    for table in tables:
+        for dimension in table.spanning:
+            for tree in dimension.classifications:
+                new = Axis(
+                    variable=dimension.name,
+                    name=tree.name,
+                    codes=tree.codes,
+                    parents=np.asarray(tree.parents, dtype=np.int32),
+                    levels=tuple(tree.level_names),
+                )
+                old = found.setdefault((dimension.name, tree.name), new)
+                if old.codes != new.codes:
+                    found[dimension.name, tree.name] = _joined(old, new)
+    return [found[name] for name in sorted(found)]
+
+
+class _Reading:
+    """Tables on their way into a system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.known = {(axis.variable, axis.name): at for at, axis in enumerate(system.axes)}
+
+    def take(self, safe: ProtectedTable, true: Table | None) -> None:
+        counts = _counts(safe)
+        if counts is None:
+            self.system.left_out.append(safe.name)
+            return
+        index, value, status = counts
+        dimensions = safe.spanning
+        options = [self._options(dimension) for dimension in dimensions]
+        shown = np.isin(status, [*_SHOWN, CellStatus.zero_or_changed_to_zero])
+        cells = _ShownCells(
+            value=value.astype(np.int64), shown=shown, official=status == CellStatus.official
+        )
+        found = dict(_by_layer(options, index, len(value)))
+        counted: dict[tuple[int, ...], _Found] = {}
+        count = np.zeros(0, dtype=np.int64)
+        if true is not None:
+            kept, places = _same_codes(true, dimensions)
+            counted, count = dict(_by_layer(options, places, len(kept))), true.count[kept]
+        for chosen in itertools.product(*(range(len(each)) for each in options)):
+            if self._complete(safe, options, chosen):
+                layer = self._layer(options, chosen, cells, found.get(chosen))
+                if true is not None:
+                    layer.true = _true(layer, options, chosen, count, counted.get(chosen))
+                self._put(safe.name, layer)
+
+    def _options(self, dimension: Dimension) -> list[_Option]:
+        """The total, and all cuts of its classifications."""
+        options = [_Option(-1, 0, np.zeros(len(dimension), dtype=np.int32) - 1)]
+        options[0].place[0] = 0
+        for tree, shift in zip(dimension.classifications, dimension.offsets, strict=True):
+            number = self.known[dimension.name, tree.name]
+            axis = self.system.axes[number]
+            at = {code: place for place, code in enumerate(axis.codes)}
+            own = np.array([at[code] for code in tree.codes[1:]], dtype=np.int64)
+            for cut in range(1, len(axis.cuts)):
+                place = np.full(len(dimension), -1, dtype=np.int32)
+                place[1 + shift : 1 + shift + len(own)] = axis.places[cut][own]
+                options.append(_Option(number, cut, place))
+        return options
+
+    def _complete(
+        self, safe: ProtectedTable, options: Sequence[list[_Option]], chosen: tuple[int, ...]
+    ) -> bool:
+        """Whether a table has all cells of a layer, and does not hide it as a whole."""
+        if safe.parts is None and not safe.suppressed_parts:
+            return True
+        levels = [
+            set(level_numbers(dimension)[each[at].place >= 0].tolist())
+            for dimension, each, at in zip(safe.spanning, options, chosen, strict=True)
+        ]
+        if safe.several_figures:
+            levels.append({0})
+        parts = set(itertools.product(*levels))
+        if parts & safe.suppressed_parts:
+            return False
+        return safe.parts is None or parts <= safe.parts
+
+    def _layer(
+        self,
+        options: Sequence[list[_Option]],
+        chosen: tuple[int, ...],
+        cells: _ShownCells,
+        found: _Found | None,
+    ) -> Layer:
+        key, order = _key(options, chosen)
+        sizes = self.system.sizes(key)
+        if found is None:
+            found = _Found(np.zeros(0, dtype=np.int64), [np.zeros(0, np.int32)] * len(chosen))
+        ids = CellIndex(sizes).numbers([found.places[at] for at in order], len(found.rows))
+        sort = np.argsort(ids, kind="stable")
+        rows = found.rows[sort]
+        return Layer(
+            key=key,
+            sizes=sizes,
+            ids=ids[sort],
+            value=cells.value[rows],
+            shown=cells.shown[rows],
+            official=cells.official[rows],
+            tables=[],
+        )
+
+    def _put(self, table: str, layer: Layer) -> None:
+        """Add a layer; what another table has of it already must be the same."""
+        old = self.system.layers.get(layer.key)
+        if old is None:
+            layer.tables.append(table)
+            self.system.layers[layer.key] = layer
+            return
+        _list(old, layer.ids)
+        _list(layer, old.ids)
+        differ = old.shown & layer.shown & (old.value != layer.value)
+        if differ.any():
+            self.system.contradictions += int(differ.sum())
+            self.system.contradicting = self.system.contradicting or f"{old.tables[0]}, {table}"
+        fresh = ~old.shown & layer.shown
+        old.value[fresh] = layer.value[fresh]
+        old.shown |= layer.shown
+        old.official |= layer.official
+        old.true = old.true if old.true is not None else layer.true
+        old.tables.append(table)
+
+
+def _true(
+    layer: Layer,
+    options: Sequence[list[_Option]],
+    chosen: tuple[int, ...],
+    count: IntArray,
+    found: _Found | None,
+) -> tuple[IntArray, IntArray]:
+    """The cells of a layer that have records, and how many."""
+    if found is None:
+        none = np.zeros(0, dtype=np.int64)
+        return none, none
+    _, order = _key(options, chosen)
+    ids = layer.grid.numbers([found.places[at] for at in order], len(found.rows))
+    sort = np.argsort(ids, kind="stable")
+    return ids[sort], count[found.rows[sort]].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Option:
+    """A cut of a variable: where each code of the dimension stands in it, else -1."""
+
+    axis: int
+    cut: int
+    place: PositionArray
+
+
+@dataclass(frozen=True)
+class _ShownCells:
+    value: IntArray
+    shown: BoolArray
+    official: BoolArray
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Rows of a table, and per variable their places in a cut."""
+
+    rows: IntArray
+    places: Sequence[PositionArray]
+
+
+def _key(options: Sequence[list[_Option]], chosen: tuple[int, ...]) -> tuple[LayerKey, list[int]]:
+    """The key of a layer, and its variables by their place in the table."""
+    taken = [(options[at][which], at) for at, which in enumerate(chosen)]
+    own = sorted((each.axis, each.cut, at) for each, at in taken if each.axis >= 0)
+    return tuple((axis, cut) for axis, cut, _ in own), [at for _, _, at in own]
+
+
+def _by_layer(
+    options: Sequence[list[_Option]], index: Sequence[PositionArray], length: int
+) -> Iterator[tuple[tuple[int, ...], _Found]]:
+    """The rows of each layer; codes that end early stand in several cuts."""
+    rows = np.arange(length, dtype=np.int64)
+    which: list[PositionArray] = []
+    for each, part in zip(options, index, strict=True):
+        lists = [np.flatnonzero(option.place[part[rows]] >= 0) for option in each]
+        kept = np.concatenate(lists)
+        taken = np.repeat(np.arange(len(each)), [len(found) for found in lists])
+        rows = rows[kept]
+        which = [old[kept] for old in which]
+        which.append(taken.astype(np.int32))
+    grid = CellIndex.of(list(options))
+    layers = grid.numbers(which, len(rows))
+    order = np.argsort(layers, kind="stable")
+    edges = np.flatnonzero(np.diff(layers[order])) + 1
+    for same in np.split(order, edges) if len(order) else []:
+        chosen = tuple(int(number[same[0]]) for number in which)
+        own = rows[same]
+        places = [
+            each[at].place[index[place][own]]
+            for place, (each, at) in enumerate(zip(options, chosen, strict=True))
+        ]
+        yield chosen, _Found(own, places)
+
+
+def _joined(old: Axis, new: Axis) -> Axis:
+    """One tree of all codes that two tables list."""
+    parent = dict(_pairs(old))
+    for code, above in _pairs(new):
+        if parent.setdefault(code, above) != above:
+            what = f"code {code!r} of {new.name} has another parent in another table"
+            hint = "hand in tables of one publication, or each under a universe of its own"
+            raise TableError(what, code="classification", where=new.variable, hint=hint)
+    parts: dict[str, list[str]] = {}
+    for code, above in parent.items():
+        parts.setdefault(above, []).append(code)
+    codes: list[str] = []
+    waiting = [old.codes[0]]
+    while waiting:
+        code = waiting.pop()
+        codes.append(code)
+        waiting += parts.get(code, [])[::-1]
+    at = {code: place for place, code in enumerate(codes)}
+    parents = np.array([at.get(parent.get(code, ""), -1) for code in codes], dtype=np.int32)
+    return Axis(old.variable, old.name, tuple(codes), parents, old.levels)
+
+
+def _pairs(axis: Axis) -> list[tuple[str, str]]:
+    """Each code but the total with its parent."""
+    codes, parents = axis.codes, axis.parents.tolist()
+    return [(codes[at], codes[parents[at]]) for at in range(1, len(codes))]
+
+
+def _counts(safe: ProtectedTable) -> tuple[Sequence[PositionArray], AnyArray, AnyArray] | None:
+    """The cells of a table that are counts: codes, values, statuses."""
+    if not safe.several_figures:
+        if safe.figures and safe.figures[0].kind != "count":
+            return None
+        return safe.index, safe.value, safe.status
+    kinds = [figure.kind for figure in safe.figures]
+    if "count" not in kinds:
+        return None
+    rows = np.flatnonzero(safe.index[-1] == kinds.index("count"))
+    index = [part[rows] for part in safe.index[:-1]]
+    return index, safe.value[rows], safe.status[rows]
+
+
+def _same_codes(
+    true: Table, dimensions: Sequence[Dimension]
+) -> tuple[IntArray, list[PositionArray]]:
+    """The cells of a true table whose codes are published, by these codes."""
+    names = [dimension.name for dimension in true.dimensions]
+    found = []
+    for dimension in dimensions:
+        if dimension.name not in names:
+            what = f"variable {dimension.name!r} does not span the true table"
+            raise TableError(what, code="truth", where="attack")
+        at = names.index(dimension.name)
+        place = [dimension.index.get(code, -1) for code in true.dimensions[at].codes]
+        found.append(np.array(place, dtype=np.int32)[true.index[at]])
+    there = np.ones(len(true), dtype=np.bool_)
+    for part in found:
+        there &= part >= 0
+    for at, dimension in enumerate(true.dimensions):
+        if dimension.name not in [each.name for each in dimensions]:
+            there &= true.index[at] == 0
+    kept = np.flatnonzero(there)
+    return kept, [part[kept] for part in found]

@@ -1,0 +1,201 @@
+"""Equality: two sets that differ by few persons, and the cells that prove who is among them.
+
+In: a `Catalogue`. Out: `NearTwins`: pairs of universes, or of codes of two classifications of one
+variable, whose figures are mostly equal. The same records carry the same noise, so one
+unequal pair of figures proves that somebody in the difference belongs to that cell; no equal
+one proves the contrary of large differences. There are no false alarms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
+
+#: Pairs with fewer compared figures, or a larger share of unequal ones, are no twins.
+_LEAST, _UNEQUAL = 6, 0.5
+#: Figures this large seldom are equal by chance; pairs of codes are found by them.
+_TELLING = 20
+#: So many pairs of codes are followed up at most, those with most equal figures.
+_PAIRS = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearTwins:
+    """Two published sets that are nearly the same.
+
+    Args:
+        first: The one, in words.
+        second: The other.
+        compared: Number of pairs of figures, in all crossings, of which one is not zero.
+        unequal: How many of them are unequal.
+        cells: Some of the cells that are unequal: who differs is in them.
+        difference: True number of persons in one and not in the other; None if not known.
+            CONFIDENTIAL.
+    """
+
+    first: str
+    second: str
+    compared: int
+    unequal: int
+    cells: tuple[str, ...] = ()
+    difference: int | None = None
+
+
+def near_twins(catalogue: Catalogue) -> list[NearTwins]:
+    """The twins of a publication, those with fewest unequal figures first."""
+    found: list[NearTwins] = []
+    names = list(catalogue.systems)
+    for at, first in enumerate(names):
+        for second in names[at + 1 :]:
+            found += _of_universes(catalogue.systems[first], catalogue.systems[second])
+    for system in catalogue.systems.values():
+        found += _of_codes(system)
+    return sorted(found, key=lambda twin: (twin.unequal / twin.compared, twin.first, twin.second))
+
+
+def _is_near(compared: int, unequal: int) -> bool:
+    return compared >= _LEAST and 0 < unequal <= _UNEQUAL * compared
+
+
+# -- universes -------------------------------------------------------------------------------
+
+
+def _of_universes(one: System, other: System) -> Iterator[NearTwins]:
+    """Two universes as a whole, and within each code of a variable."""
+    rows = [
+        frame
+        for key, layer in one.layers.items()
+        if (twin := other.layers.get(key)) is not None
+        for frame in _unequal(one, layer, twin)
+    ]
+    if not rows:
+        return
+    every = pl.concat(rows)
+    summed = every.group_by("subject", maintain_order=True).agg(
+        pl.len().alias("compared"),
+        pl.col("unequal").sum(),
+        pl.col("cell").filter(pl.col("unequal")).first().alias("cell"),
+        pl.col("layer").filter(pl.col("unequal")).first().alias("layer"),
+    )
+    for row in summed.iter_rows(named=True):
+        if _is_near(row["compared"], row["unequal"]):
+            layer = list(one.layers.values())[row["layer"]]
+            place = f", {row['subject']}" if row["subject"] else ""
+            yield NearTwins(
+                first=one.name + place,
+                second=other.name + place,
+                compared=row["compared"],
+                unequal=row["unequal"],
+                cells=(one.cell_name(layer, row["cell"]),),
+            )
+
+
+def _unequal(one: System, layer: Layer, twin: Layer) -> Iterator[pl.DataFrame]:
+    """Cells of a layer that two universes have, by each code that they lie in."""
+    ids = np.union1d(layer.ids, twin.ids)
+    values, shown = [], np.ones(len(ids), dtype=np.bool_)
+    for each in (layer, twin):
+        at = each.at(ids)
+        values.append(np.where(at >= 0, each.value[at], 0))
+        shown &= np.where(at >= 0, each.shown[at], True)
+    there = shown & ((values[0] != 0) | (values[1] != 0))
+    number = list(one.layers).index(layer.key)
+    base = pl.DataFrame(
+        {"cell": layer.at(ids)[there], "unequal": (values[0] != values[1])[there]}
+    ).with_columns(layer=pl.lit(number))
+    base = base.with_columns(pl.col("cell").clip(0))
+    yield base.with_columns(subject=pl.lit(""))
+    for (axis, cut), part in zip(layer.key, layer.grid.positions(ids[there]), strict=True):
+        own = one.axes[axis]
+        names = pl.Series([f"{own.variable}={own.codes[code]}" for code in own.cuts[cut]])
+        yield base.with_columns(subject=names.gather(part))
+
+
+# -- codes of two classifications ---------------------------------------------------------------
+
+
+def _of_codes(system: System) -> Iterator[NearTwins]:
+    """Codes of two classifications of one variable that hold nearly the same records."""
+    cuts = sorted({each for key in system.layers for each in key})
+    for at, first in enumerate(cuts):
+        for second in cuts[at + 1 :]:
+            one, other = system.axes[first[0]], system.axes[second[0]]
+            if first[0] != second[0] and one.variable == other.variable:
+                yield from _twin_codes(system, first, second)
+
+
+def _twin_codes(
+    system: System, first: tuple[int, int], second: tuple[int, int]
+) -> Iterator[NearTwins]:
+    """Pairs of codes whose figures agree in most crossings."""
+    rests = [
+        tuple(each for each in key if each != first)
+        for key in system.layers
+        if first in key and not any(axis == second[0] for axis, _ in key)
+    ]
+    sides = [_crossed(system, rests, each) for each in (first, second)]
+    if any(side.is_empty() for side in sides):
+        return
+    one, other = sides
+    telling = pl.col("value") >= _TELLING
+    on = ["rest", "cell"]
+    pairs = (
+        one.filter(telling)
+        .join(other.filter(telling), on=[*on, "value"], suffix="_2")
+        .group_by("code", "code_2")
+        .len("equal")
+        .filter(pl.col("equal") > 1)
+        .sort(["equal", "code", "code_2"], descending=[True, False, False])
+        .head(_PAIRS)
+    )
+    counts = pairs.select("code", "code_2")
+    left = counts.join(one, on="code")
+    right = counts.join(other, left_on="code_2", right_on="code")
+    both = left.join(right, on=["code", "code_2", *on], how="full", coalesce=True, suffix=" other")
+    unequal = pl.col("value").fill_null(0) != pl.col("value other").fill_null(0)
+    summed = both.group_by("code", "code_2").agg(
+        pl.len().alias("compared"), unequal.sum().alias("unequal")
+    )
+    for row in summed.sort("code", "code_2").iter_rows(named=True):
+        if _is_near(row["compared"], row["unequal"]):
+            names = [
+                f"{system.axes[axis].name}={system.axes[axis].codes[system.axes[axis].cuts[cut][code]]}"
+                for (axis, cut), code in ((first, row["code"]), (second, row["code_2"]))
+            ]
+            yield NearTwins(
+                first=names[0],
+                second=names[1],
+                compared=row["compared"],
+                unequal=row["unequal"],
+            )
+
+
+def _crossed(system: System, rests: list[LayerKey], chosen: tuple[int, int]) -> pl.DataFrame:
+    """Figures of the codes of a cut in all crossings: code, crossing, cell of it, figure."""
+    frames = [pl.DataFrame(schema=dict.fromkeys(("code", "rest", "cell", "value"), pl.Int64))]
+    for number, rest in enumerate(rests):
+        key = tuple(sorted((*rest, chosen)))
+        layer = system.layers.get(key)
+        if layer is None:
+            continue
+        at = key.index(chosen)
+        positions = layer.grid.positions(layer.ids)
+        code = positions.pop(at)
+        sizes = [size for place, size in enumerate(layer.sizes) if place != at]
+        cell = np.zeros(len(layer), dtype=np.int64)
+        for size, part in zip(sizes, positions, strict=True):
+            cell = cell * size + part
+        kept = layer.shown & (layer.value != 0)
+        columns = {
+            "code": code[kept].astype(np.int64),
+            "rest": np.full(int(kept.sum()), number, dtype=np.int64),
+            "cell": cell[kept],
+            "value": layer.value[kept],
+        }
+        frames.append(pl.DataFrame(columns))
+    return pl.concat(frames)

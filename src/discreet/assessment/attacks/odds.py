@@ -1,0 +1,146 @@
+"""Odds: how likely attacks succeed on a perturbation table, before anything is counted.
+
+In: a perturbation table, and how much is published. Out: chances. SECRET: who knows them knows
+the table better. The noise of large counts is meant unless a count is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.assessment.probabilities import NoiseChances
+from discreet.errors import PerturbationError
+from discreet.protection.noise import PerturbationTable
+
+_NORMAL = NormalDist()
+#: More partitions are not looked for.
+_MOST = 100_000
+_PARITY = 20
+
+
+@dataclass(frozen=True, repr=False)
+class NoiseOdds:
+    """The noise of large counts, and what follows from it. SECRET.
+
+    Args:
+        noise: Smallest noise.
+        share: Its probability, and those of the next larger ones.
+        chances: The whole table.
+    """
+
+    noise: int
+    share: FloatArray
+    chances: NoiseChances
+
+    @classmethod
+    def of(cls, ptable: PerturbationTable) -> NoiseOdds:
+        """The odds of a table."""
+        chances = NoiseChances.of(ptable)
+        start, length = chances.beyond
+        share = chances.share[start : start + length].mean(axis=0)
+        return cls(int(chances.noise[0]), share, chances)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise of large counts."""
+        values = self.noise + np.arange(len(self.share))
+        mean = float(values @ self.share)
+        return float(((values - mean) ** 2) @ self.share)
+
+    def equal(self, count: int | None = None) -> float:
+        """How likely a cell shows the same with and without one person: q(n).
+
+        Args:
+            count: The count without; large if None.
+        """
+        if count is None:
+            with_one = without = self.share
+        else:
+            row = self.chances.rows_of(np.array([count + 1, count]))
+            with_one, without = self.chances.share[row]
+        # n + 1 + e' = n + e: the noise with the person is one less.
+        return float(with_one[:-1] @ without[1:])
+
+    def membership(self, crossings: int, count: int | None = None) -> float:
+        """How likely at least one of so many crossings proves that a person is in."""
+        return float(1 - self.equal(count) ** crossings)
+
+    def partitions(self, number: int) -> float:
+        """How likely the mean over so many partitions into two, rounded, is the true count."""
+        sums = _power(self.share, 2 * number)
+        values = 2 * number * self.noise + np.arange(len(sums))
+        return float(sums[2 * np.abs(values) < number].sum())
+
+    def partitions_for(self, success: float = 0.95) -> int:
+        """The fewest partitions that succeed so often."""
+        if not 0 < success < 1:
+            what, hint = "a success lies between 0 and 1", "success=0.95"
+            raise PerturbationError(what, code="attack", where="success", hint=hint)
+        low, high = 1, 1
+        while self.partitions(high) < success:
+            low, high = high, 2 * high
+            if high > _MOST:
+                raise PerturbationError(
+                    "no number of partitions succeeds so often", code="attack", where="success"
+                )
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.partitions(middle) >= success else (middle + 1, high)
+        # An odd number may succeed more often than the even one after it.
+        near = range(max(1, low - _PARITY), low + 1)
+        return next(number for number in near if self.partitions(number) >= success)
+
+    def averaged(self, exposure: float) -> float:
+        """About how likely the best estimate from so much exposure, rounded, is the true count.
+
+        The estimate is taken as normal, which holds from an exposure of four or so.
+        """
+        spread = math.sqrt(self.variance / exposure)
+        return 1.0 if not spread else 2 * _NORMAL.cdf(0.5 / spread) - 1
+
+    def tolerated(self, success: float = 0.6) -> float:
+        """The exposure up to which averaging succeeds at most so often."""
+        return self.variance / (0.5 / _NORMAL.inv_cdf((1 + success) / 2)) ** 2
+
+    def determined(self, parts: int, *, official: bool = False) -> float:
+        """How likely a sum of so many parts determines all of them, the largest noise known."""
+        low, high = float(self.share[0]), float(self.share[-1])
+        if official:
+            return low**parts + high**parts
+        return high * low**parts + low * high**parts
+
+    def privacy(self) -> tuple[float, float]:
+        """(ε, δ) of one large count as differential privacy has them; no guarantee."""
+        ratio = np.log(self.share[1:] / self.share[:-1])
+        delta = max(float(self.share[0]), float(self.share[-1]))
+        return float(np.abs(ratio).max(initial=0.0)), delta
+
+    def __repr__(self) -> str:
+        return "<NoiseOdds: secret>"
+
+
+def exposure_of(levels: Sequence[Sequence[int]]) -> float:
+    """The exposure of the total of a table with all margins, from its variables alone.
+
+    Args:
+        levels: Per variable, the number of codes on each of its levels below the total.
+
+    >>> exposure_of([[2]] * 8)
+    25.62890625
+    >>> round(exposure_of([[101, 21, 11, 3]]), 2)
+    1.48
+    """
+    return math.prod(1 + sum(1 / size for size in sizes) for sizes in levels)
+
+
+def _power(share: FloatArray, times: int) -> FloatArray:
+    """The distribution of a sum of so many draws."""
+    size = times * (len(share) - 1) + 1
+    found = np.fft.irfft(np.fft.rfft(share, size) ** times, size)
+    return np.maximum(found, 0.0)

@@ -1,0 +1,212 @@
+"""Reconstruction: the records of a small area, from all figures about it.
+
+In: a `System`, a code, and what is known of the noise. Out: `Reconstruction`: for each
+combination of the other variables between which numbers its records lie in every solution, and
+the solution nearest to the figures.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import CellIndex, IntArray
+from discreet.assessment.attacks.bounds import NoiseRange
+from discreet.assessment.attacks.catalogue import LayerKey, System
+from discreet.errors import PerturbationError
+from discreet.protection.suppression.proof.solver import column_values, is_optimal, quiet_solver
+
+#: More combinations are not searched.
+_MOST = 5_000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Reconstruction:
+    """What is found out about the records of an area. CONFIDENTIAL if they are real.
+
+    Args:
+        variables: The variables of the combinations.
+        codes: Per variable, the codes of its finest cut.
+        low: Per combination, the smallest number of records in any solution.
+        high: The largest.
+        nearest: The numbers that fit the figures best.
+    """
+
+    variables: tuple[str, ...]
+    codes: tuple[tuple[str, ...], ...]
+    low: IntArray
+    high: IntArray
+    nearest: IntArray
+
+    @property
+    def certain(self) -> int:
+        """Number of records that are in every solution."""
+        return int(self.low.sum())
+
+    def right(self, true: IntArray) -> float:
+        """The share of records that the nearest solution has right. CONFIDENTIAL."""
+        return float(np.minimum(self.nearest, true).sum() / max(int(true.sum()), 1))
+
+    def __repr__(self) -> str:
+        return f"<Reconstruction of {', '.join(self.variables)}>"
+
+
+def reconstruct(
+    system: System, variable: str, code: str, known: NoiseRange, *, bounds: bool = True
+) -> Reconstruction:
+    """Reconstruct the records with a code, such as those of a small area.
+
+    Args:
+        system: The publication.
+        variable: The variable of the area.
+        code: Its code.
+        known: What is known of the noise.
+        bounds: Whether to work out what is in every solution, too: two programs for each
+            combination.
+    """
+    place, others, equations = _figures(system, variable, code, known)
+    sizes = [len(system.axes[axis].cuts[-1]) for axis in others]
+    number = math.prod(sizes)
+    if not equations or number > _MOST:
+        what = f"there are {number:,} combinations" if equations else "no figure is about this code"
+        raise PerturbationError(
+            f"the records cannot be reconstructed: {what}", code="attack", where=f"{place}={code}"
+        )
+    solver = _program(number, equations)
+    nearest = np.rint(_solved(solver, number)).astype(np.int64)
+    low, high = np.zeros(number, dtype=np.int64), np.zeros(number, dtype=np.int64)
+    if bounds:
+        low, high = _ends(number, equations)
+    return Reconstruction(
+        variables=tuple(system.axes[axis].variable for axis in others),
+        codes=tuple(
+            tuple(system.axes[axis].codes[at] for at in system.axes[axis].cuts[-1])
+            for axis in others
+        ),
+        low=low,
+        high=high,
+        nearest=nearest,
+    )
+
+
+_Equation = tuple[IntArray, int, int, int]
+
+
+def _figures(
+    system: System, variable: str, code: str, known: NoiseRange
+) -> tuple[str, list[int], list[_Equation]]:
+    """Each figure about the code: the combinations it sums, its bounds, and what it shows."""
+    homes = [
+        (number, cut)
+        for number, axis in enumerate(system.axes)
+        if axis.variable == variable and code in axis.codes
+        for cut in range(1, len(axis.cuts))
+        if axis.places[cut][axis.codes.index(code)] >= 0
+    ]
+    keys = [key for key in system.layers if any(home in key for home in homes)]
+    others = sorted({axis for key in keys for axis, _ in key} - {axis for axis, _ in homes})
+    grid = CellIndex(tuple(len(system.axes[axis].cuts[-1]) for axis in others))
+    if grid.size > _MOST:
+        return variable, others, [(np.zeros(0, np.int64), 0, 0, 0)]
+    every = grid.every()
+    equations: list[_Equation] = []
+    for key in keys:
+        equations += _of_layer(system, key, homes, code, others, every, known)
+    return variable, others, equations
+
+
+def _of_layer(
+    system: System, key: LayerKey, homes: list[tuple[int, int]], code: str,
+    others: list[int], every: list[Any], known: NoiseRange,
+) -> list[_Equation]:  # fmt: skip
+    layer = system.layers[key]
+    low, high = known.of(layer)
+    (at,) = [place for place, each in enumerate(key) if each in homes]
+    axis, cut = key[at]
+    wanted = system.axes[axis].places[cut][system.axes[axis].codes.index(code)]
+    rest = [each for place, each in enumerate(key) if place != at]
+    group = CellIndex(tuple(len(system.axes[a].cuts[c]) for a, c in rest))
+    places = [_coarse(system, a, c)[every[others.index(a)]] for a, c in rest]
+    of_combination = group.numbers(places, len(every[0]) if every else 1)
+    positions = layer.grid.positions(layer.ids)
+    mine = np.flatnonzero(positions[at] == wanted)
+    inner = [part[mine] for place, part in enumerate(positions) if place != at]
+    listed = dict(zip(group.numbers(inner, len(mine)).tolist(), mine.tolist(), strict=True))
+    found = []
+    for number in range(group.size):
+        cell = listed.get(number)
+        bounds = (0, int(known.high[0]), 0)
+        if cell is not None:
+            bounds = (int(low[cell]), int(high[cell]), int(layer.value[cell]))
+            if not layer.shown[cell]:
+                continue
+        found.append((np.flatnonzero(of_combination == number).astype(np.int64), *bounds))
+    return found
+
+
+def _coarse(system: System, axis: int, cut: int) -> Any:
+    """Where each code of the finest cut lies in a coarser one."""
+    own = system.axes[axis]
+    place: Any = np.arange(len(own.cuts[-1]))
+    for finer in range(len(own.cuts) - 1, cut, -1):
+        place = own.up[finer][place]
+    return place
+
+
+def _program(number: int, equations: list[_Equation]) -> Any:
+    """The whole-number program: least sum of distances between figures and counts."""
+    solver = quiet_solver(mip_rel_gap=0.0, mip_max_nodes=2_000)
+    _columns(solver, number, whole=True)
+    for at, (cells, low, high, shown) in enumerate(equations):
+        solver.addCol(1.0, 0.0, float(2**31), 0, np.zeros(0, np.int32), np.zeros(0))
+        own = np.append(cells, number + at).astype(np.int32)
+        ones = np.ones(len(cells))
+        solver.addRow(float(low), float(high), len(cells), cells.astype(np.int32), ones)
+        solver.addRow(-float(2**31), float(shown), len(own), own, np.append(ones, -1.0))
+        solver.addRow(float(shown), float(2**31), len(own), own, np.append(ones, 1.0))
+    return solver
+
+
+def _columns(solver: Any, number: int, *, whole: bool) -> None:
+    import highspy
+
+    solver.addVars(number, np.zeros(number), np.full(number, float(2**31)))
+    if whole:
+        kinds = np.full(number, highspy.HighsVarType.kInteger)
+        solver.changeColsIntegrality(number, np.arange(number, dtype=np.int32), kinds)
+
+
+def _solved(solver: Any, number: int) -> Any:
+    solver.run()
+    if not is_optimal(solver):
+        raise PerturbationError(
+            "no numbers of records fit the figures: the noise is larger than assumed, or they "
+            "are not of the same records",
+            code="attack",
+            where="reconstruct",
+        )
+    return column_values(solver)[:number]
+
+
+def _ends(number: int, equations: list[_Equation]) -> tuple[IntArray, IntArray]:
+    """The smallest and largest number of each combination, with fractions: never too narrow."""
+    import highspy
+
+    solver = quiet_solver()
+    _columns(solver, number, whole=False)
+    for cells, low, high, _ in equations:
+        solver.addRow(
+            float(low), float(high), len(cells), cells.astype(np.int32), np.ones(len(cells))
+        )
+    ends = np.zeros((2, number), dtype=np.int64)
+    for side, sense in enumerate((highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize)):
+        solver.changeObjectiveSense(sense)
+        for at in range(number):
+            solver.changeColCost(at, 1.0)
+            found = float(_solved(solver, number)[at])
+            ends[side, at] = math.ceil(found - 1e-6) if side == 0 else math.floor(found + 1e-6)
+            solver.changeColCost(at, 0.0)
+    return ends[0], ends[1]

@@ -1,0 +1,410 @@
+"""What a publication gives away: all attacks carried out, and put into words.
+
+In: protected tables by universe, what the attacker knows, and for assessment the true tables.
+Out: `AttackReport`. SECRET: it tells how well attacks work; CONFIDENTIAL with true tables. Its
+`rates` name no cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.assessment.attacks.attributes import GroupDisclosures, group_disclosures
+from discreet.assessment.attacks.averages import AveragedCounts, averaged
+from discreet.assessment.attacks.bounds import CountBounds, NoiseRange, bounded, likeliest
+from discreet.assessment.attacks.catalogue import Catalogue, System
+from discreet.assessment.attacks.equality import NearTwins, near_twins
+from discreet.assessment.attacks.odds import NoiseOdds
+from discreet.assessment.attacks.parameters import FoundParameters, found_parameters
+from discreet.errors import PerturbationError
+from discreet.protection.noise import PerturbationTable
+from discreet.tables import ProtectedTable, Table
+
+Knows = Literal["maximum", "table"]
+
+#: Layers with fewer cells are not called the worst.
+_ENOUGH = 20
+#: Counts this likely are taken as found out by one sum.
+_SURE = 0.95
+_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragedLayer:
+    """What averaging does to the cells of a layer.
+
+    Args:
+        layer: Its variables and levels.
+        cells: Number of cells that show a count.
+        exposure: The largest exposure of a cell; the mean stands beside it.
+        mean_exposure: The mean.
+        expected: How often the best estimate is expected to be the true count; None if the
+            variance of the noise is not known.
+        found: How often it is. CONFIDENTIAL.
+        unchanged: How often the published figure itself is: the level of chance. CONFIDENTIAL.
+    """
+
+    layer: str
+    cells: int
+    exposure: float
+    mean_exposure: float
+    expected: float | None
+    found: float | None
+    unchanged: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedCells:
+    """What bounds leave open.
+
+    Args:
+        cells: Number of cells.
+        determined: Number of those that can be one count only.
+        one_or_two: Number of those that are surely 1 or 2.
+        narrow: Number of those with at most three counts.
+        contradicted: Number of those that fit no count: the noise is larger than assumed.
+        likely: Number of parts of small sums that one sum makes 95 % sure; None unless the
+            whole table is known.
+        right: Share of these that are as thought. CONFIDENTIAL.
+    """
+
+    cells: int
+    determined: int
+    one_or_two: int
+    narrow: int
+    contradicted: int
+    likely: int | None
+    right: float | None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AttackedUniverse:
+    """The attacks on the tables of one universe.
+
+    Args:
+        name: The universe.
+        layers: Averaging, per layer, the most exposed first.
+        bounds: What bounds leave open; None if nothing is known of the noise.
+        parameters: What can be found out about the noise.
+        groups: Rows that tell a category.
+        contradictions: Cells that two tables show with different figures, and where first.
+        left_out: Tables that hold no counts.
+    """
+
+    name: str
+    layers: list[AveragedLayer]
+    bounds: BoundedCells | None
+    parameters: FoundParameters
+    groups: list[GroupDisclosures]
+    contradictions: tuple[int, str]
+    left_out: list[str]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AttackReport:
+    """What all attacks found. SECRET; CONFIDENTIAL with true tables.
+
+    Args:
+        universes: Per universe.
+        twins: Sets that differ by few records.
+        knows: What the attacker knew.
+    """
+
+    universes: list[AttackedUniverse]
+    twins: list[NearTwins]
+    knows: str
+
+    def rates(self) -> dict[str, float | int | None]:
+        """The main figures, none of a single cell.
+
+        - average: how often averaging finds the true count in the worst layer (as expected,
+          without true tables)
+        - exposure: the largest exposure of a cell
+        - determined: number of cells that can be one count only
+        - twins: number of pairs of sets that differ by few records
+        - groups: number of rows that tell a category
+        - contradictions: number of cells that two tables show with different figures
+        """
+        layers = [each for one in self.universes for each in one.layers]
+        large = [each for each in layers if each.cells >= _ENOUGH] or layers
+        hits = [each.expected if each.found is None else each.found for each in large]
+        known = [hit for hit in hits if hit is not None]
+        bounds = [one.bounds for one in self.universes if one.bounds is not None]
+        return {
+            "average": max(known, default=None),
+            "exposure": max((each.exposure for each in layers), default=0.0),
+            "determined": sum(each.determined for each in bounds) if bounds else None,
+            "twins": len(self.twins),
+            "groups": sum(each.single for one in self.universes for each in one.groups),
+            "contradictions": sum(one.contradictions[0] for one in self.universes),
+        }
+
+    def exceeded(self, limits: Mapping[str, float]) -> list[str]:
+        """The rates above their limits, in words.
+
+        Raises:
+            PerturbationError: There is no such rate, or it could not be worked out.
+        """
+        rates, found = self.rates(), []
+        for name, limit in limits.items():
+            rate = rates.get(name)
+            if rate is None:
+                what = f"there is no rate {name!r}"
+                if name in rates:
+                    what = f"{name} cannot be worked out without knowledge of the noise"
+                hint = f"rates: {', '.join(rates)}"
+                raise PerturbationError(what, code="attack", where="fail-over", hint=hint)
+            if rate > limit:
+                found.append(f"{name} is {_number(rate)}, above {_number(limit)}")
+        return found
+
+    def described(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON. SECRET."""
+        return {
+            "knows": self.knows,
+            "rates": self.rates(),
+            "twins": [asdict(twin) for twin in self.twins],
+            "universes": [
+                {
+                    "universe": one.name,
+                    "layers": [asdict(each) for each in one.layers],
+                    "bounds": None if one.bounds is None else asdict(one.bounds),
+                    "parameters": asdict(one.parameters),
+                    "groups": [asdict(each) for each in one.groups],
+                    "contradictions": one.contradictions[0],
+                    "left_out": one.left_out,
+                }
+                for one in self.universes
+            ],
+        }
+
+    def text(self) -> str:
+        """The findings in words, with what would help. SECRET."""
+        lines: list[str] = []
+        if self.twins:
+            lines.append(f"{len(self.twins):,} pairs of sets differ by few records:")
+            lines += [f"  {_twin(each)}" for each in self.twins[:_SHOWN]]
+            lines.append(
+                "  One unequal pair of figures proves that somebody in the difference is in that"
+                " cell, whatever the noise. Publish one of the two, or make the difference empty."
+            )
+        for one in self.universes:
+            lines += [f"Universe {one.name}:" if one.name else "Tables:", *_told(one)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return "<AttackReport: secret>"
+
+
+def attacked(
+    universes: Mapping[str, Sequence[ProtectedTable]],
+    *,
+    knows: Knows = "table",
+    ptable: PerturbationTable | None = None,
+    max_noise: int | None = None,
+    truth: Mapping[str, Sequence[Table | None]] | None = None,
+) -> AttackReport:
+    """Carry out all attacks on tables of counts.
+
+    Args:
+        universes: Tables by the universe that they count.
+        knows: "table": the attacker knows the perturbation table; "maximum": the largest
+            noise only.
+        ptable: The perturbation table.
+        max_noise: The largest noise, for one who knows no more.
+        truth: The true tables, in the same order: how often attacks are right. CONFIDENTIAL.
+
+    >>> from discreet.publication.examples import census_example
+    >>> attacked({"": [census_example()]}, knows="maximum", max_noise=2).rates()["twins"]
+    0
+    """
+    if knows not in ("table", "maximum"):
+        hint = 'knows="table" or "maximum"'
+        raise PerturbationError(f"nobody knows {knows!r}", code="attack", where="knows", hint=hint)
+    catalogue = Catalogue.of(universes, truth)
+    odds = None if ptable is None else NoiseOdds.of(ptable)
+    known = None
+    if ptable is not None and knows == "table":
+        known = NoiseRange.of_table(ptable)
+    elif odds is not None or max_noise is not None:
+        own = 0 if odds is None else int(np.abs(odds.chances.noise).max())
+        known = NoiseRange.of_maximum(own if max_noise is None else max_noise)
+    return AttackReport(
+        universes=[_universe(each, odds, known) for each in catalogue.systems.values()],
+        twins=near_twins(catalogue),
+        knows=knows,
+    )
+
+
+def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) -> AttackedUniverse:
+    parameters = found_parameters(system)
+    variance = parameters.variance if odds is None else odds.variance
+    layers = [_layer(system, each, variance) for each in averaged(system).values()]
+    return AttackedUniverse(
+        name=system.name,
+        layers=sorted(
+            (each for each in layers if each.cells), key=lambda each: (-each.exposure, each.layer)
+        ),
+        bounds=None if known is None else _bounds(system, bounded(system, known), known),
+        parameters=parameters,
+        groups=group_disclosures(system),
+        contradictions=(system.contradictions, system.contradicting),
+        left_out=system.left_out,
+    )
+
+
+def _layer(system: System, found: AveragedCounts, variance: float) -> AveragedLayer:
+    layer = found.layer
+    seen = layer.shown & ~layer.official & (found.crossings > 0)
+    exposure, hit, unchanged = found.exposure[seen], None, None
+    if layer.true is not None and seen.any():
+        true = layer.truth(layer.ids[seen])
+        hit = float((np.rint(found.estimate[seen]) == true).mean())
+        unchanged = float((layer.value[seen] == true).mean())
+    expected = None
+    if np.isfinite(variance) and seen.any():
+        expected = float(np.mean(_averaged(variance, exposure)))
+    return AveragedLayer(
+        layer=system.title(layer.key),
+        cells=int(seen.sum()),
+        exposure=float(exposure.max(initial=0.0)),
+        mean_exposure=float(exposure.mean()) if seen.any() else 0.0,
+        expected=expected,
+        found=hit,
+        unchanged=unchanged,
+    )
+
+
+def _averaged(variance: float, exposure: Any) -> list[float]:
+    """How often a normal error of this variance rounds to nothing, for each exposure."""
+    from math import erf, sqrt
+
+    if not variance:
+        return [1.0] * len(exposure)
+    values, back = np.unique(exposure, return_inverse=True)
+    chances = np.array([erf(0.5 / sqrt(2 * variance / each)) for each in values.tolist()])
+    found: list[float] = chances[back].tolist()
+    return found
+
+
+def _bounds(system: System, found: CountBounds, known: NoiseRange) -> BoundedCells:
+    cells = determined = small = narrow = 0
+    for key, layer in system.layers.items():
+        low, high = found.low[key], found.high[key]
+        seen = ((layer.value != 0) | ~layer.shown) & ~layer.official & (low <= high)
+        cells += int(seen.sum())
+        determined += int((seen & (low == high)).sum())
+        small += int((seen & (low >= 1) & (high <= 2)).sum())
+        narrow += int((seen & (high - low <= 2)).sum())
+    likely = right = None
+    if known.chances is not None:
+        likely, hits, judged = 0, 0, False
+        for step in system.steps():
+            one = likeliest(step, known.chances)
+            if one is None:
+                continue
+            sure = one.chance >= _SURE
+            likely += int(sure.sum())
+            if one.layer.true is not None:
+                judged = True
+                true = one.layer.truth(one.layer.ids[one.cells[sure]])
+                hits += int((true == one.count[sure]).sum())
+        right = hits / likely if judged and likely else None
+    return BoundedCells(
+        cells=cells,
+        determined=determined,
+        one_or_two=small,
+        narrow=narrow,
+        contradicted=found.contradicted,
+        likely=likely,
+        right=right,
+    )
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _twin(twin: NearTwins) -> str:
+    cells = f"; first in {twin.cells[0]}" if twin.cells else ""
+    return (
+        f"{twin.first} and {twin.second}: {twin.unequal:,} of {twin.compared:,} figures are"
+        f" unequal{cells}"
+    )
+
+
+def _told(one: AttackedUniverse) -> list[str]:
+    lines = []
+    if one.contradictions[0]:
+        lines.append(
+            f"  {one.contradictions[0]:,} cells are shown with two figures (first: tables"
+            f" {one.contradictions[1]}): other keys or records. Every version is a fresh"
+            " estimate; release tables of one universe with the same keys."
+        )
+    for each in one.layers[:_SHOWN]:
+        line = f"  {each.layer}: {each.cells:,} cells, exposure up to {_number(each.exposure)}"
+        if each.found is not None and each.unchanged is not None:
+            line += (
+                f"; averaging finds {_percent(each.found)} of the counts"
+                f" ({_percent(each.unchanged)} are published unchanged)"
+            )
+        elif each.expected is not None:
+            line += f"; averaging is expected to find {_percent(each.expected)} of the counts"
+        lines.append(line)
+    if one.layers:
+        lines.append(
+            "  Less exposure: fewer variables crossed at once, fewer levels beside each other,"
+            " or more variance."
+        )
+    if one.bounds is not None:
+        found = one.bounds
+        lines.append(
+            f"  Bounds: {found.determined:,} of {found.cells:,} cells can be one count only,"
+            f" {found.one_or_two:,} are surely 1 or 2, {found.narrow:,} have at most three counts."
+        )
+        if found.likely is not None:
+            line = f"  One sum each makes {found.likely:,} counts 95 % sure"
+            right = "" if found.right is None else f"; {_percent(found.right)} of these are right"
+            lines.append(f"{line}{right}.")
+        if found.contradicted:
+            lines.append(
+                f"  {found.contradicted:,} cells fit no count: the noise is larger than assumed,"
+                " or the tables are not of the same records."
+            )
+    lines += _about_parameters(one.parameters)
+    if one.groups:
+        worst = one.groups[0]
+        lines.append(
+            f"  {sum(each.single for each in one.groups):,} rows show one category only"
+            f" (most: {worst.layer}, {worst.single:,} of {worst.rows:,})."
+        )
+    if one.left_out:
+        lines.append(f"  Not looked at, since they hold no counts: {', '.join(one.left_out)}.")
+    return lines
+
+
+def _about_parameters(found: FoundParameters) -> list[str]:
+    if not found.sums:
+        return ["  No sum of large figures tells anything of the noise."]
+    line = f"  {found.sums:,} sums of large figures tell of the noise"
+    if np.isfinite(found.variance):
+        line += (
+            f": variance {_number(found.variance)} ± {_number(2 * found.error)}, largest at"
+            f" least {found.largest}"
+        )
+    if np.isfinite(found.staying):
+        line += f", some {_percent(found.staying)} unchanged"
+    if found.never:
+        line += f"; {', '.join(map(str, found.never))} never occur"
+    return [f"{line}."]

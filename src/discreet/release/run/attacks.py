@@ -1,0 +1,140 @@
+"""`attack`: what a release gives away, found out by attacking it.
+
+In: the folder of a release, or protected tables; for assessment its programme with the data.
+Out: an `AttackReport`. SECRET, and CONFIDENTIAL with the data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import PublicationError
+from discreet.protection.noise import PerturbationTable
+from discreet.release.inputs import Inputs
+from discreet.release.programme.universes import all_of
+from discreet.release.programme.variables import spanning_variables
+from discreet.release.run.counts import counted_tables
+from discreet.release.run.inputs import open_inputs
+from discreet.release.state.memory import EarlierTable, read_release
+from discreet.tables import ProtectedTable, Table
+
+if TYPE_CHECKING:
+    from discreet.assessment.attacks import AttackReport
+    from discreet.assessment.attacks.report import Knows
+
+Published = (
+    str
+    | os.PathLike[str]
+    | ProtectedTable
+    | Sequence[ProtectedTable]
+    | Mapping[str, Sequence[ProtectedTable]]
+)
+_NOISE = "noise"
+
+
+def attack(
+    release: Published,
+    *,
+    knows: Knows = "table",
+    truth: str | os.PathLike[str] | Mapping[str, Sequence[Table]] | None = None,
+    ptable: PerturbationTable | None = None,
+    max_noise: int | None = None,
+    beside: Sequence[str | os.PathLike[str]] = (),
+) -> AttackReport:
+    """Attack a release as its readers could, and say what they find out.
+
+    Args:
+        release: The folder of a release; or tables: one, several, or several by universe.
+        knows: "table": the attacker knows the perturbation table, "maximum": the largest noise
+            only. Judge designs by the first: what is secret comes out.
+        truth: The programme that made the release, whose data are counted once more; or the
+            true tables of tables, by universe. Then attacks are held against what is
+            true. CONFIDENTIAL.
+        ptable: The perturbation table; that of the programme if None.
+        max_noise: The largest noise, for one who knows no more.
+        beside: Other releases that anyone can lay beside it.
+
+    >>> from discreet.publication.examples import census_example
+    >>> attack(census_example(), knows="maximum", max_noise=2)
+    <AttackReport: secret>
+    """
+    from discreet.assessment.attacks import attacked
+
+    if not isinstance(release, str | os.PathLike):
+        universes = _universes(release)
+        if isinstance(truth, str | os.PathLike):
+            what, hint = "true tables go with tables", "truth={universe: [table, …]}"
+            raise PublicationError(what, code="attack", where="truth", hint=hint)
+        return attacked(universes, knows=knows, ptable=ptable, max_noise=max_noise, truth=truth)
+    if isinstance(truth, Mapping):
+        what, hint = "a programme goes with a release", 'truth="programme.toml"'
+        raise PublicationError(what, code="attack", where="truth", hint=hint)
+    folders = [Path(release), *map(Path, beside)]
+    kept = [each for at, folder in enumerate(folders) for each in read_release(folder, at)]
+    kept = [each for each in kept if each.protect == _NOISE]
+    if not kept:
+        what = "no table of the release is protected by noise"
+        hint = "discreet audit looks at hidden cells"
+        raise PublicationError(what, code="attack", where=str(release), hint=hint)
+    groups: dict[str, list[EarlierTable]] = {}
+    for each in kept:
+        groups.setdefault(_universe(each), []).append(each)
+    tables = {name: [each.kept.table for each in group] for name, group in groups.items()}
+    counted = None
+    if truth is not None:
+        inputs = open_inputs(truth)
+        ptable = ptable or inputs.opened[_NOISE].parameters.perturbation_table
+        own = {name: [each for each in group if not each.number] for name, group in groups.items()}
+        found = _counted(inputs, [each.kept.table.name for group in own.values() for each in group])
+        counted = {
+            name: [None if each.number else found.get(each.kept.table.name) for each in group]
+            for name, group in groups.items()
+        }
+    return attacked(tables, knows=knows, ptable=ptable, max_noise=max_noise, truth=counted)
+
+
+def _universes(release: object) -> Mapping[str, Sequence[ProtectedTable]]:
+    """Tables by universe, if they are any."""
+    listed = release if isinstance(release, Mapping) else {"": release}
+    found = {
+        name: [tables] if isinstance(tables, ProtectedTable) else list(tables)
+        for name, tables in listed.items()
+        if isinstance(tables, ProtectedTable | Sequence)
+    }
+    every = [table for tables in found.values() for table in tables]
+    if (
+        not every
+        or len(found) < len(listed)
+        or not all(isinstance(t, ProtectedTable) for t in every)
+    ):
+        what = "an attack is on the folder of a release, or on protected tables"
+        hint = 'attack("release/"), attack(safe), attack({"persons": [safe, other]})'
+        raise PublicationError(what, code="attack", where="release", hint=hint)
+    return found
+
+
+def _universe(table: EarlierTable) -> str:
+    """Whom a table counts, by source and filter."""
+    about = table.about
+    where = f" where {about['where']}" if about["where"] else ""
+    return f"{about['from']}{where}"
+
+
+def _counted(inputs: Inputs, names: Sequence[str]) -> dict[str, Table]:
+    """The true counts of tables. CONFIDENTIAL."""
+    programme = inputs.programme
+    known = [name for name in names if name in programme.tables]
+    spanning = {}
+    for name in dict.fromkeys(programme.source_of(each).name for each in known):
+        own = [each for each in known if programme.source_of(each).name == name]
+        by = list(dict.fromkeys(v for each in own for v in programme.tables[each].by or []))
+        spanning[name] = spanning_variables(programme, by, inputs.trees, inputs.records[name])
+    found = {}
+    for name, counts in counted_tables(inputs, known, spanning):
+        table = counts.get(all_of(programme.tables[name].where))
+        if table is not None:
+            found[name] = table
+    return found

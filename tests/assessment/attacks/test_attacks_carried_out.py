@@ -1,0 +1,224 @@
+"""Attacks on tables made for the purpose, held against the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.assessment.attacks import (
+    Catalogue,
+    NoiseOdds,
+    NoiseRange,
+    averaged,
+    bounded,
+    found_parameters,
+    likeliest,
+    near_twins,
+    reconstruct,
+)
+from discreet.errors import PerturbationError, PublicationError, TableError
+from discreet.protection.noise import PerturbationTable
+from discreet.tables import ProtectedTable, Table
+
+
+@pytest.fixture(scope="module")
+def noise() -> PerturbationTable:
+    return dc.design_perturbation(max_noise=4, variance=2.25)
+
+
+def people(size: int, seed: int, **codes: int) -> pl.DataFrame:
+    """Records with keys; each variable has so many codes."""
+    draw = np.random.default_rng(seed)
+    columns = {name: draw.integers(0, number, size) for name, number in codes.items()}
+    return pl.DataFrame({**columns, "record_key": draw.integers(0, 10**15, size)})
+
+
+def made(
+    records: pl.DataFrame, noise: PerturbationTable, by: list[str]
+) -> tuple[ProtectedTable, Table]:
+    table = dc.tabulate(records, by=by, record_key="record_key")
+    return dc.perturb(table, noise), table
+
+
+def test_every_count_is_catalogued_once_and_stands_on_its_layer(noise: PerturbationTable) -> None:
+    records = people(3_000, 1, area=5, sex=2, age=3)
+    first, true = made(records, noise, ["area", "sex"])
+    second, other = made(records, noise, ["sex", "age"])
+    catalogue = Catalogue.of({"": [first, second]}, {"": [true, other]})
+    (system,) = catalogue.systems.values()
+    titles = {system.title(key): len(layer) for key, layer in system.layers.items()}
+    assert titles == {
+        "total": 1, "area": 5, "sex": 2, "age": 3, "area x sex": 10, "age x sex": 6,
+    }  # fmt: skip
+    assert system.contradictions == 0
+    sexes = next(layer for key, layer in system.layers.items() if system.title(key) == "sex")
+    assert sexes.tables == ["table", "table"]
+    assert sexes.truth(sexes.ids).sum() == 3_000
+    assert len(list(system.steps())) == 7
+
+
+def test_cubes_are_averaged_as_well_as_theory_says(noise: PerturbationTable) -> None:
+    """Variance of the estimate of the total: V / 1.5^J; 40 draws: within 60 % of it."""
+    errors = []
+    for seed in range(40):
+        names = [f"v{at}" for at in range(5)]
+        safe, _ = made(people(4_000, seed, **dict.fromkeys(names, 2)), noise, names)
+        system = Catalogue.of({"": [safe]}).systems[""]
+        total = averaged(system)[()]
+        assert total.exposure[0] == pytest.approx(1.5**5)
+        assert total.crossings[0] == 32
+        errors.append(total.estimate[0] - 4_000)
+    variance = NoiseOdds.of(noise).variance
+    assert np.var(errors) == pytest.approx(variance / 1.5**5, rel=0.6)
+
+
+def test_equal_sets_are_no_fresh_estimates(noise: PerturbationTable) -> None:
+    """Everybody of area 0 is of age 0: the crossing shows the same figure again."""
+    records = people(2_000, 4, area=2, age=3).with_columns(
+        age=pl.when(pl.col("area") == 0).then(0).otherwise(pl.col("age"))
+    )
+    safe, _ = made(records, noise, ["area", "age"])
+    system = Catalogue.of({"": [safe]}).systems[""]
+    areas = next(e for k, e in averaged(system).items() if system.title(k) == "area")
+    assert areas.crossings.tolist() == [1, 2]
+    assert areas.exposure.tolist() == pytest.approx([1, 1 + 1 / 3])
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6), st.integers(20, 400), st.sampled_from(["table", "maximum"]))
+def test_bounds_hold_the_truth(seed: int, size: int, knows: str) -> None:
+    noise = dc.design_perturbation(max_noise=3, variance=1.5)
+    safe, true = made(people(size, seed, area=6, sex=2, age=4), noise, ["area", "sex", "age"])
+    system = Catalogue.of({"": [safe]}, {"": [true]}).systems[""]
+    known = NoiseRange.of_table(noise) if knows == "table" else NoiseRange.of_maximum(3)
+    found = bounded(system, known)
+    assert found.contradicted == 0
+    for key, layer in system.layers.items():
+        truth = layer.truth(layer.ids)
+        assert (found.low[key] <= truth).all()
+        assert (truth <= found.high[key]).all()
+    too_little = bounded(system, NoiseRange.of_maximum(0))
+    own = all((layer.value == layer.truth(layer.ids)).all() for layer in system.layers.values())
+    assert own or too_little.contradicted or size < 100
+
+
+def test_likelihoods_are_as_often_right_as_they_say(noise: PerturbationTable) -> None:
+    """Some 3,000 parts: the mean probability is met within four standard errors."""
+    safe, true = made(people(60_000, 8, area=500, sex=3), noise, ["area", "sex"])
+    system = Catalogue.of({"": [safe]}, {"": [true]}).systems[""]
+    right, chances = [], []
+    for step in system.steps():
+        found = likeliest(step, NoiseOdds.of(noise).chances)
+        if found is not None:
+            truth = found.layer.truth(found.layer.ids[found.cells])
+            right += (truth == found.count).tolist()
+            chances += found.chance.tolist()
+    assert len(right) >= 1_500
+    spread = 4 * np.sqrt(np.mean(np.array(chances) * (1 - np.array(chances))) / len(chances))
+    assert np.mean(right) == pytest.approx(np.mean(chances), abs=spread)
+
+
+def test_one_person_between_two_universes_is_found_in_each_of_his_cells(
+    noise: PerturbationTable,
+) -> None:
+    records = people(8_000, 11, area=40, sex=2, age=4, faith=5)
+    person = records.row(1_234, named=True)
+    others = records.with_row_index().filter(pl.col("index") != 1_234).drop("index")
+    by = ["area", "sex", "age", "faith"]
+    tables = {"all": [made(records, noise, by)[0]], "most": [made(others, noise, by)[0]]}
+    twins = near_twins(Catalogue.of(tables))
+    named = {twin.first for twin in twins}
+    assert {f"all, {name}={person[name]}" for name in by} <= named
+    assert len(named) == 5  # nobody else, and both universes as a whole
+    assert all(twin.unequal <= 16 for twin in twins)
+
+
+def test_equal_sets_are_never_unequal(noise: PerturbationTable) -> None:
+    """No false alarm: the same records under two names, in any order."""
+    records = people(5_000, 3, area=30, sex=2, age=4)
+    by = ["area", "sex", "age"]
+    same = {"one": [made(records, noise, by)[0]], "two": [made(records[::-1], noise, by)[0]]}
+    assert near_twins(Catalogue.of(same)) == []
+
+
+def test_codes_of_two_classifications_that_differ_by_one_person(noise: PerturbationTable) -> None:
+    draw = people(6_000, 21, sex=2, faith=6)
+    age = np.random.default_rng(5).integers(0, 95, 6_000)
+    age[age == 60] = 61
+    age[77] = 60
+    old = dc.Classification.from_intervals("old", [0, 30, 60], column="age")
+    older = dc.Classification.from_intervals("older", [0, 31, 61], column="age")
+    frame = draw.with_columns(age=pl.Series(age))
+    table = dc.tabulate(frame, by=[[old, older], "sex", "faith"], record_key="record_key")
+    twins = near_twins(Catalogue.of({"": [dc.perturb(table, noise)]}))
+    assert len(twins) == 1
+    assert twins[0].first.startswith("old=")
+    assert twins[0].second.startswith("older=")
+    assert 0 < twins[0].unequal <= 4
+
+
+def test_other_keys_are_seen_as_contradictions(noise: PerturbationTable) -> None:
+    records = people(2_000, 5, area=20, sex=2)
+    other = records.with_columns(people(2_000, 6, x=2)["record_key"])
+    report = dc.attack(
+        [made(records, noise, ["area", "sex"])[0], made(other, noise, ["area", "sex"])[0]],
+        ptable=noise,
+    )
+    assert report.rates()["contradictions"] > 20
+    assert "other keys or records" in report.text()
+
+
+def test_parameters_are_found_from_sums(noise: PerturbationTable) -> None:
+    safe, _ = made(people(400_000, 2, area=1_500, sex=2, age=2), noise, ["area", "sex", "age"])
+    found = found_parameters(Catalogue.of({"": [safe]}).systems[""])
+    odds = NoiseOdds.of(noise)
+    assert found.variance == pytest.approx(odds.variance, abs=5 * found.error)
+    assert 1 < found.largest <= 4
+    assert "2.25" not in repr(found)
+
+
+def test_an_area_is_reconstructed(noise: PerturbationTable) -> None:
+    records = people(3_000, 9, area=60, sex=2, age=3)
+    safe, _ = made(records, noise, ["area", "sex", "age"])
+    system = Catalogue.of({"": [safe]}).systems[""]
+    found = reconstruct(system, "area", "7", NoiseRange.of_table(noise))
+    true = np.zeros((3, 2), dtype=np.int64)
+    for row in records.filter(pl.col("area") == 7).iter_rows(named=True):
+        true[row["age"], row["sex"]] += 1
+    assert found.variables == ("age", "sex")
+    assert (found.low <= true.ravel()).all()
+    assert (true.ravel() <= found.high).all()
+    assert found.right(true.ravel()) > 0.7
+    assert 0 <= found.certain <= true.sum()
+    with pytest.raises(PerturbationError, match="no figure is about this code"):
+        reconstruct(system, "area", "none", NoiseRange.of_maximum(4))
+
+
+def test_rates_and_limits(noise: PerturbationTable) -> None:
+    safe, true = made(people(3_000, 9, area=60, sex=2, age=3), noise, ["area", "sex", "age"])
+    report = dc.attack(safe, ptable=noise, truth={"": [true]})
+    rates = report.rates()
+    assert 0.2 < float(rates["average"] or 0) < 0.9
+    assert report.exceeded({"twins": 0}) == []
+    assert report.exceeded({"average": 0.1}) != []
+    with pytest.raises(PerturbationError, match="there is no rate"):
+        report.exceeded({"luck": 0.1})
+    unknown = dc.attack(safe)
+    with pytest.raises(PerturbationError, match="without knowledge of the noise"):
+        unknown.exceeded({"determined": 0})
+    assert "secret" in repr(report)
+
+
+def test_what_is_no_publication_is_refused(noise: PerturbationTable) -> None:
+    _, true = made(people(100, 9, sex=2), noise, ["sex"])
+    with pytest.raises(PublicationError, match="on protected tables"):
+        dc.attack(true)  # type: ignore[arg-type]
+    with pytest.raises(PublicationError, match="there is no release"):
+        dc.attack("no-such-folder")
+    safe, _ = made(people(100, 9, age=2), noise, ["age"])
+    with pytest.raises(TableError, match="does not span the true table"):
+        dc.attack(safe, truth={"": [true]})
