@@ -7,11 +7,11 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 
 from discreet.release import methods as methods  # registers what programmes can ask for
 from discreet.release.lookup import protect_cells
+from discreet.release.methods.noise.attacks import attack
 from discreet.release.methods.noise.parameters import parameter_warnings, read_parameters
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import warnings_about
 from discreet.release.report.summary import ReleasedTable, ReleaseSummary
-from discreet.release.run.attacks import attack
 from discreet.release.run.data_checks import check_release, checked_inputs
 from discreet.release.run.inputs import open_inputs, read_programme
 from discreet.release.run.release import protect
