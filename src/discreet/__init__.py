@@ -16,7 +16,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
   hides cells → `ProtectedTable`, `audit` finds out what hidden cells still tell
-- Rounding: `round_counts`, each figure on its own or so that totals stay sums
+- Rounding: `round_counts`, each figure on its own or so that totals stay sums; `make_additive`
+  changes protected figures until totals are sums of their parts
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
   breaks them
 - What protection did to a table: `compare` (confidential); what a release gives away:
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
         perturb_magnitudes,
     )
     from discreet.protection.parts import PartRules, check_parts, suppress_parts
-    from discreet.protection.rounding import round_counts
+    from discreet.protection.rounding import make_additive, round_counts
     from discreet.protection.suppression import audit, suppress
     from discreet.release import attack, protect, verify_release
     from discreet.release.packages import open_parameters, pack_parameters
@@ -98,6 +99,7 @@ _HOMES = {
     "detect_reading": "microdata",
     "import_record_keys": "microdata",
     "inherit_record_keys": "microdata",
+    "make_additive": "protection.rounding",
     "open_parameters": "release.packages",
     "pack_parameters": "release.packages",
     "perturb": "protection.noise",
@@ -146,6 +148,7 @@ __all__ = [
     "detect_reading",
     "import_record_keys",
     "inherit_record_keys",
+    "make_additive",
     "open_parameters",
     "pack_parameters",
     "perturb",

@@ -2,9 +2,15 @@
 
 `round_counts` and `round_linked` cross the confidentiality line: confidential `Table`s go in,
 `ProtectedTable`s come out. `audit_rounding` finds out what rounded figures still tell; an
-`Ingredient` of key figures carries both sides and is confidential.
+`Ingredient` of key figures carries both sides and is confidential. `make_additive` looks at
+protected tables only, and makes their figures add up.
 """
 
+from discreet.protection.rounding.additivity import (
+    AdditivityCost,
+    make_additive,
+    make_additive_linked,
+)
 from discreet.protection.rounding.audit import RoundingAudit, audit_rounding
 from discreet.protection.rounding.bases import Rounding
 from discreet.protection.rounding.counts import (
@@ -15,9 +21,12 @@ from discreet.protection.rounding.counts import (
 )
 
 __all__ = [
+    "AdditivityCost",
     "Rounding",
     "RoundingAudit",
     "audit_rounding",
+    "make_additive",
+    "make_additive_linked",
     "round_counts",
     "round_linked",
     "rounded_ingredient",

@@ -59,21 +59,26 @@ def controlled_counts(
 
 
 def nearest_multiples(
-    relations: Relations, count: IntArray, base: int, steps: int = 0
+    relations: Relations,
+    count: IntArray,
+    base: int,
+    steps: int = 0,
+    fixed: BoolArray | None = None,
 ) -> IntArray | None:
     """Multiples that add up with the least sum of absolute differences; None if there are none.
 
     Args:
         relations: Which cells add up to which.
-        count: Their counts.
+        count: Their counts; where they are fractions of the base, they may miss the relations.
         base: The base.
         steps: By how many further multiples each may miss; without any, multiples stay.
+        fixed: Multiples that stay even so.
 
     >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
     >>> nearest_multiples(sums, np.array([7, 4, 3]), 3).tolist()
     [6, 3, 3]
     """
-    return _multiples(relations, count, base, steps)[0]
+    return _multiples(relations, count, base, steps, fixed=fixed)[0]
 
 
 def _multiples(
@@ -82,6 +87,7 @@ def _multiples(
     base: int,
     steps: int = 0,
     known: tuple[IntArray, BoolArray] | None = None,
+    fixed: BoolArray | None = None,
 ) -> tuple[IntArray | None, bool]:
     """The same, and whether it is the optimum; of `known` figures, only those marked may change."""
     rest = count % base
@@ -93,7 +99,8 @@ def _multiples(
     up = np.flatnonzero(open_cells).astype(np.int64)
     cells, sign, cost, most = [up], [np.ones(up.size)], [base - 2.0 * rest[up]], [np.ones(up.size)]
     if steps:
-        moved = np.flatnonzero(count > 0).astype(np.int64)
+        able = count > 0 if fixed is None else (count > 0) & ~fixed
+        moved = np.flatnonzero(able).astype(np.int64)
         below = np.minimum(count[moved] // base, steps)
         cells += [moved, moved]
         sign += [np.ones(moved.size), -np.ones(moved.size)]
@@ -108,6 +115,8 @@ def _multiples(
     touched, row = np.unique(relations.row[entries], return_inverse=True)
     place = np.repeat(np.arange(column.size), width)
     coef = (relations.coef[entries] * np.repeat(factor, width)).astype(np.float64)
+    if np.count_nonzero(lacking[touched]) < np.count_nonzero(lacking):
+        return None, True  # nothing that may change stands in these relations
     found, optimal = _solved(
         (row, place, coef), lacking[touched] // base, np.concatenate(cost), np.concatenate(most)
     )

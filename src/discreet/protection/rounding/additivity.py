@@ -1,0 +1,359 @@
+"""Additivity afterwards: protected figures are changed so that totals are sums of their parts.
+
+In: `ProtectedTable`s of counts or sums. Out: the same with figures that add up, and what that
+cost. Only published figures are looked at, so that nothing new is told; zeros stay zero and
+official figures stay as they are. Public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
+from discreet.errors import CountRoundingError, Problem, raise_all
+from discreet.protection.rounding.controlled import nearest_multiples
+from discreet.protection.rounding.linked_counts import LinkedCounts
+from discreet.protection.rounding.small_counts import InnerCells
+from discreet.protection.rounding.small_counts import fitted as fitted_cells
+from discreet.protection.suppression.problem.equal_cells import (
+    CellNames,
+    linked_cells,
+    stacked_relations,
+)
+from discreet.protection.suppression.problem.kernels import compiled
+from discreet.protection.suppression.problem.system import Relations
+from discreet.protection.suppression.problem.table_relations import (
+    recomputed_totals,
+    table_relations,
+)
+from discreet.tables import CellStatus, Note, ProtectedTable, Table
+from discreet.tables.dimension import within
+from discreet.tables.protected import note_of
+
+#: Notes that are no longer true.
+_GONE = frozenset({"non-additivity", "each-apart"})
+#: Fitted figures are rounded in parts of a unit.
+_PARTS = 2**10
+_SWEEPS = 2_000
+_NEAR = 1e-3
+_STEPS = (0, 1, 3, 10)
+#: More cells than this in three and more variables are not decided by the solver.
+_SOLVED = 1_000
+#: With official figures, so many are.
+_MOST = 20_000
+_PLAIN, _FIXED, _FREE = 0, 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditivityCost:
+    """What making tables additive changed. Public: it compares published figures.
+
+    Args:
+        cells: How many figures there are that are not zero.
+        changed: How many of them were changed.
+        mean: The mean absolute change, over all of them.
+        largest: The largest absolute change.
+        parted: Cells that were equal in two tables and are no longer.
+    """
+
+    cells: int
+    changed: int
+    mean: float
+    largest: float
+    parted: int
+
+    @classmethod
+    def of(
+        cls, before: Sequence[ProtectedTable], after: Sequence[ProtectedTable]
+    ) -> AdditivityCost:
+        """Compare tables with those that were made of them, in the same order."""
+        pairs = [_beside(old, new) for old, new in zip(before, after, strict=True)]
+        old = np.concatenate([pair[1] for pair in pairs])
+        new = np.concatenate([pair[2] for pair in pairs])
+        change = np.abs(new - old)
+        linked = linked_cells([pair[0] for pair in pairs])
+        number = np.concatenate(linked.cells)
+        parted = _differ(number, new, linked.number) & ~_differ(number, old, linked.number)
+        return cls(
+            cells=len(change),
+            changed=int(np.count_nonzero(change)),
+            mean=float(change.mean()) if len(change) else 0.0,
+            largest=float(change.max(initial=0.0)),
+            parted=int(parted.sum()),
+        )
+
+    def note(self, *, alone: bool, decimals: int = 0) -> Note:
+        """What readers are told."""
+        kept = note_of("discreet.protection.rounding", "additive-alone" if alone else "additive")
+        numbers = {"changed": f"{self.changed:,}", "cells": f"{self.cells:,}"}
+        words = {**numbers, "mean": f"{self.mean:.{decimals + 2}f}"}
+        words["largest"] = f"{self.largest:.{decimals}f}"
+        return replace(
+            kept, texts={each: text.format(**words) for each, text in kept.texts.items()}
+        )
+
+
+def make_additive(safe: ProtectedTable) -> ProtectedTable:
+    """Change the figures of a protected table so that every total is the sum of its parts.
+
+    Iterative proportional fitting, then whole numbers that add up with the least change from
+    it. A note says what it cost in accuracy; the same cell may now differ in other tables.
+
+    Args:
+        safe: A table of counts, or of sums, without hidden cells.
+
+    Raises:
+        CountRoundingError: If cells are hidden, or official figures and zeros contradict each
+            other.
+
+    >>> import polars as pl
+    >>> from discreet import PerturbationTable, Table, perturb
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [3, 2, 1], "key": [0.8, 0.7, 0.1]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> perturb(table, ptable).to_polars()["value"].to_list()
+    [4, 2, 0]
+    >>> make_additive(perturb(table, ptable)).to_polars()["value"].to_list()
+    [3, 3, 0]
+    """
+    return make_additive_linked([safe])[0]
+
+
+def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTable, ...]:
+    """Make tables additive together, so that cells in common stay equal.
+
+    Args:
+        tables: Tables of the same records and the same figure.
+    """
+    _check(tables)
+    decimals = tables[0].figure_decimals()
+    whole = [_completed(each, 10**decimals) for each in tables]
+    linked = linked_cells(whole)
+    value, kind = _start(tables, whole, linked.cells, linked.number)
+    none = np.zeros(linked.number, dtype=np.bool_)
+    relations, zero = _occupied(whole, linked.cells, none)
+    _refuse(zero & (kind == _FIXED), linked.names, "is official, but all of its parts are zero")
+    fitted = np.where(zero, 0.0, value)
+    _fit(relations.start, relations.cell, relations.totals, fitted, kind, _SWEEPS, _NEAR)
+    found = _whole_numbers(relations, fitted, kind == _FIXED)
+    made = [
+        _changed(safe, each, found[cells], decimals)
+        for safe, each, cells in zip(tables, whole, linked.cells, strict=True)
+    ]
+    alone = len(made) == 1
+    noted = []
+    for old, new in zip(tables, made, strict=True):
+        kept = [note for note in new.notes if note.kind not in _GONE]
+        told = AdditivityCost.of([old], [new]).note(alone=alone, decimals=decimals)
+        noted.append(replace(new, notes=(*kept, told)))
+    return tuple(noted)
+
+
+def _check(tables: Sequence[ProtectedTable]) -> None:
+    """Raise unless these are tables of one figure that adds up, without hidden cells."""
+    problems = []
+    hint = "take hidden cells away, or make the table additive before cells are hidden"
+    for safe in tables:
+        given: object = safe
+        if not isinstance(given, ProtectedTable):
+            problems.append(Problem("a ProtectedTable is needed", "safe"))
+            continue
+        figures = safe.figures
+        if len(figures) > 1 or (figures and figures[0].kind not in ("count", "sum")):
+            what = "only counts and sums add up"
+            problems.append(Problem(what, safe.name, "make one table for each figure"))
+        hidden = np.isin(safe.status, (CellStatus.suppressed, CellStatus.not_applicable))
+        if hidden.any() or safe.suppressed_parts or safe.withheld is not None:
+            problems.append(
+                Problem("cells are hidden: their figures cannot add up", safe.name, hint)
+            )
+        elif (safe.value < 0).any():
+            problems.append(Problem("figures below zero cannot be fitted in proportion", safe.name))
+    if not problems and tables:
+        first = tables[0]
+        alike = ("figures", "universe", "decimals")
+        problems = [
+            Problem("the table has another figure, universe or decimals", each.name)
+            for each in tables
+            if any(getattr(each, name) != getattr(first, name) for name in alike)
+        ]
+    if not tables:
+        problems = [Problem("at least one table is needed", "tables")]
+    raise_all(CountRoundingError, problems, code="additive", where="tables")
+
+
+def _completed(safe: ProtectedTable, units: int) -> Table:
+    """Published figures in whole units, with totals of 0 above figures that are not."""
+    grid = CellIndex.of(safe.dimensions).require(error=CountRoundingError)
+    numbers = grid.numbers(safe.index, safe.stored)
+    known = numbers
+    for dimension, stride in zip(safe.dimensions, grid.strides, strict=True):
+        level = known
+        while level.size:
+            code = (level // stride) % len(dimension)
+            level, code = level[code > 0], code[code > 0]
+            level = np.unique(level + (dimension.parents[code].astype(np.int64) - code) * stride)
+            known = np.union1d(known, level)
+    added = np.setdiff1d(known, numbers)
+    index = grid.positions(added)
+    index = [part[within(safe.dimensions, index, len(added), safe.parts)] for part in index]
+    joined = tuple(np.concatenate(parts) for parts in zip(safe.index, index, strict=True))
+    length = len(joined[0]) if joined else safe.stored
+    count = np.zeros(length, dtype=np.int64)
+    count[: safe.stored] = np.rint(safe.value * float(units))
+    return Table(
+        dimensions=safe.dimensions, index=joined, count=count, name=safe.name, parts=safe.parts
+    )
+
+
+def _start(
+    tables: Sequence[ProtectedTable], whole: Sequence[Table], cells: Sequence[IntArray], size: int
+) -> tuple[FloatArray, IntArray]:
+    """The figure of each cell, the mean where tables differ, and which stay or are free."""
+    value, shown = np.zeros(size, dtype=np.float64), np.zeros(size, dtype=np.int64)
+    fixed = np.zeros(size, dtype=np.bool_)
+    for safe, table, numbers in zip(tables, whole, cells, strict=True):
+        own = numbers[: safe.stored]
+        value[own] += table.count[: safe.stored]
+        shown[own] += 1
+        fixed[own[safe.status == CellStatus.official]] = True
+    value = np.rint(value / np.maximum(shown, 1))
+    return value, np.where(fixed, _FIXED, np.where(shown > 0, _PLAIN, _FREE))
+
+
+def _occupied(
+    tables: Sequence[Table], cells: Sequence[IntArray], zero: BoolArray
+) -> tuple[Relations, BoolArray]:
+    """The relations of cells that can differ from zero, and those that cannot.
+
+    Totals without parts are zero, and so are all parts of what is zero.
+    """
+    while True:
+        blocks, zero = [], zero.copy()
+        before = int(zero.sum())
+        for table, numbers in zip(tables, cells, strict=True):
+            relations, lone = table_relations(table, ~zero[numbers])
+            own = numbers[~zero[numbers]]
+            blocks.append((relations, own))
+            zero[own[lone]] = True
+        joined = stacked_relations(len(zero), blocks)
+        part = joined.coef > 0
+        zero[joined.cell[part & zero[joined.totals[joined.row]]]] = True
+        if int(zero.sum()) == before:
+            return joined, zero
+
+
+def _refuse(wrong: BoolArray, names: Any, what: str) -> None:
+    problems = [Problem(f"this figure {what}", names(int(at))) for at in np.flatnonzero(wrong)]
+    raise_all(CountRoundingError, problems, code="additive", where="tables")
+
+
+@compiled
+def _fit(start: Any, cell: Any, total: Any, value: Any, kind: Any, sweeps: int, near: float) -> int:
+    """Fit parts to totals in proportion, relation by relation, until all of them add up."""
+    for sweep in range(sweeps):
+        worst = 0.0
+        for row in range(len(total)):
+            missed = _fit_row(cell[start[row] : start[row + 1]], total[row], value, kind)
+            worst = max(worst, missed)
+        if worst < near:
+            return sweep
+    return sweeps
+
+
+@compiled
+def _fit_row(cells: Any, top: int, value: Any, kind: Any) -> float:
+    """Let a total and its n parts meet: the total moves as little as one part; the old miss."""
+    stays, moves = 0.0, 0.0
+    for cell in cells:
+        if cell != top and kind[cell] == _FIXED:
+            stays += value[cell]
+        elif cell != top:
+            moves += value[cell]
+    found, before, parts = stays + moves, value[top], len(cells) - 1
+    wanted = (found + parts * before) / (parts + 1)
+    if kind[top] == _FREE or moves == 0.0:
+        wanted = found
+    elif kind[top] == _FIXED:
+        wanted = before
+    wanted = max(wanted, stays)
+    for cell in cells:
+        if cell != top and kind[cell] != _FIXED and moves > 0.0:
+            value[cell] *= (wanted - stays) / moves
+    if kind[top] != _FIXED:
+        value[top] = wanted
+    missed: float = abs(found - before)
+    return missed
+
+
+def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -> IntArray:
+    """Whole numbers next to the fitted ones that add up; farther ones where there are none."""
+    near = np.rint(np.maximum(fitted, 0.0) * _PARTS).astype(np.int64)
+    network = np.diff(relations.by_cell[0]).max(initial=0) <= 2
+    if not network and len(near) > _SOLVED and not fixed.any():
+        return _sums_of_inner(relations, near) // _PARTS
+    if not network and len(near) > _MOST:
+        what = (
+            f"with official figures, tables of three and more variables have up to {_MOST:,} cells"
+        )
+        hint = "leave out official=, or take fewer variables"
+        raise CountRoundingError(what, code="additive", where="tables", hint=hint)
+    for steps in _STEPS:
+        found = nearest_multiples(relations, near, _PARTS, steps, fixed=fixed)
+        if found is not None:
+            return found // _PARTS
+    what = "official figures and zeros leave no whole numbers that add up"
+    hint = "leave figures out of official ones, or make fewer tables additive together"
+    raise CountRoundingError(what, code="additive", where="tables", hint=hint)
+
+
+def _sums_of_inner(relations: Relations, near: IntArray) -> IntArray:
+    """Inner cells up or down so that all sums lie near; totals are their sums."""
+    linked = LinkedCounts(
+        cells=(),
+        count=recomputed_totals(relations, near),
+        inner=np.zeros(0, dtype=np.bool_),
+        relations=relations,
+        name=CellNames((), (), ()),
+    )
+    inner, _ = InnerCells.of(linked)
+    return inner.sums(fitted_cells(inner, near, inner.count % _PARTS > 0, _PARTS))
+
+
+def _changed(safe: ProtectedTable, table: Table, units: IntArray, decimals: int) -> ProtectedTable:
+    """The table with other figures."""
+    value: Any = units
+    if not np.issubdtype(safe.value.dtype, np.integer):
+        value = np.round(units / 10.0**decimals, decimals)
+    status = np.full(len(table), CellStatus.published, dtype=np.int8)
+    status[: safe.stored] = safe.status
+    return replace(safe, index=table.index, value=value, status=status)
+
+
+def _beside(before: ProtectedTable, after: ProtectedTable) -> tuple[Table, FloatArray, FloatArray]:
+    """The cells that either shows, and their figures before and after."""
+    cells = CellIndex.of(after.dimensions).require(error=CountRoundingError)
+    both = [cells.numbers(each.index, each.stored) for each in (before, after)]
+    every = np.union1d(*both)
+    shown = np.zeros((2, len(every)), dtype=np.float64)
+    for row, own, each in zip(shown, both, (before, after), strict=True):
+        row[np.searchsorted(every, own)] = each.value
+    table = Table(
+        dimensions=after.dimensions,
+        index=tuple(cells.positions(every)),
+        count=np.ones(len(every), dtype=np.int64),
+        parts=after.parts,
+    )
+    return table, shown[0], shown[1]
+
+
+def _differ(number: IntArray, value: FloatArray, size: int) -> BoolArray:
+    """Which cells have different values."""
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, number, value)
+    np.maximum.at(high, number, value)
+    return high > low

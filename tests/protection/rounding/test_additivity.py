@@ -1,0 +1,220 @@
+"""Additivity afterwards: totals are sums, zeros and official figures stay, the price is told."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.classifications import Classification
+from discreet.errors import CountRoundingError
+from discreet.protection.rounding import AdditivityCost, make_additive_linked, round_counts
+from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance
+from discreet.tables.dimension import Dimension
+
+PTABLE = dc.design_perturbation(max_noise=4, variance=2, forbidden=(1, 2))
+REGION = Classification.from_parents(
+    "region", {"A": None, "A1": "A", "A2": "A", "B": None, "B1": "B", "B2": "B", "B3": "B"}
+)
+
+
+def counted(seed: int, number: int, by: tuple[Any, ...] = (REGION, "sex", "age")) -> dc.Table:
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "region": rng.choice(["A1", "A1", "A1", "A2", "B1", "B2", "B3"], number),
+            "sex": rng.choice(["m", "w"], number),
+            "age": rng.choice(["1", "2", "3", "4"], number),
+            "record_key": rng.integers(0, 10**15, number),
+        }
+    )  # fmt: skip
+    return dc.tabulate(frame, list(by), record_key="record_key")
+
+
+def residuals(safe: ProtectedTable) -> list[float]:
+    """Total − sum of parts, of every total in every variable, from the complete grid."""
+    frame = safe.to_polars(complete=True)
+    names = [dimension.name for dimension in safe.dimensions]
+    found: list[float] = []
+    for dimension in safe.dimensions:
+        others = [name for name in names if name != dimension.name]
+        above = {
+            code: dimension.codes[parent]
+            for code, parent in zip(dimension.codes, dimension.parents, strict=True)
+            if parent >= 0
+        }
+        parts = (
+            frame.with_columns(pl.col(dimension.name).cast(pl.String))
+            .filter(pl.col(dimension.name).is_in(list(above)))
+            .with_columns(pl.col(dimension.name).replace_strict(above))
+            .group_by(names)
+            .agg(parts=pl.col("value").sum())
+        )
+        texts = frame.with_columns(pl.col(dimension.name).cast(pl.String))
+        joined = texts.join(parts, on=[dimension.name, *others])
+        found += (joined["value"] - joined["parts"]).to_list()
+    return found
+
+
+def one(values: dict[str, int], official: tuple[str, ...] = ()) -> ProtectedTable:
+    tree = Classification.flat("sex", ["m", "w", "d"])
+    codes = [code for code in values if values[code]]
+    return ProtectedTable(
+        dimensions=(Dimension(classifications=(tree,)),),
+        index=(np.array([tree.index[code] for code in codes], dtype=np.int32),),
+        value=np.array([values[code] for code in codes]),
+        status=np.array(
+            [CellStatus.official if code in official else 0 for code in codes], dtype=np.int8
+        ),
+        provenance=Provenance(version="0", method="test"),
+    )
+
+
+def shown(safe: ProtectedTable) -> dict[str, int]:
+    return dict(safe.to_polars(complete=True).select("sex", "value").rows())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 150))
+def test_totals_are_sums_and_zeros_stay(seed: int, number: int) -> None:
+    safe = dc.perturb(counted(seed, number), PTABLE)
+    whole = dc.make_additive(safe)
+    assert not any(residuals(whole))
+    before = safe.to_polars(complete=True)
+    after = whole.to_polars(complete=True)
+    inner = pl.all_horizontal(
+        pl.col(d.name)
+        .cast(pl.String)
+        .is_in([c for c, leaf in zip(d.codes, d.is_leaf, strict=True) if leaf])
+        for d in safe.dimensions
+    )
+    zero = before.with_row_index().filter(inner & (pl.col("value") == 0))["index"]
+    assert not after["value"].gather(zero).sum()
+    assert (after["value"] >= 0).all()
+    assert after["value"].dtype == before["value"].dtype
+    again = dc.make_additive(whole)
+    assert again.to_polars().equals(whole.to_polars())
+
+
+def test_least_change_of_a_single_total() -> None:
+    assert shown(dc.make_additive(one({"Total": 100, "m": 60, "w": 45}))) == {
+        "Total": 102, "m": 58, "w": 44, "d": 0,
+    }  # fmt: skip
+    assert shown(dc.make_additive(one({"Total": 105, "m": 60, "w": 45})))["Total"] == 105
+
+
+def test_official_figures_stay() -> None:
+    whole = dc.make_additive(one({"Total": 100, "m": 60, "w": 45}, official=("Total",)))
+    assert shown(whole) == {"Total": 100, "m": 57, "w": 43, "d": 0}
+    assert whole.status.tolist()[0] == CellStatus.official
+    part = dc.make_additive(one({"Total": 100, "m": 60, "w": 45}, official=("m",)))
+    assert shown(part)["m"] == 60
+    assert sum(shown(part).values()) == 2 * shown(part)["Total"]
+
+
+def test_official_figures_that_contradict_each_other_are_refused() -> None:
+    codes = ("Total", "m", "w")
+    with pytest.raises(CountRoundingError, match="no whole numbers that add up"):
+        dc.make_additive(one({"Total": 100, "m": 60, "w": 45}, official=codes))
+    with pytest.raises(CountRoundingError, match="all of its parts are zero"):
+        dc.make_additive(one({"Total": 100}, official=("Total",)))
+
+
+def test_totals_of_zeros_become_zero_and_zeros_above_figures_do_not_stay() -> None:
+    assert shown(dc.make_additive(one({"Total": 3}))) == {"Total": 0, "m": 0, "w": 0, "d": 0}
+    assert shown(dc.make_additive(one({"m": 3, "d": 4})))["Total"] == 7
+
+
+def test_official_totals_of_a_table_stay_in_all_variables() -> None:
+    safe = dc.perturb(counted(5, 600), PTABLE, official="sex == 'Total' and age == 'Total'")
+    whole = dc.make_additive(safe)
+    assert not any(residuals(whole))
+    official = safe.status == CellStatus.official
+    assert official.sum() == 8
+    kept = whole.status == CellStatus.official
+    assert whole.value[kept].tolist() == safe.value[official].tolist()
+
+
+def test_linked_tables_stay_equal_where_they_meet() -> None:
+    tables = [dc.perturb(counted(3, 400, by), PTABLE) for by in ((REGION, "sex"), (REGION, "age"))]
+    alone = [dc.make_additive(each) for each in tables]
+    together = make_additive_linked(tables)
+    assert all(not any(residuals(each)) for each in (*alone, *together))
+    assert AdditivityCost.of(tables, together).parted == 0
+    assert AdditivityCost.of(tables, alone).parted > 0
+    assert [note.kind for note in together[0].notes] == ["additive"]
+    assert [note.kind for note in alone[0].notes] == ["additive-alone"]
+
+
+def test_the_price_stands_in_the_statement() -> None:
+    safe = one({"Total": 100, "m": 60, "w": 45})
+    whole = dc.make_additive(safe)
+    cost = AdditivityCost.of([safe], [whole])
+    assert cost == AdditivityCost(cells=3, changed=3, mean=5 / 3, largest=2.0, parted=0)
+    assert "3 of 3" in whole.notes[-1].text("en")
+    assert "1.67" in whole.notes[-1].text("de")
+
+
+def test_sums_keep_their_digits() -> None:
+    figure = Figure(name="rent", kind="sum", decimals=2)
+    safe = replace(
+        one({"Total": 1, "m": 1, "w": 1}),
+        value=np.array([100.05, 60.0, 40.1]),
+        figures=(figure,),
+        decimals=2,
+    )
+    whole = dc.make_additive(safe)
+    values = whole.value.tolist()
+    assert values[0] == pytest.approx(values[1] + values[2], abs=1e-9)
+    assert 100.05 <= values[0] <= 100.1
+
+
+@pytest.mark.parametrize("sizes", [(30, 20), (12, 10, 9)])
+def test_large_tables_and_order(sizes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(8)
+    columns = {f"v{k}": [f"{x:02}" for x in rng.integers(0, n, 4000)] for k, n in enumerate(sizes)}
+    frame = pl.DataFrame({**columns, "record_key": rng.integers(0, 10**15, 4000)})
+    first, second = (
+        dc.perturb(dc.tabulate(each, list(columns), record_key="record_key"), PTABLE)
+        for each in (frame, frame.sample(fraction=1, shuffle=True, seed=1))
+    )
+    whole = dc.make_additive(first)
+    assert not any(residuals(whole))
+    assert whole.to_polars().equals(dc.make_additive(second).to_polars())
+    cost = AdditivityCost.of([first], [whole])
+    assert cost.mean < 2
+
+
+def test_official_figures_of_a_table_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.protection.rounding.additivity._SOLVED", 10)
+    monkeypatch.setattr("discreet.protection.rounding.additivity._MOST", 20)
+    safe = dc.perturb(counted(5, 600), PTABLE, official="sex == 'Total' and age == 'Total'")
+    with pytest.raises(CountRoundingError, match="have up to 20 cells"):
+        dc.make_additive(safe)
+    assert not any(residuals(dc.make_additive(dc.perturb(counted(5, 600), PTABLE))))
+
+
+def test_hidden_cells_and_other_figures_are_refused() -> None:
+    hidden = dc.perturb(counted(1, 100), PTABLE, suppress_below=5)
+    with pytest.raises(CountRoundingError, match="cells are hidden"):
+        dc.make_additive(hidden)
+    mean = replace(one({"Total": 3, "m": 3}), figures=(Figure(name="rent", kind="mean"),))
+    with pytest.raises(CountRoundingError, match="only counts and sums"):
+        dc.make_additive(mean)
+    with pytest.raises(CountRoundingError, match="ProtectedTable is needed"):
+        dc.make_additive(counted(1, 10))  # type: ignore[arg-type]
+    other = replace(one({"Total": 3, "m": 3}), universe={"en": "women"})
+    with pytest.raises(CountRoundingError, match="another figure, universe"):
+        make_additive_linked([one({"Total": 3, "m": 3}), other])
+
+
+def test_figures_rounded_apart_add_up_afterwards() -> None:
+    rounded = round_counts(counted(2, 300), 5, "conventional")
+    whole = dc.make_additive(rounded)
+    assert any(residuals(rounded))
+    assert not any(residuals(whole))
+    assert "each-apart" not in [note.kind for note in whole.notes]
