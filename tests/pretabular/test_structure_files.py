@@ -21,6 +21,7 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import MicrodataError, PublicationError
 from discreet.microdata.described_records import described_records, write_described
+from discreet.pretabular.structure_forms import Form, FormFinder, StructureRules
 from tests.helpers.run_data import Run
 
 SECRET = "a long and secret sentence"
@@ -353,6 +354,71 @@ def test_identifiers_are_new_even_where_all_numbers_are_taken() -> None:
     for dtype in (pl.Int8, pl.UInt8, pl.Float64):  # a third digit has no room in some
         narrow = frame.with_columns(pl.col("id").cast(dtype))
         assert made_of(narrow, records=60, secret=SECRET, id="id").records["id"].n_unique() == 60
+
+
+@pytest.mark.parametrize("others", [9, 10])
+def test_what_ten_units_have_is_taken_over_and_what_nine_have_is_not(others: int) -> None:
+    rows = 200
+    frame = pl.DataFrame(
+        {
+            "code": ["a"] * (rows - others) + ["b"] * others,
+            "gone": [1] * (rows - others) + [None] * others,
+            "high": [*range(rows - others)] + [70_000 + at // 2 for at in range(others)],
+            "late": [datetime.date(2020, 1, 1)] * (rows - others)
+            + [datetime.date(2031, 5, 5)] * others,
+            "mask": [f"{at:04d}" for at in range(rows - others)]
+            + [f"A{at:03d}" for at in range(others)],
+        }
+    )
+    made = made_of(frame, records=150, secret=SECRET, id="mask").records
+    taken = others == 10
+    assert ("b" in set(made["code"])) is taken
+    assert (made["gone"].null_count() > 0) is taken
+    assert (made["high"].max() > 1_000) is taken
+    assert (made["late"].max() > datetime.date(2029, 1, 1)) is taken
+    assert made["mask"].str.contains("[A-Z]").any() is taken
+    tied = frame.select("code", other=pl.col("code"))
+    both = made_of(tied, records=50, secret=SECRET, together=[["code", "other"]]).records
+    assert (("b", "b") in set(both.rows())) is taken
+
+
+def form_of(frame: pl.DataFrame) -> Form:
+    """The form of the only variable."""
+    nobody: frozenset[str] = frozenset()
+    rules = StructureRules(threshold=10, public=nobody, shares=nobody, identifiers=nobody)
+    (form,) = FormFinder(described_records(frame), None, rules).forms()
+    return form
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"),
+    [
+        (18, 89, 10, 90),
+        (3, 120, 1, 120),
+        (0, 120, 0, 120),
+        (-700, 250_000, -50_000, 250_000),
+        (1991, 2016, 1990, 2020),
+        (0.03, 0.31, 0.01, 0.35),
+    ],
+)
+def test_ends_keep_a_fifth_to_a_tenth_of_the_range(
+    low: float, high: float, first: float, last: float
+) -> None:
+    digits = 0 if isinstance(low, int) else 2
+    inner = [round(low + (high - low) * at / 500, digits or None) for at in range(501)]
+    form = form_of(pl.DataFrame({"x": [low] * 10 + inner + [high] * 10}))
+    assert form.kind == "numbers"
+    assert [end * form.scale for end in form.ranges[0]] == pytest.approx([first, last])
+
+
+def test_numbers_most_of_which_are_rare_are_no_codes(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1] * 12 + [at for at in range(2, 13) for _ in range(9)]})
+    assert form_of(frame).kind == "numbers"
+    assert form_of(frame.filter(pl.col("x") < 3)).kind == "codes"
+    ids = pl.DataFrame({"id": pl.Series(range(100, 400), dtype=pl.Int16)})
+    pyreadstat.write_dta(ids, str(tmp_path / "ids.dta"))
+    (variable,) = made_of(tmp_path / "ids.dta", records=9, secret=SECRET).described.variables
+    assert variable.storage == "int"
 
 
 def test_odd_columns_are_made_up_too() -> None:

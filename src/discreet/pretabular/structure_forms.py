@@ -331,7 +331,7 @@ def _plain_values(one: DescribedVariable) -> pl.Series:
 
 def _dates_in(values: pl.Series) -> tuple[pl.Series, str]:
     """Texts that are all dates as dates, and how they are written."""
-    if values.dtype == pl.String and values.count():
+    if values.dtype == pl.String:
         for written in _DATES:
             read = values.str.to_date(written, strict=False)
             if read.null_count() == values.null_count():
