@@ -38,8 +38,8 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "neither": {
         "discreet": (
-            "classifications", "key_check", "keygrid", "files", "record_batches", "arrays",
-            "confidential", "errors",
+            "classifications", "key_check", "keygrid", "files", "record_batches", "solver",
+            "arrays", "confidential", "errors",
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",

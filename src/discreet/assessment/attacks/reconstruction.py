@@ -17,7 +17,7 @@ from discreet.arrays import CellIndex, IntArray
 from discreet.assessment.attacks.bounds import NoiseRange
 from discreet.assessment.attacks.catalogue import LayerKey, System
 from discreet.errors import PerturbationError
-from discreet.protection.suppression.proof.solver import column_values, is_optimal, quiet_solver
+from discreet.solver import column_values, is_optimal, quiet_solver
 
 #: More combinations are not searched.
 _MOST = 5_000

@@ -19,7 +19,7 @@ from discreet.protection.rounding.linked_counts import LinkedCounts
 from discreet.protection.rounding.small_counts import InnerCells, fitted
 from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import Relations
-from discreet.protection.suppression.proof.solver import column_values, loaded_solver
+from discreet.solver import column_values, loaded_solver
 from discreet.tables import Table
 
 #: More cells to be decided than this are not decided by the solver.

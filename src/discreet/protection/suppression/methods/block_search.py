@@ -32,7 +32,7 @@ from discreet.protection.suppression.problem.system import Confidential
 from discreet.protection.suppression.problem.unknowns import outer_bounds
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks, relation_distances
-from discreet.protection.suppression.proof.solver import column_values, is_optimal, quiet_solver
+from discreet.solver import column_values, is_optimal, quiet_solver
 
 #: Cells of a block that may be hidden or not, smallest blocks first.
 _SIZES = (120, 240, 480)

@@ -31,7 +31,7 @@ from discreet.protection.suppression.problem.unknowns import (
 )
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.patches import SolverEffort
-from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
+from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: Multipliers this near to a simple fraction are meant to be that fraction.
 _NEAR = 1e-7

@@ -35,7 +35,7 @@ from discreet.protection.suppression.proof.certificate import (
     certify,
 )
 from discreet.protection.suppression.proof.patches import SolverEffort
-from discreet.protection.suppression.proof.solver import (
+from discreet.solver import (
     column_values,
     is_optimal,
     loaded_solver,

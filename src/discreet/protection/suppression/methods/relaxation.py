@@ -33,7 +33,7 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
 )
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, outer_bounds, unknowns_of
-from discreet.protection.suppression.proof.solver import column_values, is_optimal, quiet_solver
+from discreet.solver import column_values, is_optimal, quiet_solver
 
 #: Cells are taken as hidden by so much more, first by this, then by that.
 _BLURS = (1e-2, 1e-4)

@@ -24,7 +24,7 @@ from discreet.protection.suppression.problem.unknowns import (
 )
 from discreet.protection.suppression.proof.circuits import bounds_by_circuits, independent_relations
 from discreet.protection.suppression.proof.deviations import sure_moves
-from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
+from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: The solver's name for the primal simplex method.
 _PRIMAL = 4

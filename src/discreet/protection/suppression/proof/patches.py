@@ -18,7 +18,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.protection.suppression.problem.kernels import compiled
 from discreet.protection.suppression.problem.system import Relations
-from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
+from discreet.solver import column_values, is_optimal, loaded_solver
 
 
 @dataclass

@@ -25,7 +25,7 @@ from discreet.protection.suppression.problem.unknowns import (
 from discreet.protection.suppression.proof.certificate import Certificate
 from discreet.protection.suppression.proof.circuits import independent_relations
 from discreet.protection.suppression.proof.deviations import sure_moves
-from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
+from discreet.solver import column_values, is_optimal, loaded_solver
 
 #: Larger blocks are not tested, and beyond so many cells it is not even asked for networks.
 MOST_CELLS = 100

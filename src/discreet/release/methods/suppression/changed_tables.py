@@ -145,8 +145,8 @@ def _filled(
 ) -> IntArray | None:
     """The values with hidden ones next to a guess, so that everything adds up."""
     from discreet.arrays import starts
-    from discreet.protection.suppression.proof.solver import column_values, loaded_solver
     from discreet.protection.suppression.proof.whole_numbers import make_whole
+    from discreet.solver import column_values, loaded_solver
 
     filled = np.where(hidden, guess, units)
     rest = -relations.residuals(np.where(hidden, 0, units)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Linear programs over hidden cells, as the solver wants them. CONFIDENTIAL.
+"""Linear programs, as the solver wants them.
 
 In: rows of a sparse matrix and bounds. Out: a HiGHS solver that holds them: quiet, on one
 thread, without presolve, so that it can go on from its last solution.
