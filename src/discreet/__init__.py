@@ -24,7 +24,7 @@ Data flows one way: records → table (confidential) → protected table → pub
   `attack` (secret)
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
-- Methods on records: `discreet.pretabular`
+- Methods on records: `discreet.pretabular`; programmes of them: `anonymise`
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
 
 Names are loaded when first used, so that ``import discreet`` stays light.
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from discreet.protection.rounding import make_additive, round_counts
     from discreet.protection.suppression import audit, suppress
     from discreet.release import attack, protect, verify_release
+    from discreet.release.anonymisation import anonymise
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
     from discreet.tables import CellStatus, ProtectedTable, Table, ValueColumns
@@ -89,6 +90,7 @@ _HOMES = {
     "SimpleStrength": "protection.noise",
     "Table": "tables",
     "ValueColumns": "tables",
+    "anonymise": "release.anonymisation",
     "attack": "release",
     "audit": "protection.suppression",
     "check_parts": "protection.parts",
@@ -138,6 +140,7 @@ __all__ = [
     "Table",
     "ValueColumns",
     "__version__",
+    "anonymise",
     "attack",
     "audit",
     "check_parts",

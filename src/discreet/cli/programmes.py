@@ -1,4 +1,4 @@
-"""Commands on programmes and what they make: ``new``, ``protect``, ``verify``, ``attack``."""
+"""Commands on programmes and what they make: ``new``, ``protect``, ``anonymise``, ``verify``, …"""
 
 from __future__ import annotations
 
@@ -101,6 +101,8 @@ def register(app: typer.Typer) -> None:
     command(app, "new", example="discreet new persons.csv --out programme.toml")(new)
     line = "discreet protect persons.csv --by region,age,sex --ptable ptable.json --id person_id"
     command(app, "protect", example=f"{line} --secret secret.key --out table.xlsx")(protect)
+    line = "discreet anonymise persons.toml --out for-researchers --internal changes"
+    command(app, "anonymise", example=line)(anonymise)
     command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
     line = "discreet attack release --truth programme.toml --fail-over average=0.6"
     command(app, "attack", example=line)(attack)
@@ -469,6 +471,36 @@ def verify(
     show(found.text(), found.described(), as_json=as_json)
     if not found.in_order:
         raise typer.Exit(FAILURE)
+
+
+def anonymise(
+    file: Annotated[Path, typer.Argument(help="A programme for records (.toml).")],
+    out: Annotated[Path | None, typer.Option(help="The folder of the file that is made.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Carry out everything, and write nothing.")
+    ] = False,
+    internal: Annotated[
+        Path | None, typer.Option(help="A folder for what each step changed. CONFIDENTIAL.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Keep steps of an interrupted run.")
+    ] = True,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Carry out a programme for records: recode, swap, perturb, and write a file for others."""
+    from discreet.release.anonymisation import anonymise as anonymised
+
+    if out is None and not check:
+        raise typer.BadParameter("name the folder of the file that is made: --out DIR, or --check")
+    out = None if check else out
+    with progress_bar("Anonymising") as report:
+        found = anonymised(
+            file, out, internal=internal, resume=resume, progress=report, show_values=show_values
+        )
+    done = "Everything can be carried out" if out is None else f"The records are in {found.path}"
+    said = [f"{done}: {found.records:,} records.", *next(iter(found.statement.values()))]
+    show("\n".join(said), found.described(), as_json=as_json)
 
 
 def attack(

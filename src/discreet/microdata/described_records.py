@@ -126,13 +126,15 @@ def described_records(source: Any, **reading: Any) -> DescribedRecords:
         kind = format_of(Path(source), reading.get("format"))
         layout = _csv_layout(Path(source), reading) if kind == "csv" else {}
     return DescribedRecords(
-        variables=[
-            DescribedVariable(name=column.name, values=column, reasons=_plain(column))
-            for column in frame
-        ],
+        variables=[plain_variable(column) for column in frame],
         format=kind,
         **layout,
     )
+
+
+def plain_variable(column: pl.Series) -> DescribedVariable:
+    """A column of which nothing is said."""
+    return DescribedVariable(name=column.name, values=column, reasons=_plain(column))
 
 
 def _csv_layout(path: Path, reading: Mapping[str, Any]) -> dict[str, Any]:

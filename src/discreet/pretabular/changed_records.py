@@ -152,7 +152,7 @@ def places(columns: pl.DataFrame) -> IntArray:
 
 def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
     """Raise an error unless all columns hold codes: whole numbers, texts, dates, truth values."""
-    types = records.columns(names).schema
+    types = records.columns(list(dict.fromkeys(names))).schema
     raise_all(
         MicrodataError,
         [

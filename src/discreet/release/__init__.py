@@ -2,7 +2,8 @@
 
 In: a programme file and what it names (confidential). Out: a folder of protected
 tables (public). `protect` does all of it; `read_programme` only reads and checks;
-`protect_cells` is the same for cells that were made elsewhere.
+`protect_cells` is the same for cells that were made elsewhere; `anonymisation` has
+programmes for records.
 """
 
 from discreet.release import methods as methods  # registers what programmes can ask for

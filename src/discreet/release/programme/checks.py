@@ -57,7 +57,7 @@ def check_sources(programme: Programme) -> Found:
     document = programme.document
     for source in programme.sources.values():
         if not source.main or document.data is not None:
-            yield from _records(programme, source)
+            yield from check_records(programme, source)
         if source.keys.allow_unsuitable and source.keys.column is None:
             what = "this is said of keys in the data only; others are made as they should be"
             yield programme.at((*source.keys_path, "allow_unsuitable"), what)
@@ -78,7 +78,8 @@ def check_sources(programme: Programme) -> Found:
             yield programme.at(("tables", name, "from"), what, hint)
 
 
-def _records(programme: Programme, source: RecordSource) -> Found:
+def check_records(programme: Programme, source: RecordSource) -> Found:
+    """Whether it is clear where the records of a source are, and how they are read."""
     path, records = source.path, source.records
     ways = [key for key in ("source", "database", "database_env") if getattr(records, key)]
     if len(ways) != 1:
@@ -131,10 +132,11 @@ def _main_keys(programme: Programme, source: RecordSource) -> Found:
         what = "exactly one of secret_file and secret_env is needed"
         yield programme.at(("keys", "secret_file"), what, "make one with: discreet keys secret")
     else:
-        yield from _secret_there(programme, source)
+        yield from check_secret(programme, source)
 
 
-def _secret_there(programme: Programme, source: RecordSource) -> Found:
+def check_secret(programme: Programme, source: RecordSource) -> Found:
+    """Whether what holds the secret of a source is there."""
     keys, place = source.keys, source.secret_place
     if keys.secret_file is not None:
         yield from file_problems(programme, place, keys.secret_file)
@@ -184,7 +186,7 @@ def _secret(programme: Programme, source: RecordSource) -> Found:
     if len(own) > 1:
         yield programme.at((*path, own[1]), "secret_file and secret_env exclude each other")
         return
-    yield from _secret_there(programme, source)
+    yield from check_secret(programme, source)
     shared = main.secret_file or main.secret_env or programme.document.parameters
     if keys.id is not None and not own and not shared:
         what = "there is no secret to make keys with"

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -138,6 +138,7 @@ def key_column(sources: Mapping[str, RecordSource], name: str) -> str:
 
 _AT_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 _KINDS = {
+    "missing": "is missing",
     "string_type": "must be a text, in quotes",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
@@ -153,6 +154,8 @@ _KINDS = {
     "less_than_equal": "must be at most {le}",
 }
 _QUOTED = re.compile(r"'([^']*)'")
+
+Form = TypeVar("Form", bound=ProgrammeEntry)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,12 +341,31 @@ def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
         ProgrammeError: If the file cannot be read or is not TOML.
     """
     place = Path(path)
+    document, index, problems, skipped = read_form(place, Document)
+    settings = _own_settings(document, index, problems, skipped)
+    programme = Programme(
+        path=place,
+        document=document,
+        index=index,
+        skipped=frozenset(skipped),
+        own_settings=settings,
+    )
+    return programme, problems
+
+
+def read_form(
+    place: Path, form: type[Form]
+) -> tuple[Form, LineIndex, list[Problem], list[KeyPath]]:
+    """A TOML file as far as it has a form, the line of each key, what is wrong, what is left out.
+
+    Raises:
+        ProgrammeError: If the file cannot be read or is not TOML.
+    """
     text = _text(place)
     try:
         raw = tomllib.loads(text)
         index = LineIndex.of(text)
-        document, problems, skipped = _validate(raw, index)
-        settings = _own_settings(document, index, problems, skipped)
+        document, problems, skipped = _validate(raw, index, form)
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(place, error) from None
     except RecursionError:
@@ -353,14 +375,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
             where=str(place),
             hint="a programme needs three levels of brackets",
         ) from None
-    programme = Programme(
-        path=place,
-        document=document,
-        index=index,
-        skipped=frozenset(skipped),
-        own_settings=settings,
-    )
-    return programme, problems
+    return document, index, problems, skipped
 
 
 def _text(place: Path) -> str:
@@ -386,18 +401,18 @@ def _not_toml(place: Path, error: tomllib.TOMLDecodeError) -> ProgrammeError:
 
 
 def _validate(
-    raw: dict[str, Any], index: LineIndex
-) -> tuple[Document, list[Problem], list[KeyPath]]:
+    raw: dict[str, Any], index: LineIndex, form: type[Form]
+) -> tuple[Form, list[Problem], list[KeyPath]]:
     """Check the form; drop what is wrong, so that the rest can be checked further."""
     problems: list[Problem] = []
     skipped: list[KeyPath] = []
     while True:
         try:
-            return Document.model_validate(raw), problems, skipped
+            return form.model_validate(raw), problems, skipped
         except ValidationError as error:
             for details in error.errors(include_url=False, include_input=False):
                 path = tuple(part for part in details["loc"] if part != "[key]")
-                problems.append(_form_problem(path, details, index))
+                problems.append(form_problem(path, details, index, root=form))
                 skipped.append(_drop(raw, path))
 
 
@@ -422,7 +437,7 @@ def _own_settings(
         except ValidationError as error:
             for details in error.errors(include_url=False, include_input=False):
                 path: KeyPath = ("protection", name, *details["loc"])
-                problems.append(_form_problem(path, details, index, list(form.model_fields)))
+                problems.append(form_problem(path, details, index, list(form.model_fields)))
                 skipped.append(("protection", name))
     return found
 
@@ -446,15 +461,16 @@ def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
     return path[: named + 1]
 
 
-def _form_problem(
-    path: KeyPath, details: ErrorDetails, index: LineIndex, known: Sequence[str] = ()
-) -> Problem:
+def form_problem(
+    path: KeyPath, details: ErrorDetails, index: LineIndex, known: Sequence[str] = (),
+    *, root: type[ProgrammeEntry] = Document,
+) -> Problem:  # fmt: skip
     """One problem that pydantic found; `known` are keys of a form that methods give."""
     kind = details["type"]
     context = details.get("ctx", {})
     place = index.place(path)
     if kind == "extra_forbidden":
-        hint = nearest(str(path[-1]), known) if known else _known(path)
+        hint = nearest(str(path[-1]), known) if known else _known(path, root)
         return Problem("there is no such key", place, hint)
     if kind == "literal_error":
         known = _QUOTED.findall(str(context.get("expected", "")))
@@ -463,9 +479,9 @@ def _form_problem(
     return Problem(what, place, str(context.get("hint", "")))
 
 
-def _known(path: KeyPath) -> str:
+def _known(path: KeyPath, root: type[ProgrammeEntry]) -> str:
     """The keys that may stand where an unknown one was found, the likeliest first."""
-    form = _form_at(Document, path[:-1])
+    form = _form_at(root, path[:-1])
     return "" if form is None else nearest(str(path[-1]), form.names())
 
 

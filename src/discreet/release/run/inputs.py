@@ -91,11 +91,11 @@ def open_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> I
     }
     shared = _shared_parameters(opened)
     secrets = {
-        name: opener.attempt(source.secret_place, partial(_read_secret, source))
+        name: opener.attempt(source.secret_place, partial(read_secret, source))
         for name, source in programme.sources.items()
     }
     records = {
-        name: opener.attempt(source.place, partial(_read_records, source, show_values))
+        name: opener.attempt(source.place, partial(read_records, source, show_values))
         for name, source in programme.sources.items()
     }
     signing = opener.attempt(("release", "sign"), _read_signing_key)
@@ -243,7 +243,8 @@ def _shared_secret(
     return {name: secret for name, secret in held.items() if secret is not None}
 
 
-def _read_secret(source: RecordSource, programme: Programme) -> Secret | None:
+def read_secret(source: RecordSource, programme: Programme) -> Secret | None:
+    """The secret of a source; None if its file is missing, which the checks have reported."""
     keys = source.keys
     from discreet.microdata import Secret
 
@@ -253,7 +254,8 @@ def _read_secret(source: RecordSource, programme: Programme) -> Secret | None:
     return None if path is None else Secret.from_file(path)
 
 
-def _read_records(source: RecordSource, show_values: bool, programme: Programme) -> Any:
+def read_records(source: RecordSource, show_values: bool, programme: Programme) -> Any:
+    """The records of a source; None if they are not there, which the checks have reported."""
     from discreet.microdata import read_microdata
     from discreet.microdata.sql_databases import is_url
 

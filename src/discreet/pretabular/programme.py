@@ -1,0 +1,35 @@
+"""The methods on records by the names that programmes call them.
+
+In: the name of a method. Out: the function that carries it out: records, options, and where it
+asks for them the columns of the identifier (``id``) and the secret (``secret``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from discreet.pretabular.changed_records import ChangedRecords
+from discreet.pretabular.pram import Invariant, PramMatrix, pram
+from discreet.pretabular.swapping import swap
+
+
+def _pram(
+    source: Any,
+    *,
+    variables: Mapping[str, Invariant | PramMatrix],
+    id: Sequence[str],  # noqa: A002 - the word users know
+    secret: Any,
+    strata: Sequence[str] = (),
+    exact: bool = False,
+) -> ChangedRecords:
+    """As `pram`; variables that change together are joined by a plus sign."""
+    sets = {tuple(names.split("+")) if "+" in names else names: m for names, m in variables.items()}
+    return pram(source, sets, id=id, secret=secret, strata=strata, exact=exact)
+
+
+#: Everything that a step of a programme can be.
+METHODS: Mapping[str, Callable[..., ChangedRecords]] = MappingProxyType(
+    {"pram": _pram, "swap": swap}
+)
