@@ -1,4 +1,4 @@
-"""Swapping: risks and levels as published, pairs as they should be, keys that stay."""
+"""Swapping: risks and levels as published, pairs as they should be, keys and values that stay."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetWarning, MicrodataError
@@ -141,3 +143,100 @@ def test_a_share_of_every_area_is_swapped(persons) -> None:
     whole = persons.unique("hid")["nuts1"].value_counts(name="all")
     shares = moved.join(whole, on="nuts1").select(pl.col("count") / pl.col("all")).to_series()
     assert np.abs(shares.to_numpy() - 0.25).max() < 0.15
+
+
+def incomes(count: int = 500, seed: int = 3) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    income = np.where(rng.random(count) < 0.1, np.nan, rng.lognormal(7, 1, count).round(-1))
+    return pl.DataFrame(
+        {"id": np.arange(count), "area": rng.integers(0, 3, count), "income": income}
+    ).with_columns(pl.col("income").fill_nan(None), job=pl.Series(rng.integers(0, 9, count)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    count=st.integers(1, 60),
+    window=st.floats(0.001, 1),
+    seed=st.integers(0, 9),
+    strata=st.sampled_from([(), ("area",)]),
+)
+def test_ranks_move_within_the_window_and_values_stay(count, window, seed, strata) -> None:
+    frame = incomes(count, seed)
+    made = dc.pretabular.rank_swap(
+        frame, "income", id="id", window=window, strata=strata, secret=SECRET
+    )
+    both = frame.with_columns(after=made.records["income"])
+    for (_,), part in both.group_by([*strata] or pl.lit(0)):
+        assert part["income"].sort().equals(part["after"].sort(), null_equal=True)
+        known = part["income"].drop_nulls()
+        most = max(1, int(window * len(known)))
+        assert part["income"].is_null().equals(part["after"].is_null())
+        ends = part.drop_nulls("income").select(  # the nearest places that two values have
+            pl.min_horizontal("income", "after").alias("low"),
+            pl.max_horizontal("income", "after").alias("high"),
+        )
+        for low, high in ends.rows():
+            assert ((known > low) & (known < high)).sum() < most
+
+
+def test_nearly_everyone_finds_a_partner_by_rank() -> None:
+    frame = incomes(2_000)
+    made = dc.pretabular.rank_swap(frame, "income", id="id", window=0.05, secret=SECRET)
+    known = frame["income"].drop_nulls()
+    assert made.measures["income"]["moved"] > 0.95 * len(known)
+    assert made.changes.height == made.measures["income"]["moved"]
+    assert 0.6 < made.measures["income"]["correlation"] < 1
+
+
+def test_values_that_are_permuted_keep_their_tables() -> None:
+    frame = incomes(3_000)
+    asked = {"id": "id", "share": 0.3, "within": ["area"], "secret": SECRET}
+    made = dc.pretabular.permute(frame, ["job", "income"], **asked)
+    by = ["area", "job", "income"]
+    counts = made.records.group_by(by).len().sort(by)
+    assert counts.equals(frame.group_by(by).len().sort(by), null_equal=True)
+    # A share of 0.3 of 3,000: 900, give or take five standard deviations of 25.
+    assert abs(made.measures["taking part"] - 900) < 125
+    moved = (made.records["income"].ne_missing(frame["income"])).sum()
+    assert moved <= made.measures["taking part"]
+    assert moved > 0.8 * made.measures["taking part"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "duckdb", "shuffled"])
+def test_exchanges_know_no_order_and_no_engine(kind) -> None:
+    frame = incomes(300)
+    other = {
+        "pandas": lambda: frame.to_pandas(),
+        "duckdb": lambda: pytest.importorskip("duckdb").from_arrow(frame.to_arrow()),
+        "shuffled": lambda: frame.sample(fraction=1.0, shuffle=True, seed=1),
+    }[kind]()
+    for function, asked in (
+        (dc.pretabular.rank_swap, {"window": 0.1, "strata": ["area"]}),
+        (dc.pretabular.permute, {"share": 0.5, "within": ["area"]}),
+    ):
+        first = function(frame, "income", id="id", secret=SECRET, **asked).records
+        again = function(other, "income", id="id", secret=SECRET, **asked).records
+        found = pl.DataFrame(again) if kind != "duckdb" else again.pl()
+        found = found.with_columns(pl.col("income").fill_nan(None)).sort("id")
+        assert found.equals(first.sort("id"), null_equal=True)
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "said"),
+    [
+        ("rank_swap", {"variables": "income", "window": 0.0}, "share above 0"),
+        ("rank_swap", {"variables": "income", "window": float("nan")}, "share above 0"),
+        ("rank_swap", {"variables": "name", "window": 0.1}, "no ranks"),
+        ("rank_swap", {"variables": "id", "window": 0.1}, "neither identifier"),
+        ("permute", {"variables": ["income"], "share": 1.5}, "share above 0"),
+        ("permute", {"variables": ["job"], "share": 0.5, "within": ["job"]}, "nor stratum"),
+        ("permute", {"variables": ["work"], "share": 0.5}, "work"),
+    ],
+)
+def test_exchanges_refuse_what_makes_no_sense(method, asked, said) -> None:
+    frame = incomes(20).with_columns(name=pl.lit("x"))
+    with pytest.raises(MicrodataError, match=said):
+        getattr(dc.pretabular, method)(frame, id="id", secret=SECRET, **asked)
+    twice = pl.concat([frame, frame])
+    with pytest.raises(MicrodataError, match="share their identifier"):
+        dc.pretabular.rank_swap(twice, "income", id="id", window=0.1, secret=SECRET)

@@ -11,6 +11,8 @@ they give 128 bits u, and u gives the key floor(u · M / 2^128).
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -30,6 +32,7 @@ _BLOCK = 16
 _LENGTH_BYTES = 4
 _FIRST = _BLOCK - _LENGTH_BYTES
 _ROWS_AT_ONCE = 1 << 15  # their blocks stay in the processor's cache
+_FEW_PIECES = 8  # more than so many are shared by threads
 
 # _KEEP[n] keeps the first n bytes of a block.
 _KEEP = np.where(np.arange(_BLOCK) < np.arange(_BLOCK + 1)[:, None], 255, 0).astype(np.uint8)
@@ -77,11 +80,20 @@ class KeyFunction:
     def of_numbers(self, numbers: IntArray) -> IntArray:
         """The keys of whole numbers from 0 on, each a block of the cipher, in their order."""
         keys = np.empty(len(numbers), dtype=np.int64)
-        for first in range(0, len(numbers), _ROWS_AT_ONCE):
+
+        def fill(first: int) -> None:
             rows = slice(first, first + _ROWS_AT_ONCE)
             blocks = np.zeros((len(keys[rows]), _BLOCK), dtype=np.uint8)
             blocks[:, _BLOCK // 2 :] = numbers[rows].astype(">u8").view(np.uint8).reshape(-1, 8)
             keys[rows] = to_grid(self._encrypt(blocks), self.grid)
+
+        firsts = range(0, len(numbers), _ROWS_AT_ONCE)
+        if len(firsts) <= _FEW_PIECES:
+            for first in firsts:
+                fill(first)
+        else:
+            with ThreadPoolExecutor(os.cpu_count()) as threads:
+                list(threads.map(fill, firsts))
         return keys
 
     def _keys(self, starts: IntArray, lengths: IntArray, letters: ByteArray) -> IntArray:

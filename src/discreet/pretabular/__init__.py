@@ -6,15 +6,17 @@ In: records, CONFIDENTIAL. Out: records in which nobody is to be found again.
 from discreet.pretabular.changed_records import ChangedRecords
 from discreet.pretabular.pram import Invariant, PramMatrix, pram, pram_estimates
 from discreet.pretabular.structure_files import StructureFile, structure_file
-from discreet.pretabular.swapping import swap
+from discreet.pretabular.swapping import permute, rank_swap, swap
 
 __all__ = [
     "ChangedRecords",
     "Invariant",
     "PramMatrix",
     "StructureFile",
+    "permute",
     "pram",
     "pram_estimates",
+    "rank_swap",
     "structure_file",
     "swap",
 ]

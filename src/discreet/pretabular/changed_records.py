@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from discreet._version import __version__
@@ -32,6 +33,7 @@ _VERSION = "discreet anonymisation, version 1"
 #: Draws are whole numbers from 0 to below this.
 DRAWS = 10**15
 _AT = "\0at"
+_MANY = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -133,11 +135,31 @@ def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:
     >>> coded(pl.DataFrame({"sex": ["m", None, "f"]}))[0].tolist()
     [1, -1, 0]
     """
+    if columns.width == 1 and columns.dtypes[0].is_integer() and columns.height > _MANY:
+        return _coded_numbers(columns.to_series())
     plain = columns.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     names = plain.columns
     found = plain.unique().drop_nulls().sort(names)
     at = plain.join(found.with_row_index(_AT), on=names, how="left", maintain_order="left")[_AT]
     return at.cast(pl.Int64).fill_null(-1).to_numpy(), found
+
+
+def _coded_numbers(column: pl.Series) -> tuple[IntArray, pl.DataFrame]:
+    """The same for whole numbers, by their place among all numbers between the ends."""
+    low: Any = column.min()
+    high: Any = column.max()
+    if low is None or high - low > _MANY:
+        found = column.drop_nulls().unique().sort()
+        at = found.search_sorted(column.fill_null(low)).cast(pl.Int64).to_numpy().copy()
+    else:
+        numbers = column.fill_null(low).cast(pl.Int64).to_numpy() - low
+        there = np.zeros(_MANY + 1, dtype=bool)
+        there[numbers] = True
+        found = pl.Series(column.name, np.flatnonzero(there) + low).cast(column.dtype)
+        at = (np.cumsum(there) - 1)[numbers]
+    if column.null_count():
+        at[column.is_null().to_numpy()] = -1
+    return at, found.to_frame()
 
 
 def places(columns: pl.DataFrame) -> IntArray:

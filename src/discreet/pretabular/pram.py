@@ -36,6 +36,8 @@ from discreet.pretabular.changed_records import (
 )
 
 _NEAR = 1e-9
+#: Records that are looked at together for the first one of each code.
+_AT_ONCE = 1 << 16
 _MOST_CODES = 4_096
 
 
@@ -231,10 +233,17 @@ def pram(
 
 def _rows_with(old: IntArray, new: IntArray, size: int) -> IntArray:
     """For each record, the first one that had its new code."""
-    first = np.zeros(max(size, 1), dtype=np.int64)
-    present = np.flatnonzero(old >= 0)
-    first[old[present][::-1]] = present[::-1]
-    return np.where(new >= 0, first[new], np.arange(len(new)))
+    first = np.full(size + 1, -1, dtype=np.int64)
+    for begin in range(0, len(old), _AT_ONCE):
+        codes, at = np.unique(old[begin : begin + _AT_ONCE], return_index=True)
+        unseen = first[codes] < 0
+        first[codes[unseen]] = at[unseen] + begin
+        if (first[:size] >= 0).all():
+            break
+    rows: IntArray = first[new]
+    missing = np.flatnonzero(new < 0)
+    rows[missing] = missing
+    return rows
 
 
 def _check(
@@ -269,9 +278,8 @@ def _counts(old: IntArray, stratum: IntArray, size: int) -> IntArray:
             hint="take fewer variables together, or recode them",
         )  # fmt: skip
     strata = int(stratum.max(initial=0)) + 1
-    there = old >= 0
-    flat = np.bincount(stratum[there] * size + old[there], minlength=strata * size)
-    return flat.reshape(strata, size).astype(np.int64)
+    flat = np.bincount(stratum * (size + 1) + old + 1, minlength=strata * (size + 1))
+    return flat.reshape(strata, size + 1)[:, 1:].astype(np.int64)
 
 
 def _matrices(
@@ -411,11 +419,11 @@ def _measured(
     moves = sum(row[:, None] * one for row, one in zip(counts, matrices, strict=True))
     stay = np.diag(moves)
     others = moves.sum(0) - stay
-    there = max(int((old >= 0).sum()), 1)
+    there = max(int(counts.sum()), 1)
     return {
         "codes": texts.to_list(),
         "before": counts.sum(0).tolist(),
-        "after": np.bincount(new[new >= 0], minlength=len(texts)).tolist(),
+        "after": np.bincount(new + 1, minlength=len(texts) + 1)[1:].tolist(),
         "matrices": [one.tolist() for one in matrices],
         "expected_to_stay": float(stay.sum() / there),
         "changed": int((old != new).sum()),

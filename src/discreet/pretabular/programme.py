@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.pretabular.changed_records import ChangedRecords
 from discreet.pretabular.pram import Invariant, PramMatrix, pram
-from discreet.pretabular.swapping import swap
+from discreet.pretabular.swapping import permute, rank_swap, swap
 
 
 def _pram(
@@ -31,5 +31,5 @@ def _pram(
 
 #: Everything that a step of a programme can be.
 METHODS: Mapping[str, Callable[..., ChangedRecords]] = MappingProxyType(
-    {"pram": _pram, "swap": swap}
+    {"permute": permute, "pram": _pram, "rank_swap": rank_swap, "swap": swap}
 )

@@ -1,7 +1,7 @@
-"""Targeted record swapping: households exchange their areas with similar ones.
+"""Swapping: of areas among similar households, of values of near rank, of codes among those alike.
 
-In: records of persons with their household and areas, CONFIDENTIAL. Out: `ChangedRecords`: the
-same persons, some with the areas of another household. See docs/methods/swapping.md.
+In: records, CONFIDENTIAL. Out: `ChangedRecords`: the same ones, some with the areas of another
+household, or with values of another record. See docs/methods/swapping.md.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import polars as pl
 
@@ -19,6 +20,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import DiscreetWarning, MicrodataError, Problem, raise_all
 from discreet.microdata.frames import name_list
+from discreet.microdata.identifiers import check_identifiers
 from discreet.microdata.secret import Secret
 from discreet.pretabular.changed_records import (
     DRAWS,
@@ -323,3 +325,186 @@ def _changes(ids: pl.DataFrame, pairing: _Pairing) -> pl.DataFrame:
         partner.zip_with(swapped, partner.clear(len(rows))),
         pl.Series("level", pairing.at_level[rows] + 1),
     )
+
+
+@without_values
+def rank_swap(
+    source: Any,
+    variables: str | Sequence[str],
+    *,
+    id: str | Sequence[str],  # noqa: A002 - the word users know
+    window: float,
+    secret: Secret | bytes | str | Path,
+    strata: str | Sequence[str] = (),
+    **reading: Any,
+) -> ChangedRecords:
+    """Let records exchange a value with another of nearly the same rank, each variable by itself.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        variables: Columns of numbers.
+        id: Column, or columns, that identify a record.
+        window: How far apart partners stand in order, as a share of the values of their stratum.
+        secret: What makes the choice unpredictable.
+        strata: Variables in which partners are alike.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> people = pl.DataFrame({"id": range(100), "income": range(1000, 1100)})
+    >>> made = rank_swap(people, "income", id="id", window=0.1,
+    ...                  secret="a long and secret sentence").records
+    >>> made["income"].sum() == people["income"].sum()
+    True
+    """
+    held, records = Secret.of(secret), HeldRecords(source, reading)
+    names, ids = name_list(variables, "variables"), name_list(id, "id")
+    layers = name_list(strata, "strata") if strata else []
+    _check_exchange(records, names, ids, layers, window, "window")
+    problems = [
+        Problem(f"a column of {kind} has no ranks", name, "rank swapping is for numbers")
+        for name, kind in records.columns(names).schema.items()
+        if not kind.is_numeric()
+    ]
+    raise_all(MicrodataError, problems, code="column-type")
+    numbers, group = records.columns(ids), _groups(records, layers)
+    taken, log, measures = {}, [], {}
+    for name in names:
+        values = records.columns([name]).to_series()
+        drawn = draws(numbers, held, f"rank swap {name}")
+        ranked = values.cast(pl.Float64).fill_nan(None)
+        order = np.lexsort((drawn, ranked.fill_null(0).to_numpy(), group))
+        order = order[ranked.is_not_null().to_numpy()[order]]
+        rows = np.arange(len(values))
+        rows[order] = order[_near(group[order], drawn[order], window)]
+        taken[name] = rows
+        log.append(_exchanged(numbers, name, values, rows))
+        measures[name] = _kept(ranked, rows)
+    given = {"variables": names, "window": window, "strata": layers}
+    return done(
+        "rank_swap", records.with_taken(taken), pl.concat(log), held, measures=measures,
+        parameters=given, told={"names": ", ".join(names)},
+    )  # fmt: skip
+
+
+@without_values
+def permute(
+    source: Any,
+    variables: str | Sequence[str],
+    *,
+    id: str | Sequence[str],  # noqa: A002 - the word users know
+    share: float,
+    secret: Secret | bytes | str | Path,
+    within: str | Sequence[str] = (),
+    **reading: Any,
+) -> ChangedRecords:
+    """Let a share of records exchange values with others that are alike.
+
+    Tables of `variables` by `within` stay exact.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        variables: Columns whose values move together.
+        id: Column, or columns, that identify a record.
+        share: Share of the records that take part, each drawn by itself.
+        secret: What makes the choice unpredictable.
+        within: Variables in which those who exchange are alike.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    """
+    held, records = Secret.of(secret), HeldRecords(source, reading)
+    names, ids = name_list(variables, "variables"), name_list(id, "id")
+    alike = name_list(within, "within") if within else []
+    _check_exchange(records, names, ids, alike, share, "share")
+    numbers, group = records.columns(ids), _groups(records, alike)
+    purpose = f"permute {'/'.join(names)}"
+    chosen = np.flatnonzero(draws(numbers, held, purpose) < round(share * DRAWS))
+    drawn = draws(numbers[chosen], held, f"{purpose}; order")
+    chosen = chosen[np.lexsort((drawn, group[chosen]))]
+    begins = np.flatnonzero(np.diff(group[chosen], prepend=-1))
+    following = np.arange(1, len(chosen) + 1)
+    following[np.append(begins[1:], len(chosen))[: len(begins)] - 1] = begins
+    rows = np.arange(len(group))
+    rows[chosen] = chosen[following]
+    columns = records.columns(names)
+    log = [_exchanged(numbers, name, columns[name], rows) for name in names]
+    return done(
+        "permute", records.with_taken(dict.fromkeys(names, rows)), pl.concat(log), held,
+        measures={"taking part": len(chosen), "alone": int((rows[chosen] == chosen).sum())},
+        parameters={"variables": names, "share": share, "within": alike},
+        told={"names": ", ".join(names)},
+    )  # fmt: skip
+
+
+def _check_exchange(
+    records: HeldRecords, names: Sequence[str], ids: Sequence[str], alike: Sequence[str],
+    share: float, word: str,
+) -> None:  # fmt: skip
+    problems = []
+    if set(names) & {*ids, *alike}:
+        problems.append(Problem("what moves is neither identifier nor stratum", "variables"))
+    if not 0 < share <= 1:
+        problems.append(Problem("this is a share above 0, 1 at most", word))
+    raise_all(MicrodataError, problems, code="swap")
+    records.columns([*names, *alike])
+    check_identifiers(records.frame, ids)
+
+
+def _groups(records: HeldRecords, alike: Sequence[str]) -> IntArray:
+    if not alike:
+        return np.zeros(len(records.frame), dtype=np.int64)
+    check_codes(records, alike)
+    return places(records.columns(alike))
+
+
+@numba.njit(cache=True)
+def _near(group: IntArray, drawn: IntArray, window: float) -> IntArray:
+    """The partner of each place in order, itself if it finds none: one at most `window` away."""
+    number = len(group)
+    partner = np.arange(number)
+    free = np.arange(number + 1)  # the next place from here on that has no partner
+    begin = 0
+    while begin < number:
+        end = begin
+        while end < number and group[end] == group[begin]:
+            end += 1
+        most = max(1, int(window * (end - begin)))
+        for place in range(begin, end):
+            if free[place] != place:
+                continue
+            free[place] = place + 1
+            last = min(end - 1, place + most)
+            if last == place:
+                continue
+            other = place + 1 + drawn[place] % (last - place)
+            for start in (other, place + 1):
+                other = start
+                while free[other] != other:
+                    free[other] = free[free[other]]
+                    other = free[other]
+                if other <= last:
+                    partner[place], partner[other] = other, place
+                    free[other] = other + 1
+                    break
+        begin = end
+    return partner
+
+
+def _exchanged(ids: pl.DataFrame, name: str, values: pl.Series, rows: IntArray) -> pl.DataFrame:
+    """Who has the value of whom; values alike are no change."""
+    moved = np.flatnonzero(rows != np.arange(len(rows)))
+    texts = values.cast(pl.String)
+    before, after = texts.gather(moved), texts.gather(rows[moved])
+    log = ids[moved].with_columns(
+        pl.lit(name).alias("variable"), before.alias("before"), after.alias("after")
+    )
+    return log.filter(before.ne_missing(after))
+
+
+def _kept(values: pl.Series, rows: IntArray) -> dict[str, float | int | None]:
+    """How many values moved, how far on average in standard deviations, and what stayed alike."""
+    pair = pl.DataFrame({"before": values, "after": values.gather(rows)}).drop_nulls()
+    spread = float(pair["before"].std() or 0)  # type: ignore[arg-type]
+    apart = float((pair["after"] - pair["before"]).abs().mean() or 0)  # type: ignore[arg-type]
+    return {
+        "moved": int((pair["after"] != pair["before"]).sum()),
+        "mean_distance": apart / spread if spread else 0.0,
+        "correlation": pair.select(pl.corr("before", "after")).item() if spread else None,
+    }
