@@ -13,7 +13,7 @@ import pytest
 from discreet import PerturbationTable, Table, perturb, tabulate
 from discreet.errors import DiscreetError, DiscreetWarning, FilterError, RecordKeyError, TableError
 from discreet.microdata import Secret
-from discreet.tabulation.filters import parse_filter
+from discreet.microdata.filters import parse_filter
 
 
 @pytest.fixture

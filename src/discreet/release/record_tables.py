@@ -141,7 +141,7 @@ def _checked(stated: Mapping[str, Any], where: str) -> RuleSet:
 
 
 def _filter_problems(entry: RuleSetEntry) -> list[Problem]:
-    from discreet.tabulation.filters import parse_filter
+    from discreet.microdata.filters import parse_filter
 
     problems = []
     for key, text in rule_filters(entry):

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SuppressionError
+from discreet.microdata.filters import parse_filter
 from discreet.rules.holdings import count_holdings
 from discreet.tables import Table
 from discreet.tabulation import tabulate
-from discreet.tabulation.filters import parse_filter
 
 if TYPE_CHECKING:
     from discreet.tables.table import Spanning

@@ -14,10 +14,10 @@ import narwhals as nw
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.microdata.filters import parse_filter
 from discreet.record_batches import collected
 from discreet.tables.value_relations import ROUGH, ValueRelation, found_relations
 from discreet.tabulation.engine import refusals
-from discreet.tabulation.filters import parse_filter
 from discreet.tabulation.measures import LIMIT
 
 #: So many records the first guess is made from, and so many more for each column or guess.

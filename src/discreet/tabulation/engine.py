@@ -23,10 +23,10 @@ from discreet.confidential import engine_failed
 from discreet.errors import DiscreetError, MicrodataError
 from discreet.key_check import MOST, KeyCheck, check_series
 from discreet.keygrid import KeyGrid
+from discreet.microdata.filters import filter_failed
 from discreet.microdata.frames import NarwhalsFrame
 from discreet.record_batches import collected
 from discreet.tabulation.cube import Cube
-from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.query import CubeAxis, Query
 

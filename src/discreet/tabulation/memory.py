@@ -28,11 +28,11 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError
 from discreet.key_check import sampled_places
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
+from discreet.microdata.filters import filter_failed
 from discreet.microdata.frames import eager_columns
 from discreet.tabulation.columns import CodedColumn, code_columns
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers, wrong_type
-from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.flaws import check_types, raise_flaws
 from discreet.tabulation.measures import LIMIT, Largest, MeasureLayout, RecordShare, to_limbs
 from discreet.tabulation.query import CubeAxis, plan

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import OutputCheckError
-from discreet.tabulation.filters import Filter, parse_filter
+from discreet.microdata.filters import Filter, parse_filter
 from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.statistics.models.design import parse_terms
 from discreet_fire.statistics.results import SafeResult, safe_statistic
@@ -45,7 +45,7 @@ _STEPS: Mapping[type[ast.cmpop], tuple[tuple[str, bool], tuple[str, bool]]] = {
 def condition_text(parsed: Filter) -> str:
     """The text of a condition.
 
-    >>> from discreet.tabulation.filters import parse_filter
+    >>> from discreet.microdata.filters import parse_filter
     >>> one, other = "not (sex == 1 or age <= 17)", "age > 17 and sex != 1.0"
     >>> condition_text(parse_filter(one)) == condition_text(parse_filter(other))
     True

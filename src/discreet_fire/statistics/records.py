@@ -22,9 +22,9 @@ import polars as pl
 
 from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError, OutputCheckError
+from discreet.microdata.filters import filter_failed, parse_filter
 from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
 from discreet.record_batches import collected
-from discreet.tabulation.filters import filter_failed, parse_filter
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.parallel import SMALL, filled, side_by_side, slices

@@ -22,6 +22,7 @@ from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise_all
+from discreet.microdata.filters import Filter
 from discreet.protection.noise.counts import (
     ProtectedCounts,
     check_found_codes,
@@ -48,7 +49,6 @@ from discreet.tables import (
 )
 from discreet.tables.figures import by_language, texts_by
 from discreet.tables.ingredient import Draw, Ingredient
-from discreet.tabulation.filters import Filter
 
 #: Which of the two is accurate; the other follows from it and the perturbed count.
 Publish = Literal["sums", "means"]

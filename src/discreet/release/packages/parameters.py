@@ -417,7 +417,7 @@ def _official(given: Any, problems: list[Problem]) -> str | None:
     if not isinstance(given, str):
         problems.append(Problem("must be a text", "official"))
         return None
-    from discreet.tabulation.filters import parse_filter
+    from discreet.microdata.filters import parse_filter
 
     problems += _attempted("official", lambda: parse_filter(given))
     return given.strip()

@@ -57,7 +57,7 @@ def official_rule(
     A variable that the table lacks counts as at its total. Where the table has another
     variable over the same column (age in other groups), that holds at its total only.
     """
-    from discreet.tabulation.filters import parse_filter
+    from discreet.microdata.filters import parse_filter
 
     if not text:
         return None
@@ -401,7 +401,7 @@ def _stated(programme: Programme, path: KeyPath) -> KeyPath:
 
 
 def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]) -> list[Problem]:
-    from discreet.tabulation.filters import parse_filter
+    from discreet.microdata.filters import parse_filter
 
     problems: list[Problem] = []
     filters: dict[KeyPath, str] = {}

@@ -218,7 +218,7 @@ def _official_names(programme: Programme, parameters: Parameters) -> list[Proble
     """Variables in the package's rule for official figures that no table has."""
     if not parameters.official:
         return []
-    from discreet.tabulation.filters import parse_filter
+    from discreet.microdata.filters import parse_filter
 
     named = {name.removesuffix(".level") for name in parse_filter(parameters.official).columns}
     main = programme.main.name

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import FilterError
-from discreet.tabulation.filters import parse_filter
+from discreet.microdata.filters import parse_filter
 
 PEOPLE = pl.DataFrame(
     {
