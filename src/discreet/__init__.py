@@ -12,7 +12,7 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Design of the noise: `design_perturbation`; for sums of values
   `design_magnitude_perturbation` → `MagnitudePerturbationTable`
 - Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
-  `perturb_magnitudes` → `ProtectedTable`
+  `perturb_magnitudes` → `ProtectedTable`; `perturb_units` with `UnitNoise` for sums that add up
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
   hides cells → `ProtectedTable`, `audit` finds out what hidden cells still tell
@@ -57,11 +57,13 @@ if TYPE_CHECKING:
         MagnitudePerturbationTable,
         PerturbationTable,
         SimpleStrength,
+        UnitNoise,
         design_magnitude_perturbation,
         design_perturbation,
         perturb,
         perturb_invariant,
         perturb_magnitudes,
+        perturb_units,
     )
     from discreet.protection.parts import PartRules, check_parts, suppress_parts
     from discreet.protection.rounding import make_additive, round_counts
@@ -89,6 +91,7 @@ _HOMES = {
     "Query": "tabulation",
     "SimpleStrength": "protection.noise",
     "Table": "tables",
+    "UnitNoise": "protection.noise",
     "ValueColumns": "tables",
     "anonymise": "release.anonymisation",
     "attack": "release",
@@ -107,6 +110,7 @@ _HOMES = {
     "perturb": "protection.noise",
     "perturb_invariant": "protection.noise",
     "perturb_magnitudes": "protection.noise",
+    "perturb_units": "protection.noise",
     "primary": "rules",
     "protect": "release",
     "read_microdata": "microdata",
@@ -138,6 +142,7 @@ __all__ = [
     "Query",
     "SimpleStrength",
     "Table",
+    "UnitNoise",
     "ValueColumns",
     "__version__",
     "anonymise",
@@ -157,6 +162,7 @@ __all__ = [
     "perturb",
     "perturb_invariant",
     "perturb_magnitudes",
+    "perturb_units",
     "primary",
     "protect",
     "read_microdata",

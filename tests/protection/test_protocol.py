@@ -460,7 +460,7 @@ def test_mistakes_of_a_programme_are_found_at_their_keys(
     assert "did you mean 'base'?" in found
     found = mistakes(edited(("bases = 1", "base = 1")))
     assert "tables.sexes.weight: thousands are not weighted" in found
-    assert 'tables.sexes.value: this goes with protect = "suppress" only' in found
+    assert 'tables.sexes.value: this goes with protect = "suppress" or "unit-noise" only' in found
     assert 'tables.sexes.figures: this goes with protect = "noise" only' in found
 
 
@@ -644,7 +644,8 @@ def test_a_method_says_things_that_make_sense(changes: dict[str, Any], message: 
 
 
 def test_every_method_has_its_row() -> None:
-    assert [method.name for method in protocol.protections()] == ["noise", "suppress", "rounding"]
+    names = [method.name for method in protocol.protections()]
+    assert names == ["noise", "suppress", "rounding", "unit-noise"]
     assert protocol.protection(protocol.DEFAULT).name == "noise"
 
 

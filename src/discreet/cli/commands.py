@@ -356,3 +356,62 @@ def perturb_invariant(
         found_codes=found_codes,
     )
     show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)
+
+
+@command(
+    app,
+    "unit-noise",
+    example="discreet unit-noise firms.parquet --by branch,region --value sales --unit firm "
+    "--secret secret.key --out table.csv",
+)
+def unit_noise(
+    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    by: By,
+    value: Annotated[str, typer.Option(help="Column to sum.")],
+    unit: Annotated[str, typer.Option(help="Column that says whose a record is.")],
+    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
+    secret: Annotated[Path | None, typer.Option(help="File of the secret to draw from.")] = None,
+    secret_env: Annotated[str | None, typer.Option(help="The same as a variable.")] = None,
+    least: Annotated[float, typer.Option(help="Factors are at least so far from 1.")] = 0.05,
+    most: Annotated[float, typer.Option(help="And at most so far.")] = 0.15,
+    shape: Annotated[
+        Literal["falling", "even"], typer.Option(help="Mostly near the least, or not.")
+    ] = "falling",
+    balance: Annotated[
+        list[str] | None, typer.Option(help="Columns of areas that keep their totals.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="Filter, such as: size >= 10")] = None,
+    decimals: Decimals = 0,
+    classification: Trees = None,
+    internal: Annotated[
+        Path | None,
+        typer.Option(help="What contributors can work out, as JSON. CONFIDENTIAL."),
+    ] = None,
+    language: Annotated[str, typer.Option(help="en or de")] = "en",
+    read: Read = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Protect sums by noise of the units that contribute: tables add up and agree."""
+    from discreet.protection.noise import UnitNoise
+    from discreet.release.record_files import unit_noise_to_file
+
+    held = secret_from(secret, secret_env)
+    if held is None:
+        raise typer.BadParameter("name the --secret to draw from (see: discreet keys secret)")
+    written = unit_noise_to_file(
+        opened(file, read, show_values),
+        out,
+        by=names(by),
+        value=value,
+        noise=UnitNoise(
+            unit=unit, least=least, most=most, shape=shape, balance=names(balance or [])
+        ),
+        secret=held,
+        decimals=decimals,
+        where=where,
+        classifications=trees_from(classification),
+        language=language,
+        internal=internal,
+    )
+    show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)

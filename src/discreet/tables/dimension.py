@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -224,6 +225,16 @@ def within(
     known = [part for part in parts if all(a < b for a, b in zip(part, every.sizes, strict=True))]
     wanted = list(np.array(known, dtype=np.int64).reshape(len(known), len(every.sizes)).T)
     return every.find(wanted, levels, (len(known), length)) >= 0
+
+
+def codes_found(dimensions: Sequence[Dimension]) -> dict[str, Literal["all", "missing"]]:
+    """Variables of which codes are listed because they occur, and which codes these are."""
+    found: dict[str, Literal["all", "missing"]] = {}
+    for dimension in dimensions:
+        if bool(dimension.found.any()):
+            whole = any(tree.found == "all" for tree in dimension.classifications)
+            found[dimension.name] = "all" if whole else "missing"
+    return found
 
 
 def parts_with_figures(parts: Parts, dimensions: Sequence[Dimension]) -> Parts:

@@ -18,6 +18,8 @@ from discreet.protection.noise.magnitudes import (
     perturb_magnitudes,
 )
 from discreet.protection.noise.table import PerturbationTable
+from discreet.protection.noise.unit_factors import UnitNoise
+from discreet.protection.noise.unit_sums import UnitRisk, perturb_units, unit_risk
 from discreet.tables.ingredient import Ingredient
 
 __all__ = [
@@ -27,6 +29,8 @@ __all__ = [
     "MagnitudePerturbationTable",
     "PerturbationTable",
     "SimpleStrength",
+    "UnitNoise",
+    "UnitRisk",
     "contributors",
     "count_ingredient",
     "design_magnitude_perturbation",
@@ -37,4 +41,6 @@ __all__ = [
     "perturb",
     "perturb_invariant",
     "perturb_magnitudes",
+    "perturb_units",
+    "unit_risk",
 ]

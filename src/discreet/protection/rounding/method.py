@@ -34,6 +34,7 @@ from discreet.protection.protocol import (
     SharedParameters,
 )
 from discreet.protection.rounding.bases import LARGEST_BASE, MOST_STEPS, Method, Rounding
+from discreet.tables.dimension import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
@@ -208,7 +209,7 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
                     table=each,
                     remembered={},
                     assessed=AssessedTable(counts=tables[name], ingredients={}, figures=()),
-                    found_codes=_found(tables[name]),
+                    found_codes=codes_found(tables[name].dimensions),
                 )
                 for name, each in zip(names, safe, strict=True)
             }
@@ -267,13 +268,3 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
         except DiscreetError as error:
             return {}, [f"{', '.join(tables)}: {each.what}" for each in error.problems]
         return {(", ".join(tables), COUNT): found}, ()
-
-
-def _found(table: Table) -> dict[str, Literal["all", "missing"]]:
-    """Variables of which codes are listed because they occur, and which codes these are."""
-    found: dict[str, Literal["all", "missing"]] = {}
-    for dimension in table.dimensions:
-        if bool(dimension.found.any()):
-            whole = any(tree.found == "all" for tree in dimension.classifications)
-            found[dimension.name] = "all" if whole else "missing"
-    return found

@@ -10,8 +10,19 @@ from discreet.protection.protocol import register
 from discreet.protection.rounding.method import RoundingProtection
 from discreet.release.methods.noise.method import NoiseProtection
 from discreet.release.methods.suppression.method import SuppressionProtection
+from discreet.release.methods.unit_noise import UnitNoiseProtection
 
-for _method in (NoiseProtection(), SuppressionProtection(), RoundingProtection()):
+for _method in (
+    NoiseProtection(),
+    SuppressionProtection(),
+    RoundingProtection(),
+    UnitNoiseProtection(),
+):
     register(_method)
 
-__all__ = ["NoiseProtection", "RoundingProtection", "SuppressionProtection"]
+__all__ = [
+    "NoiseProtection",
+    "RoundingProtection",
+    "SuppressionProtection",
+    "UnitNoiseProtection",
+]

@@ -137,7 +137,7 @@ def test_keys_and_noise_are_needed_for_noisy_tables_only(tmp_path: Path) -> None
     found = mistakes(tmp_path, (HEAD + TABLE).replace('protect = "suppress"', 'protect = "noise"'))
     assert any("[keys] is missing" in each for each in found)
     assert any("[perturbation] is missing" in each for each in found)
-    assert any('goes with protect = "suppress" only' in each for each in found)
+    assert any('goes with protect = "suppress" or "unit-noise" only' in each for each in found)
 
 
 @pytest.mark.parametrize(

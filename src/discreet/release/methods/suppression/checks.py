@@ -201,9 +201,9 @@ def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[s
         if COUNT in table.values and table.rules in programme.document.rules
         if not RuleSet(programme.document.rules[table.rules or ""]).judges(counts=True)
     ]
-    values = {value for name in tables for value in programme.tables[name].values}
+    values = {value for table in programme.tables.values() for value in table.value or []}
     found += [
-        f"no suppressed table publishes [values.{name}]"
+        f"no table publishes [values.{name}]"
         for name in programme.document.values
         if name not in values
     ]

@@ -1,0 +1,252 @@
+"""Sums of values that carry the noise of their units: `perturb_units`, and what it leaves open.
+
+In: records, CONFIDENTIAL, a secret, and the noise of units. Out: a `ProtectedTable`, additive and
+equal in all tables because it is counted from noisy records; or `UnitRisk`, which tells of true
+values as shares only and stays in the house.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet._version import __version__
+from discreet.arrays import BoolArray, FloatArray, quotient
+from discreet.confidential import without_values
+from discreet.errors import PerturbationError
+from discreet.microdata import Secret
+from discreet.protection.noise.unit_factors import UnitNoise, noisy, with_unit_noise
+from discreet.rules.holdings import count_holdings
+from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table
+from discreet.tables.figures import by_language, texts_by
+from discreet.tables.ingredient import Ingredient
+from discreet.tables.protected import note_of
+from discreet.tabulation import tabulate
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from discreet.tables.table import Spanning
+
+#: What readers are told.
+UNIT_NOISE = note_of("discreet.protection.noise", "unit-noise")
+
+
+@without_values
+def perturb_units(
+    frame: Any,
+    by: Sequence[Spanning],
+    value: str,
+    noise: UnitNoise,
+    *,
+    secret: Secret | bytes | str,
+    decimals: int = 0,
+    where: str | nw.Expr | None = None,
+    name: str = "table",
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> ProtectedTable:
+    """Protect sums by noise of the units that contribute to them.
+
+    Every unit has one factor near 1, the same in every table, so that tables add up and agree.
+    Zeros stay zero, and so does who is counted: only values are protected.
+
+    Args:
+        frame: Records: polars, pandas, pyarrow or DuckDB; without weights.
+        by: The spanning variables.
+        value: The column to sum.
+        noise: How far values are moved.
+        secret: What makes factors unpredictable: the same secret, the same factors.
+        decimals: Digits after the decimal point; noise is drawn in units of the last one.
+        where: Which records count. Areas are balanced over all of them.
+        name: Name of the table.
+        titles: language → heading.
+        universe: language → who is counted.
+        digests: name → keyed digest, added to the provenance.
+
+    >>> import polars as pl
+    >>> firms = pl.DataFrame({"firm": [*"abc"], "branch": [*"xxy"], "sales": [900, 500, 700]})
+    >>> noise = UnitNoise(unit="firm", least=0.05, most=0.15)
+    >>> safe = perturb_units(firms, ["branch"], "sales", noise, secret="a long secret sentence")
+    >>> safe.get("Total") == safe.get("x") + safe.get("y"), 35 <= abs(safe.get("y") - 700) <= 105
+    (True, True)
+    """
+    check_decimals(decimals)
+    records, _ = with_unit_noise(frame, {value: decimals}, noise, secret)
+    table = tabulate(records, by, values=[noisy(value)], where=where, name=name)
+    return noisy_sums(table, value, decimals, titles=titles, universe=universe, digests=digests)
+
+
+def check_decimals(decimals: Any) -> None:
+    """Refuse what is no number of digits."""
+    if type(decimals) is not int or not 0 <= decimals <= 9:
+        what = "decimals is a whole number from 0 to 9"
+        raise PerturbationError(what, code="decimals", where="decimals")
+
+
+def noisy_sums(
+    table: Table,
+    value: str,
+    decimals: int,
+    *,
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+    unit: Mapping[str, str] | None = None,
+) -> ProtectedTable:
+    """The sums of noisy values as they may be published; nothing else of the table is.
+
+    Args:
+        table: A table of records with noisy values.
+        value: The column, as readers know it.
+        decimals: Digits after the decimal point that its noisy values have.
+        titles: language → heading.
+        universe: language → who is counted.
+        digests: name → keyed digest.
+        unit: language → unit.
+    """
+    shown = _shown(table, value, decimals)
+    figure = Figure(
+        name=value,
+        kind="sum",
+        decimals=decimals,
+        titles=by_language(titles, "titles"),
+        unit=by_language(unit, "unit"),
+    )
+    return ProtectedTable(
+        dimensions=table.dimensions,
+        index=table.index,
+        value=shown,
+        status=np.full(len(shown), CellStatus.published, dtype=np.int8),
+        provenance=Provenance(
+            version=__version__,
+            method="noise by unit",
+            digests=texts_by(digests, "digests", "digests have a name each", 'as {"data": …}'),
+        ),
+        parts=table.parts,
+        notes=(UNIT_NOISE,),
+        name=table.name,
+        titles=by_language(titles, "titles"),
+        universe=by_language(universe, "universe"),
+        decimals=decimals,
+        figures=(figure,),
+    )
+
+
+def _shown(table: Table, value: str, decimals: int) -> FloatArray:
+    shown = np.round(table.sums[noisy(value)] / 10.0**decimals, decimals) + 0.0  # no −0
+    return np.asarray(shown, dtype=np.float64)
+
+
+def noisy_ingredient(
+    truth: Table, table: Table, safe: ProtectedTable, noise: UnitNoise
+) -> Ingredient:
+    """Noisy sums of a table beside the true ones, on the same cells. CONFIDENTIAL."""
+    figure = safe.figures[0]
+    original = truth.sums[figure.name].astype(np.float64)
+    return Ingredient(
+        protected=safe,
+        index=truth.index,
+        value=_shown(table, figure.name, figure.decimals),
+        original=original,
+        # What it is where one unit makes up a cell; noise of several cancels out in part.
+        deviation=np.abs(original) * noise.deviation,
+        suppressed=np.zeros(len(original), dtype=np.bool_),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitRisk:
+    """What can be worked out of sums with noise by unit. For the house: it rests on true values.
+
+    Args:
+        cells: How many cells have a value.
+        alone: In how many one unit stands alone.
+        nearest: How near its true value the published one comes there, at least, as a share.
+        open: In how many cells of several the second largest unit would find the largest within
+            `within` of its value, by subtracting its own value from the true sum.
+        found: In how many of these it does so from the published sum.
+        lucky: In how many of the other cells it does so, without knowing it.
+        within: A share of the largest value.
+        areas: How many areas noise is balanced in.
+        kept: How many of them have their true total.
+        outweighed: How many are not balanced, as one unit outweighs the others.
+    """
+
+    cells: int
+    alone: int
+    nearest: float | None
+    open: int
+    found: int
+    lucky: int
+    within: float
+    areas: int
+    kept: int
+    outweighed: int
+
+    def described(self) -> dict[str, Any]:
+        """The numbers as plain values."""
+        return asdict(self)
+
+
+@without_values
+def unit_risk(
+    frame: Any,
+    by: Sequence[Spanning],
+    value: str,
+    noise: UnitNoise,
+    *,
+    secret: Secret | bytes | str,
+    decimals: int = 0,
+    where: str | None = None,
+    within: float | None = None,
+) -> UnitRisk:
+    """Find out what contributors can work out of a table made by `perturb_units`.
+
+    Args:
+        frame: The records, like the rest up to where as for `perturb_units`.
+        by: The spanning variables.
+        value: The column to sum.
+        noise: How far values are moved.
+        secret: What factors are made of.
+        decimals: Digits after the decimal point.
+        where: Which records count.
+        within: How near an estimate must come, as a share; `noise.least` if None.
+    """
+    check_decimals(decimals)
+    records, factors = with_unit_noise(frame, {value: decimals}, noise, secret)
+    columns = [value, noisy(value)]
+    held = count_holdings(
+        records, by, holding=noise.unit, values=columns, contributions=2, where=where
+    )
+    near = noise.least if within is None else within
+    made = held.contributions[value]
+    first, second = (np.abs(np.nan_to_num(made.top[:, at])) for at in (0, 1))
+    shown = _shown(held, value, decimals)
+    valued = first > 0
+    alone = valued & (second == 0)
+
+    def hit(total: FloatArray) -> BoolArray:
+        """Where what is left besides the second largest value comes near the largest."""
+        off = np.abs(np.abs(total) - second - first)
+        return np.asarray(valued & ~alone & (off < near * first))
+
+    true, published = hit(made.total), hit(shown)
+    off = quotient(np.abs(np.abs(shown) - first), first)[alone]
+    told = factors[value]
+    return UnitRisk(
+        cells=int(valued.sum()),
+        alone=int(alone.sum()),
+        nearest=float(off.min()) if alone.any() else None,
+        open=int(true.sum()),
+        found=int((true & published).sum()),
+        lucky=int((published & ~true).sum()),
+        within=near,
+        areas=told.areas,
+        kept=told.kept,
+        outweighed=told.outweighed,
+    )

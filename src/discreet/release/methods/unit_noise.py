@@ -1,0 +1,310 @@
+"""`UnitNoiseProtection`: what noise of units answers to a release.
+
+In: tables of value columns of a programme, their records and true sums (CONFIDENTIAL), a
+secret. Out: sums of noisy values. All tables of a source are counted from one noisy copy of its
+records, so that they add up and agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from discreet.errors import DiscreetError, Problem
+from discreet.protection.protocol import (
+    COUNT,
+    AssessedTable,
+    AuditVerdict,
+    Counts,
+    Determinants,
+    NamedColumn,
+    Placed,
+    ProtectedGroup,
+    Protection,
+    ReleaseContext,
+    ReleasedOutcome,
+    SharedParameters,
+)
+from discreet.release.inputs import Inputs
+from discreet.release.programme.file import Programme
+from discreet.release.programme.problems import named_files, named_twice, unset_variable
+from discreet.release.programme.schema import NameList, ProgrammeEntry, Text, ValueEntry
+from discreet.tables.dimension import codes_found
+from discreet.tables.figures import FIGURE
+
+if TYPE_CHECKING:
+    from discreet.arrays import FloatArray, IntArray
+    from discreet.microdata import Secret
+    from discreet.protection.noise import UnitNoise
+    from discreet.tables import Note, ProtectedTable, Table
+
+_PLACE = ("protection", "unit-noise")
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class UnitNoiseEntry(ProgrammeEntry):
+    """[protection.unit-noise]: how far the values of units are moved. SECRET."""
+
+    unit: Text | None = None
+    least: Share = 0.05
+    most: Share = 0.15
+    shape: Literal["falling", "even"] = "falling"
+    balance: NameList | None = None
+    secret_file: Text | None = None
+    secret_env: Text | None = None
+
+    def noise(self, unit: str) -> UnitNoise:
+        """The noise that the section asks for."""
+        from discreet.protection.noise import UnitNoise
+
+        stated = {name: getattr(self, name) for name in ("least", "most", "shape")}
+        return UnitNoise(unit=unit, balance=self.balance or (), **stated)
+
+
+class UnitNoiseProtection(Protection[Programme, Inputs]):
+    """Values change by a factor that their unit has in all tables."""
+
+    name = "unit-noise"
+    manner = "noise of their units"
+    beside: Mapping[str, str] = MappingProxyType(
+        {
+            "noise": "two noises on one value narrow it down",
+            "suppress": "noisy figures bound hidden values, and true ones tell the factors",
+        }
+    )
+    table_keys = ("value",)
+    hints: Mapping[str, str] = MappingProxyType({"figures": "name value columns: value = …"})
+    sections = ()
+    settings = UnitNoiseEntry
+    record_keys = False
+    parts = False
+    assessed = True
+    auditable = False
+    reports = ()
+
+    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+        """Units and secrets that are missing, counts and weights."""
+        if not tables:
+            return
+        entry: UnitNoiseEntry = programme.settings(self.name)
+        if entry.least >= entry.most:
+            yield programme.at((*_PLACE, "least"), "least is smaller than most")
+        yield from named_files(programme, _PLACE, entry, "secret_file")
+        yield from unset_variable(programme, (*_PLACE, "secret_env"), entry.secret_env)
+        if entry.secret_file and entry.secret_env:
+            what = "secret_file and secret_env exclude each other"
+            yield programme.at((*_PLACE, "secret_env"), what)
+        for source in {name: programme.source_of(name) for name in tables}.values():
+            keys = source.keys
+            if self._unit(programme, source.name) is None:
+                hint = 'name the column that says whose a record is: unit = "firm"'
+                yield programme.at((*_PLACE, "unit"), "unit is missing", hint)
+            if not any((entry.secret_file, entry.secret_env, keys.secret_file, keys.secret_env)):
+                hint = "make one with: discreet keys secret"
+                yield programme.at((*_PLACE, "secret_file"), "secret_file is missing", hint)
+        for name in tables:
+            yield from self._check_table(programme, name)
+
+    def _check_table(self, programme: Programme, name: str) -> Iterable[Placed]:
+        table = programme.tables[name]
+        path = ("tables", name, "value")
+        if COUNT in table.values:
+            what = "units have noise for their values, not for counts"
+            hint = "name value columns; protect counts in tables of their own"
+            yield programme.at(path, what, hint)
+        for doubled in named_twice(table.values):
+            yield programme.at(path, f"{doubled!r} is named twice")
+        if FIGURE in (table.by or []):
+            what = f"a table of values has no variable called {FIGURE!r}"
+            yield programme.at(("tables", name, "by"), what, "rename the variable")
+        if table.weight:
+            what = "noise of units is for values without weights"
+            yield programme.at(programme.setting(name, "weight"), what)
+
+    def _unit(self, programme: Programme, source: str) -> str | None:
+        """The column of units: as stated, or the identifier of records."""
+        entry: UnitNoiseEntry = programme.settings(self.name)
+        known = programme.sources[source].keys.id or []
+        return entry.unit or (known[0] if len(known) == 1 else None)
+
+    def warnings(self, programme: Programme, tables: Sequence[str], opened: Any) -> Iterable[str]:
+        """None."""
+        return ()
+
+    def tells(self, programme: Programme, table: str) -> Sequence[str]:
+        """Its values."""
+        return programme.tables[table].values
+
+    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
+        """Values, units and areas."""
+        entry: UnitNoiseEntry = programme.settings(self.name)
+        for value in programme.tables[table].values:
+            yield NamedColumn(("tables", table, "value"), value, numeric=True)
+        if (unit := self._unit(programme, programme.source_of(table).name)) is not None:
+            yield NamedColumn((*_PLACE, "unit"), unit, numeric=False)
+        for column in entry.balance or []:
+            yield NamedColumn((*_PLACE, "balance"), column, numeric=False)
+
+    def filters(self, programme: Programme, table: str) -> Iterable[tuple[Any, str]]:
+        """None besides that of the table."""
+        return ()
+
+    def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Tables of the same source: they are counted from one noisy copy of its records."""
+        groups: dict[str, list[str]] = {}
+        for name in tables:
+            groups.setdefault(programme.source_of(name).name, []).append(name)
+        return [tuple(names) for names in groups.values()]
+
+    def opened(
+        self, programme: Programme, tables: Sequence[str], problems: list[Problem]
+    ) -> Secret | None:
+        """Its own secret; None for that of the record keys."""
+        from discreet.microdata import Secret
+
+        entry: UnitNoiseEntry = programme.settings(self.name)
+        try:
+            if tables and entry.secret_file and programme.file(entry.secret_file).is_file():
+                return Secret.from_file(programme.file(entry.secret_file))
+            return Secret.from_env(entry.secret_env) if tables and entry.secret_env else None
+        except DiscreetError as error:
+            key = "secret_file" if entry.secret_file else "secret_env"
+            problems += [programme.problem((*_PLACE, key), p.what, p.hint) for p in error.problems]
+            return None
+
+    def shared(self, opened: Any) -> SharedParameters | None:
+        """Nothing."""
+        return None
+
+    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+        """The true sums, which quality is judged by."""
+        entry = inputs.programme.tables[table]
+        return {entry.where or "": dict.fromkeys(entry.values, 1)}
+
+    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """The secret, and how values are printed."""
+        held: Secret | None = inputs.opened[self.name] if tables else None
+        shared = {} if held is None else {"unit-noise": held.derive("unit noise digest").hex()}
+        values = inputs.programme.document.values
+        return {
+            name: Determinants(
+                shared=shared,
+                own=[
+                    [value, values[value].model_dump() if value in values else None]
+                    for value in inputs.programme.tables[name].values
+                ],
+                whole=False,
+            )
+            for name in tables
+        }
+
+    def protected(
+        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """Noisy records, once; all tables counted from them."""
+        from discreet.protection.noise.unit_factors import noisy, with_unit_noise
+        from discreet.tabulation import Query, tabulate_many
+
+        programme = inputs.programme
+        source = programme.source_of(next(iter(counted))).name
+        entry: UnitNoiseEntry = programme.settings(self.name)
+        noise = entry.noise(self._unit(programme, source) or "")
+        views = {name: programme.tables[name] for name in counted}
+        values = dict.fromkeys(value for view in views.values() for value in view.values)
+        digits = {value: self._printed(inputs, value).decimals for value in values}
+        secret = inputs.opened[self.name] or inputs.secrets[source]
+        records, factors = with_unit_noise(inputs.records[source], digits, noise, secret)
+        queries = [
+            Query(
+                by=[context.spanning[source][variable] for variable in view.by or []],
+                where=view.where or None,
+                values=[noisy(value) for value in view.values],
+                name=name,
+            )
+            for name, view in views.items()
+        ]
+        made = {each.name: each for each in tabulate_many(records, queries)}
+        tables = {
+            name: self._outcome(inputs, noise, counts[views[name].where or ""], made[name])
+            for name, counts in counted.items()
+        }
+        said = tuple(
+            f"{each.areas - each.kept:,} of {each.areas:,} areas do not keep their total of "
+            f"{value}: in {each.outweighed:,} of them one unit outweighs the others"
+            for value, each in factors.items()
+            if each.kept < each.areas
+        )
+        yield ProtectedGroup(tables=tables, internal=None, warnings=said)
+
+    def _printed(self, inputs: Inputs, value: str) -> ValueEntry:
+        return inputs.programme.document.values.get(value, ValueEntry())
+
+    def _outcome(
+        self, inputs: Inputs, noise: UnitNoise, truth: Table, noisy_table: Table
+    ) -> ReleasedOutcome:
+        """One table, with all of its values."""
+        from discreet.derived import KeyFigure, derive
+        from discreet.protection.noise.unit_sums import noisy_ingredient, noisy_sums
+
+        ingredients, figures = {}, []
+        for value in truth.sums:
+            how = self._printed(inputs, value)
+            said: dict[str, Any] = {"titles": how.title, "unit": how.unit}
+            safe = noisy_sums(noisy_table, value, how.decimals, **said)
+            ingredients[value] = noisy_ingredient(truth, noisy_table, safe, noise)
+            figures.append(
+                KeyFigure(name=value, kind="sum", of=value, decimals=how.decimals, **said)
+            )
+        return ReleasedOutcome(
+            table=derive(ingredients, figures, name=truth.name),
+            remembered={},
+            assessed=AssessedTable(counts=None, ingredients=ingredients, figures=figures),
+            found_codes=codes_found(truth.dimensions),
+        )
+
+    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+        """Nothing is done to counts."""
+        return counts.astype("float64") * 0.0
+
+    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+        """Nothing: the tables say it."""
+        return ()
+
+    def changed(
+        self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
+    ) -> str:
+        """Two noises of one value tell more than one."""
+        old = before()
+        same = old.stored == after.stored and bool((old.value == after.value).all())
+        return "" if same else f"{name} had other noise before: both together tell more"
+
+    def concluded(self, inputs: Inputs, made: Sequence[str]) -> Iterable[str]:
+        """Nothing."""
+        return ()
+
+    def write_reports(
+        self, inputs: Inputs, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+    ) -> None:
+        """No report besides that on quality."""
+
+    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
+        """No internal report besides that on quality."""
+
+    def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
+        """Never."""
+        return False
+
+    def audited(
+        self,
+        inputs: Inputs,
+        counted: Mapping[str, Counts],
+        context: ReleaseContext,
+        kept: Mapping[str, Any],
+        coalition: int | None,
+    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
+        """Nothing: what is left open is measured by `discreet.protection.noise.unit_risk`."""
+        return {}, ()

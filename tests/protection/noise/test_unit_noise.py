@@ -1,0 +1,274 @@
+"""Noise by unit: balanced factors, tables that add up and agree, programmes, what is left open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli.commands import app
+from discreet.errors import DiscreetError, ProgrammeError
+from discreet.protection.noise import UnitNoise, unit_risk
+from discreet.protection.noise.unit_factors import with_unit_noise
+from discreet.release import protect
+
+SECRET = "a long and secret sentence"
+NOISE = UnitNoise(unit="firm")
+
+
+def firms(number: int = 600, seed: int = 4) -> pl.DataFrame:
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "firm": [f"f{at:05}" for at in range(number)],
+            "area": draw.choice([*"abcdef"], number),
+            "branch": draw.choice([*"uvwxyz"], number),
+            "sales": np.rint(draw.lognormal(6, 1.5, number)),
+            "staff": draw.integers(0, 9, number) // 4,
+        }
+    )
+
+
+def moved(frame: pl.DataFrame, noise: UnitNoise, value: str = "sales") -> pl.DataFrame:
+    made, _ = with_unit_noise(frame, {value: 0}, noise, SECRET)
+    return made.with_columns(off=pl.col(f"discreet noisy {value}") - pl.col(value))
+
+
+@given(
+    values=st.lists(st.integers(-5000, 10**7), min_size=1, max_size=60),
+    shape=st.sampled_from(["falling", "even"]),
+    balance=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_value_but_zero_comes_nearer_than_the_least_share(
+    values: list[int], shape: Any, balance: bool
+) -> None:
+    places = {"firm": range(len(values)), "area": [at % 3 for at in range(len(values))]}
+    frame = pl.DataFrame({**places, "sales": values})
+    noise = UnitNoise(unit="firm", least=0.1, most=0.3, shape=shape, balance=["area"] * balance)
+    for value, off in moved(frame, noise).select("sales", "off").rows():
+        assert 0.1 * abs(value) <= abs(off) <= max(0.3 * abs(value) + 0.5, abs(value) > 0)
+
+
+def test_areas_keep_their_totals_but_where_one_unit_outweighs_the_others() -> None:
+    giant = pl.when(pl.col("firm") == firms().filter(area="c")["firm"][0]).then(10**8)
+    frame = firms().with_columns(sales=giant.otherwise("sales"))
+    _, told = with_unit_noise(frame, {"sales": 0}, UnitNoise(unit="firm", balance="area"), SECRET)
+    assert told["sales"][1:] == (6, 5, 1)
+    off = moved(frame, UnitNoise(unit="firm", balance="area")).group_by("area").agg(pl.sum("off"))
+    assert off.filter(pl.col("off") != 0)["area"].to_list() == ["c"]
+    assert off["off"].abs().max() > 0.04 * 10**8  # type: ignore[operator]
+
+
+def test_units_in_several_areas_keep_the_sign_that_was_drawn() -> None:
+    frame = firms().with_columns(firm=pl.int_range(600) // 2)
+    frame = frame.with_columns(
+        area=pl.when(pl.col("firm") < 250).then(pl.lit("a")).otherwise("area")
+    )
+    plain, balanced = (moved(frame, UnitNoise(unit="firm", balance=b)) for b in ((), ("area",)))
+    several = frame.group_by("firm").agg(pl.n_unique("area")).filter(pl.col("area") > 1)["firm"]
+    assert len(several) > 20
+    for each in (plain, balanced):
+        signs = (
+            each.filter(pl.col("off") != 0).group_by("firm").agg(pl.col("off").sign().n_unique())
+        )
+        assert signs["off"].max() == 1
+    both = plain["firm"].is_in(several.implode())
+    assert plain.filter(both)["off"].equals(balanced.filter(both)["off"])
+    assert not plain["off"].equals(balanced["off"])
+
+
+def test_order_and_engine_do_not_matter() -> None:
+    frame = firms().with_columns(sales=pl.when(pl.int_range(600) != 7).then("sales"))
+    noise = UnitNoise(unit="firm", balance=["area"])
+    expected = dc.perturb_units(frame, ["area", "branch"], "sales", noise, secret=SECRET)
+    engines = [
+        frame.sample(fraction=1.0, shuffle=True, seed=1),
+        frame.lazy(),
+        frame.to_pandas(),
+        frame.to_arrow(),
+        duckdb.sql("select * from frame order by sales"),
+    ]
+    for each in engines:
+        found = dc.perturb_units(each, ["area", "branch"], "sales", noise, secret=SECRET)
+        assert found.to_polars().equals(expected.to_polars()), type(each)
+    words = "another secret sentence!"
+    other = dc.perturb_units(frame, ["area", "branch"], "sales", noise, secret=words)
+    assert not other.to_polars().equals(expected.to_polars())
+
+
+def test_tables_add_up_and_agree_and_columns_have_other_noise() -> None:
+    frame = firms()
+    wide = dc.perturb_units(frame, ["area", "branch"], "sales", NOISE, secret=SECRET, decimals=2)
+    narrow = dc.perturb_units(frame, ["branch"], "sales", NOISE, secret=SECRET, decimals=2)
+    part = dc.perturb_units(
+        frame, [], "sales", NOISE, secret=SECRET, decimals=2, where="area == 'a'"
+    )
+    for branch in "uvwxyz":
+        inner = [wide.get(area, branch) or 0 for area in "abcdef"]
+        assert round(sum(inner), 2) == wide.get("Total", branch) == narrow.get(branch)
+    assert part.get() == wide.get("a", "Total")
+    assert "sums of their parts" in wide.notes[0].text("en")
+    twice = frame.with_columns(copy="sales")
+    made, _ = with_unit_noise(twice, {"sales": 0, "copy": 0}, NOISE, SECRET)
+    assert not made["discreet noisy sales"].equals(made["discreet noisy copy"])
+
+
+def test_factors_have_the_stated_shape() -> None:
+    frame = pl.DataFrame({"firm": range(4000), "sales": [10**9] * 4000})
+    for shape in ("falling", "even"):
+        noise = UnitNoise(unit="firm", least=0.04, most=0.1, shape=shape)  # type: ignore[arg-type]
+        off = moved(frame, noise)["off"].to_numpy() / 10**9
+        assert abs(np.std(off) / noise.deviation - 1) < 0.02
+        assert abs(np.mean(off)) < 4 * noise.deviation / 4000**0.5
+
+
+def test_what_contributors_can_work_out() -> None:
+    found = unit_risk(firms(90), ["area", "branch"], "sales", NOISE, secret=SECRET)
+    truth = dc.tabulate(firms(90), ["area", "branch"], values=["sales"])
+    assert found.alone == int((truth.count == 1).sum()) > 0
+    assert found.nearest is not None
+    assert 0.05 <= found.nearest < 0.06
+    assert found.open > found.found
+    assert "sales" not in str(found.described())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"least": 0.2}, "least is smaller than most"),
+        ({"least": 0.0}, "more than 0 and less than 1"),
+        ({"shape": "flat"}, "shape is"),
+        ({"unit": ""}, "column of units is missing"),
+    ],
+)
+def test_noise_that_cannot_be(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(DiscreetError, match=words):
+        UnitNoise(**{"unit": "firm", **change})
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (firms().with_columns(firm=pl.lit(1.5)), "units cannot be of type"),
+        (firms().with_columns(firm=pl.lit("")), "600 of 600 records belong to no unit"),
+        (firms().with_columns(sales=pl.lit("many")), "the column holds no numbers"),
+        (firms().with_columns(sales=pl.lit(float("inf"))), "infinite or too large"),
+        (firms().drop("area"), "column is missing"),
+    ],
+)
+def test_records_that_cannot_be_used(frame: pl.DataFrame, words: str) -> None:
+    noise = UnitNoise(unit="firm", balance=["area"])
+    with pytest.raises(DiscreetError, match=words):
+        dc.perturb_units(frame, ["branch"], "sales", noise, secret=SECRET)
+
+
+PROGRAMME = """\
+[data]
+source = "firms.parquet"
+
+[protection.unit-noise]
+unit = "firm"
+balance = ["area"]
+secret_file = "secret.key"
+
+[values.sales]
+decimals = 1
+title = { en = "Sales", de = "Umsatz" }
+
+[defaults]
+protect = "unit-noise"
+formats = ["csv", "html"]
+
+[tables.areas]
+by = ["area", "branch"]
+value = ["sales", "staff"]
+
+[tables.branches]
+by = ["branch"]
+value = "sales"
+"""
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Callable[..., Path]:
+    firms(90).write_parquet(tmp_path / "firms.parquet")
+    dc.microdata.Secret.of(SECRET).write(tmp_path / "secret.key")  # type: ignore[attr-defined]
+
+    def edit(*changes: tuple[str, str]) -> Path:
+        text = PROGRAMME
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "programme.toml").write_text(text, encoding="utf-8")
+        return tmp_path / "programme.toml"
+
+    return edit
+
+
+def test_a_release(edited: Callable[..., Path], tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    summary = protect(edited(), out, internal=tmp_path / "internal")
+    assert summary.fresh == 2
+    areas = pl.read_csv(out / "areas.csv", comment_prefix="#", infer_schema=False)
+    branches = pl.read_csv(out / "branches.csv", comment_prefix="#", infer_schema=False)
+    floats = ["branch", pl.col("value").cast(pl.Float64)]
+    own = areas.filter(area="Total", figure="sales").select(floats)
+    assert own.sort("branch").equals(branches.select(floats).sort("branch"))
+    noise = UnitNoise(unit="firm", balance=["area"])
+    direct = dc.perturb_units(firms(90), ["branch"], "sales", noise, secret=SECRET, decimals=1)
+    assert dict(own.rows()) == {code: direct.get(code) for code in [*"uvwxyz", "Total"]}
+    told = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
+    assert told["deviations"]
+    assert "random share" in (out / "branches.html").read_text("utf-8")
+    assert protect(edited(), out).fresh == 0
+    changed = edited(('balance = ["area"]', "least = 0.1"))
+    assert any("had other noise before" in each for each in protect(changed, out).warnings)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('value = "sales"', ""), "not for counts"),
+        (('unit = "firm"\n', ""), "unit is missing"),
+        (('secret_file = "secret.key"\n', ""), "secret_file is missing"),
+        (('value = "sales"', 'value = "sales"\nweight = "staff"'), "without weights"),
+        (('unit = "firm"', 'unit = "firm"\nleast = 0.5'), "least is smaller than most"),
+        (('unit = "firm"', 'unit = "company"'), "company"),
+        (('"staff"]', '"sales"]'), "named twice"),
+    ],
+)
+def test_programmes_that_cannot_be(
+    edited: Callable[..., Path], tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    with pytest.raises(ProgrammeError) as caught:
+        protect(edited(change), tmp_path / "release")
+    assert words in str(caught.value)
+    assert not (tmp_path / "release").exists()
+
+
+def test_the_command(edited: Callable[..., Path], tmp_path: Path) -> None:
+    edited()
+    words = ["unit-noise", "firms.parquet", "--by", "branch", "--value", "sales", "--unit", "firm"]
+    words[1] = str(tmp_path / words[1])
+    end = ["--secret", str(tmp_path / "secret.key"), "--out", str(tmp_path / "table.csv")]
+    done = CliRunner().invoke(app, [*words, *end, "--internal", str(tmp_path / "risk.json")])
+    assert done.exit_code == 0, done.output
+    direct = dc.perturb_units(firms(90), ["branch"], "sales", NOISE, secret=SECRET)
+    shown = pl.read_csv(tmp_path / "table.csv", comment_prefix="#")
+    assert dict(shown.select("branch", "value").rows()) == {
+        code: direct.get(code) for code in [*"uvwxyz", "Total"]
+    }
+    assert json.loads((tmp_path / "risk.json").read_text())["cells"] == 7
+    assert (tmp_path / "risk.json").stat().st_mode & 0o077 == 0
+    assert CliRunner().invoke(app, [*words, *end[2:]]).exit_code == 2
