@@ -416,6 +416,24 @@ def _rounding() -> Iterator[Comparison]:
         )
 
 
+def _safe() -> Iterator[Comparison]:
+    """SAFE on the synthetic census: the optimum of small files, the search in large ones."""
+    sizes = {"exact": (1_500, 12_000, 30_000), "searched": (1_500, 12_000, 30_000)}
+    for task in ("exact", "searched", "20 pairs", "20 triples"):
+        yield Comparison(
+            group="safe",
+            title=f"SAFE: {task}",
+            tasks=(f"safe: {task}",),
+            sizes=sizes.get(task, (2_000_000,)),
+            smoke=500,
+            unit="persons",
+            rounds=1,
+            repeats=1,
+            warm=False,
+            told=("distinct", "rare", "largest", "no less", "mean", "change", "at least"),
+        )
+
+
 COMPARISONS = (
     *_tabulation(),
     *_before(),
@@ -423,6 +441,7 @@ COMPARISONS = (
     *_suppression(),
     *_costs_of_suppression(),
     *_rounding(),
+    *_safe(),
     *_output_checking(),
     *_acro(),
 )

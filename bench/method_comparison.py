@@ -11,6 +11,7 @@ printed figure, and from all sums of all three tables.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from discreet.microdata import Secret
 
 SECRET = "an example, no secret"
 TOTAL = "Total"
+#: Where age groups begin.
+AGES = [0, 18, 30, 45, 60, 75]
 #: No count is larger.
 _MOST = 10**9
 _SMALL = 2
@@ -59,7 +62,7 @@ class Tables:
     def of(cls, census: Census) -> Tables:
         """Region by sex and age; districts by nationality; districts by education and sex."""
         known = census.classifications
-        ages = dc.Classification.from_intervals("age", [0, 18, 30, 45, 60, 75])
+        ages = dc.Classification.from_intervals("age", AGES)
         people = dc.with_record_keys(census.persons, id="person_id", secret=SECRET)
         sex, region = known["sex"], known["region"]
         districts = [code for code in region.codes if len(code) == 5 and code.isdigit()]
@@ -188,8 +191,8 @@ def _printed(safe: Sequence[dc.ProtectedTable]) -> list[Frame]:
     return [each.to_polars() for each in safe]
 
 
-def _true(tables: Tables) -> list[Frame]:
-    return [each.to_polars().rename({"count": "value"}) for each in tables.counted()]
+def _true(tables: Tables, persons: Frame | None = None) -> list[Frame]:
+    return [each.to_polars().rename({"count": "value"}) for each in tables.counted(persons)]
 
 
 def _recoded(tables: Tables) -> list[Frame]:
@@ -225,7 +228,50 @@ def _exchanged(tables: Tables) -> list[Frame]:
         categorical=changed,
         keep=kept,
     )
-    return [each.to_polars().rename({"count": "value"}) for each in tables.counted(copy)]
+    return _true(tables, copy)
+
+
+def _parts(*levels: Sequence[str]) -> list[list[str]]:
+    """All parts of a table that is spanned by these levels, one or none of each variable."""
+    every = itertools.product(*([*names, ""] for names in levels))
+    return [[name for name in names if name] for names in every]
+
+
+class _Safe:
+    """Every combination of all variables 0 or 3 times; every part of the tables is a control."""
+
+    error = 0
+
+    def publish(self, tables: Tables) -> list[Frame]:
+        begins = np.array(AGES)
+        group = begins[np.searchsorted(begins, tables.persons["age"], side="right") - 1]
+        above = []
+        for tree in (tables.spans[1][1], tables.spans[2][1]):
+            codes = {code: tree.codes[at] for code, at in zip(tree.codes, tree.parents, strict=True)
+                     if at > 0}  # fmt: skip
+            above.append(pl.col(tree.name).cast(pl.String).replace(codes).alias(f"{tree.name} of"))
+        nations, schools = ["nationality", "nationality of"], ["education", "education of"]
+        places = ["state", "district", "municipality"]
+        parts = [
+            *_parts(places, ["sex"], ["age"]),
+            *_parts(["district"], nations),
+            *_parts(["district"], schools, ["sex"]),
+        ]
+        made = dc.pretabular.safe(
+            tables.persons.with_columns(pl.Series("age", group), *above),
+            id="person_id",
+            variables=[*places, "sex", "age", *nations, *schools],
+            controls=[list(one) for one in dict.fromkeys(map(tuple, parts))],
+            exact_up_to=0,
+            secret=SECRET,
+        )
+        self.error = made.measures["largest_error"]
+        return _true(tables, made.records)
+
+    def bounds(self, values: Any, _: Any) -> tuple[Any, Any]:
+        """The largest error, if it is told."""
+        low = np.maximum(values - self.error, 0)
+        return low.astype(np.int64), (values + self.error).astype(np.int64)
 
 
 def _invariant(tables: Tables) -> list[Frame]:
@@ -304,6 +350,10 @@ def methods() -> Iterator[Method]:
     )
     yield Method(
         name="exchange of values, 15 %", german="Datentausch", publish=_exchanged, bounds=None
+    )
+    safe = _Safe()
+    yield Method(
+        name="SAFE, 0 or at least 3", german="SAFE", publish=safe.publish, bounds=safe.bounds
     )
     for method, german, bounds in (
         ("conventional", "deterministische Rundung", _nearest(5)),

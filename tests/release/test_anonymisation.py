@@ -103,6 +103,19 @@ def test_the_file_holds_what_the_steps_give_one_after_another(folder) -> None:
     assert SECRET not in json.dumps(about)
 
 
+def test_no_combination_is_rare_after_safe(folder) -> None:
+    steps = (
+        '[[steps]]\nmethod = "safe"\nvariables = ["sex", "age", "size"]\n'
+        'controls = [["sex", "age"], ["size"]]\nstructural_zeros = ["size == 99"]\n[output]'
+    )
+    made = anonymised(programme(folder, ("[output]", steps)))
+    counts = pl.read_parquet(made.path).group_by("sex", "age", "size").len()
+    assert counts["len"].min() >= 3
+    assert made.steps == ("swap", "pram", "safe")
+    with pytest.raises(DiscreetError, match="there are records that cannot be"):
+        anonymised(programme(folder, ("[output]", steps.replace("size == 99", "age == 1"))))
+
+
 def test_neither_order_nor_format_of_the_original_matters(folder) -> None:
     first = pl.read_parquet(anonymised(programme(folder)).path)
     shuffled = people().sample(fraction=1.0, shuffle=True, seed=3)

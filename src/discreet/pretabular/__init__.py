@@ -5,6 +5,7 @@ In: records, CONFIDENTIAL. Out: records in which nobody is to be found again.
 
 from discreet.pretabular.changed_records import ChangedRecords
 from discreet.pretabular.pram import Invariant, PramMatrix, pram, pram_estimates
+from discreet.pretabular.safe import safe
 from discreet.pretabular.structure_files import StructureFile, structure_file
 from discreet.pretabular.swapping import permute, rank_swap, swap
 
@@ -17,6 +18,7 @@ __all__ = [
     "pram",
     "pram_estimates",
     "rank_swap",
+    "safe",
     "structure_file",
     "swap",
 ]

@@ -78,22 +78,35 @@ class HeldRecords:
         require_columns(self.frame, names)
         return eager_columns(self.frame, names)
 
-    def with_taken(self, rows: Mapping[str, IntArray]) -> Any:
-        """The records where each named column has its values from other rows."""
+    def with_taken(
+        self,
+        rows: Mapping[str, IntArray],
+        source: IntArray | None = None,
+        last: Mapping[str, pl.Series] | None = None,
+    ) -> Any:
+        """The records where each named column has its values from other rows.
+
+        Args:
+            rows: Per column, the row that each record has its value from.
+            source: The row that each record has all other values from; its own if not given.
+            last: Columns whose values of the last records are new.
+        """
         native: Any = self.frame.to_native()
         kind = self.frame.implementation
         if kind.is_pandas():
-            taken = {
-                name: native[name].take(at).set_axis(native.index) for name, at in rows.items()
-            }
-            native = native.assign(**taken)
+            whole = native if source is None else native.take(source).reset_index(drop=True)
+            taken = {name: native[name].take(at).set_axis(whole.index) for name, at in rows.items()}
+            whole = whole.assign(**taken)
         elif kind.is_pyarrow():
+            whole = native if source is None else native.take(source)
             for name, at in rows.items():
                 place = native.schema.get_field_index(name)
-                native = native.set_column(place, native.schema.field(name), native[name].take(at))
+                whole = whole.set_column(place, native.schema.field(name), native[name].take(at))
         else:
-            native = native.with_columns([native[name].gather(at) for name, at in rows.items()])
-        return like(nw.from_native(self._as_it_came(native)), self.original)
+            whole = native if source is None else native[source]
+            whole = whole.with_columns([native[name].gather(at) for name, at in rows.items()])
+        changed = _with_last(nw.from_native(whole, eager_only=True), last or {}).to_native()
+        return like(nw.from_native(self._as_it_came(changed)), self.original)
 
     def _as_it_came(self, native: Any) -> Any:
         if isinstance(self._opened, nw.DataFrame):
@@ -106,8 +119,22 @@ class HeldRecords:
         return relation.query("discreet_records", f"select * from {named}")  # noqa: S608
 
 
-def draws(ids: pl.DataFrame, secret: Secret, purpose: str) -> IntArray:
-    """A whole number from 0 to below `DRAWS` for each identifier.
+def _with_last(frame: nw.DataFrame[Any], last: Mapping[str, pl.Series]) -> nw.DataFrame[Any]:
+    """The frame with other values at the end of columns."""
+    number = len(next(iter(last.values()), ()))
+    if not number:
+        return frame
+    schema, backend = frame.schema, frame.implementation
+    begin, end = frame[: len(frame) - number], frame[len(frame) - number :]
+    new = [
+        nw.new_series(name, values.to_list(), schema[name], backend=backend)
+        for name, values in last.items()
+    ]
+    return nw.concat([begin, end.with_columns(*new)])
+
+
+def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) -> IntArray:
+    """A whole number from 0 to below `size` for each identifier.
 
     >>> secret = Secret.of("a long and secret sentence")
     >>> texts = draws(pl.DataFrame({"id": ["1", "b"]}), secret, "example")
@@ -115,7 +142,7 @@ def draws(ids: pl.DataFrame, secret: Secret, purpose: str) -> IntArray:
     True
     """
     text = f"{_VERSION}; {purpose}; id columns {ids.width}"
-    function = KeyFunction(secret.derive(text), KeyGrid(DRAWS))
+    function = KeyFunction(secret.derive(text), KeyGrid(size))
     if ids.width == 1 and ids.dtypes[0].is_integer():
         numbers = ids.to_series().cast(pl.Int64)
         if (numbers.min() or 0) >= 0:  # type: ignore[operator]

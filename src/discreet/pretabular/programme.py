@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.pretabular.changed_records import ChangedRecords
 from discreet.pretabular.pram import Invariant, PramMatrix, pram
+from discreet.pretabular.safe import safe
 from discreet.pretabular.swapping import permute, rank_swap, swap
 
 
@@ -31,5 +32,5 @@ def _pram(
 
 #: Everything that a step of a programme can be.
 METHODS: Mapping[str, Callable[..., ChangedRecords]] = MappingProxyType(
-    {"permute": permute, "pram": _pram, "rank_swap": rank_swap, "swap": swap}
+    {"permute": permute, "pram": _pram, "rank_swap": rank_swap, "safe": safe, "swap": swap}
 )
