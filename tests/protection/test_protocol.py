@@ -645,7 +645,7 @@ def test_a_method_says_things_that_make_sense(changes: dict[str, Any], message: 
 
 def test_every_method_has_its_row() -> None:
     names = [method.name for method in protocol.protections()]
-    assert names == ["noise", "suppress", "rounding", "unit-noise"]
+    assert names == ["noise", "suppress", "rounding", "unit-noise", "invariant"]
     assert protocol.protection(protocol.DEFAULT).name == "noise"
 
 

@@ -415,3 +415,43 @@ def unit_noise(
         internal=internal,
     )
     show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)
+
+
+@command(
+    app,
+    "make-additive",
+    example="discreet make-additive table.csv --by region,sex --value value --out additive.csv",
+)
+def make_additive(
+    cells: Annotated[Path, typer.Argument(help="A file with one row per protected cell.")],
+    by: By,
+    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
+    value: Annotated[str, typer.Option(help="Column with the figures.")] = "value",
+    official: Annotated[
+        list[str] | None, typer.Option(help="Variables whose totals stay as they are.")
+    ] = None,
+    classification: Trees = None,
+    language: Annotated[str, typer.Option(help="en or de")] = "en",
+    complete: Complete = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Change protected counts until totals are sums of their parts; says what that costs."""
+    from discreet.release.lookup import make_additive_to_file
+
+    written, told = make_additive_to_file(
+        opened(cells, read, show_values, names(by)),
+        out,
+        by=names(by),
+        value=value,
+        official=names(official or []),
+        classifications=trees_from(classification),
+        language=language,
+        complete=complete,
+    )
+    text = (
+        f"The additive table is in {written}: {told['changed']:,} of {told['cells']:,} figures "
+        f"changed, by {told['mean']:.2f} on average and {told['largest']:.0f} at most."
+    )
+    show(text, {"out": str(written), **told}, as_json=as_json)

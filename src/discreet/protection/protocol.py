@@ -76,6 +76,9 @@ class ProgrammeView(Protocol):
     def keyed(self, table: str) -> bool:
         """Whether the records of a table have keys."""
 
+    def file(self, name: str) -> Path:
+        """A file that the programme names."""
+
     def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
         """Something wrong at a key."""
 

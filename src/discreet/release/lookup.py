@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+import numpy as np
+
+from discreet._version import __version__
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError, Problem, TableError, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.record_batches import collected
 from discreet.release.programme.file import nearest
-from discreet.tables import ProtectedTable, Table
+from discreet.tables import CellStatus, ProtectedTable, Provenance, Table
 
 if TYPE_CHECKING:
     from discreet.protection.noise import PerturbationTable
@@ -179,6 +182,58 @@ def round_cells_to_file(
     return write(safe, target, language=language, complete=complete), told
 
 
+def make_additive_to_file(
+    cells: Any,
+    target: str | os.PathLike[str],
+    *,
+    by: Sequence[str],
+    value: str,
+    official: Sequence[str] = (),
+    classifications: Mapping[str, Classification] | None = None,
+    language: str = "en",
+    complete: bool | None = None,
+) -> tuple[Path, dict[str, Any]]:
+    """Change protected counts until they add up, and write them; what it cost, in plain values.
+
+    Args:
+        cells: A frame with one row per protected cell, or the path of a file of such rows.
+        target: The file to write; its suffix chooses the format.
+        by: The columns of the spanning variables.
+        value: Column with the protected figures, whole numbers.
+        official: Variables whose totals over all others stay as they are.
+        classifications: For some of the variables their code trees.
+        language: Language of the written table.
+        complete: As for `protect_cells_to_file`.
+    """
+    from dataclasses import asdict
+
+    from discreet.protection.rounding import AdditivityCost, make_additive
+    from discreet.publication import write
+    from discreet.publication.formats import check_place
+
+    check_place(Path(target))
+    table = _table(
+        cells, by, classifications, count=value, name=Path(target).name.partition(".")[0]
+    )
+    _check_names(by, dict.fromkeys(official), "official")
+    status = np.full(len(table), CellStatus.published, dtype=np.int8)
+    for name in official:
+        others = [at for each, at in zip(by, table.index, strict=True) if each != name]
+        status[np.all([at == 0 for at in others], axis=0)] = CellStatus.official
+    safe = ProtectedTable(
+        dimensions=table.dimensions,
+        index=table.index,
+        value=table.count,
+        status=status,
+        provenance=Provenance(version=__version__, method="additivity"),
+        parts=table.parts,
+        name=table.name,
+    )
+    whole = make_additive(safe)
+    told = asdict(AdditivityCost.of([safe], [whole]))
+    return write(whole, target, language=language, complete=complete), told
+
+
 def perturb_invariant_to_file(
     cells: Any,
     target: str | os.PathLike[str],
@@ -211,17 +266,13 @@ def perturb_invariant_to_file(
         options: As for `discreet.perturb_invariant`.
     """
     from discreet.protection.noise import perturb_invariant
+    from discreet.protection.noise.invariant import read_transition
     from discreet.publication import write
 
     name = Path(target).name.partition(".")[0]
     keyed = {"cell_key": cell_key, "key_grid": key_grid, "key_digits": key_digits}
     table = _table(cells, by, classifications, count=count, name=name, **keyed)
-    rows = [
-        [number.strip() for number in line.split(",")]
-        for line in Path(transition).read_text("utf-8-sig").splitlines()
-        if line.strip()
-    ]
-    protected = perturb_invariant(table, rows, **options)
+    protected = perturb_invariant(table, read_transition(transition), **options)
     return write(protected, target, language=language, complete=complete)
 
 
@@ -231,10 +282,12 @@ def _is_text(path: str | os.PathLike[str]) -> bool:
     return name.endswith((".csv", ".tsv", ".txt"))
 
 
-def _check_names(by: Sequence[str], trees: Mapping[str, Classification]) -> None:
+def _check_names(
+    by: Sequence[str], trees: Mapping[str, Any], where: str = "classifications"
+) -> None:
     problems = [
-        Problem(f"{name!r} does not span the table", "classifications", nearest(name, list(by)))
+        Problem(f"{name!r} does not span the table", where, nearest(name, list(by)))
         for name in trees
         if name not in by
     ]
-    raise_all(TableError, problems, code="by", where="classifications")
+    raise_all(TableError, problems, code="by", where=where)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DisclosureWarning, PerturbationError
-from discreet.protection.noise import invariant_table
+from discreet.protection.noise import invariant_risk, invariant_table
 
 M = 10**15
 #: The example worked by hand: frequencies of 1, 2, 3, 4, and the matrix for them.
@@ -199,3 +199,35 @@ def test_the_command(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     matrix.write_text("0.5,0.5\n0.5")
     assert CliRunner().invoke(app, words).exit_code == 2
+
+
+def test_how_often_the_most_likely_original_is_right() -> None:
+    draw = np.random.default_rng(2)
+    counts = draw.choice([1, 2, 3, 4], 8000, p=[0.4, 0.3, 0.2, 0.1])
+    places = [f"{at:04}" for at in range(8000)]
+    cells = pl.DataFrame({"place": places, "n": counts, "key": draw.integers(0, 10**15, 8000)})
+    table = dc.Table.from_cells(cells, by=["place"], count="n", cell_key="key")
+    matrix = [
+        [0.6, 0.2, 0.1, 0.1],
+        [0.2, 0.6, 0.1, 0.1],
+        [0.1, 0.1, 0.7, 0.1],
+        [0.1, 0.1, 0.1, 0.7],
+    ]
+    for alpha in (0.5, 1.0):
+        told = invariant_risk(table, matrix, alpha=alpha)
+        safe = dc.perturb_invariant(table, matrix, alpha=alpha)
+        shown = np.array([safe.get(place) for place in places])
+        assert abs(np.mean(shown == counts) - told.printed) < 0.02
+        best = {k: np.bincount(counts[shown == k]).argmax() for k in range(1, 5)}
+        right = np.array([best[k] for k in shown]) == counts
+        assert abs(right.mean() - told.right) < 0.02
+        each = [right[counts == k].mean() for k in range(1, 5)]
+        assert np.abs(np.array(each) - told.each).max() < 0.06
+        assert told.chance == np.mean(counts == 1) < told.right
+
+
+def test_a_table_without_small_counts_has_nothing_to_guess() -> None:
+    cells = pl.DataFrame({"sex": ["m", "w"], "n": [50, 61], "key": [0.5, 0.7]})
+    table = dc.Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    with pytest.raises(PerturbationError, match="has a row of its own"):
+        invariant_risk(table, [[0.8, 0.2], [0.2, 0.8]])

@@ -189,13 +189,34 @@ def test_large_tables_and_order(sizes: tuple[int, ...]) -> None:
     assert cost.mean < 2
 
 
-def test_official_figures_of_a_table_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_official_totals_of_one_variable_stay_in_tables_too_large_for_the_solver(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     monkeypatch.setattr("discreet.protection.rounding.additivity._SOLVED", 10)
     monkeypatch.setattr("discreet.protection.rounding.additivity._MOST", 20)
-    safe = dc.perturb(counted(5, 600), PTABLE, official="sex == 'Total' and age == 'Total'")
-    with pytest.raises(CountRoundingError, match="have up to 20 cells"):
-        dc.make_additive(safe)
-    assert not any(residuals(dc.make_additive(dc.perturb(counted(5, 600), PTABLE))))
+    table = counted(seed, 600)
+    safe = dc.perturb(table, PTABLE, official="sex == 'Total' and age == 'Total'")
+    whole = dc.make_additive(safe)
+    assert not any(residuals(whole))
+    for region in ("Total", *"AB", "A1", "B3"):
+        assert whole.get(region, "Total", "Total") == safe.get(region, "Total", "Total")
+    assert AdditivityCost.of([safe], [whole]).mean < 2
+    assert not any(residuals(dc.make_additive(dc.perturb(table, PTABLE))))
+
+
+def test_official_figures_that_cross_in_a_large_table_are_met_or_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("discreet.protection.rounding.additivity._MOST", 20)
+    official = "age == 'Total' or sex == 'Total'"
+    with pytest.raises(CountRoundingError, match="cross each other in a table of more than 20"):
+        dc.make_additive(dc.perturb(counted(4, 60), PTABLE, official=official))
+    safe = dc.perturb(counted(4, 600), PTABLE, official=official)
+    whole = dc.make_additive(safe)
+    assert not any(residuals(whole))
+    kept = safe.status == CellStatus.official
+    assert safe.value[kept].tolist() == whole.value[whole.status == CellStatus.official].tolist()
 
 
 def test_hidden_cells_and_other_figures_are_refused() -> None:

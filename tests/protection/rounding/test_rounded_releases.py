@@ -177,7 +177,7 @@ def test_a_seed_comes_from_the_environment(
     again = protect(path, out)
     assert again.fresh == 2
     assert figures(out, "ages") != first
-    assert any("was rounded otherwise before" in text for text in again.warnings)
+    assert any("had other figures before" in text for text in again.warnings)
 
 
 # -- the command ---------------------------------------------------------------------------------

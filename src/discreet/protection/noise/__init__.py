@@ -8,7 +8,12 @@ both sides and is confidential.
 
 from discreet.protection.noise.counts import count_ingredient, perturb
 from discreet.protection.noise.design import design_magnitude_perturbation, design_perturbation
-from discreet.protection.noise.invariant import invariant_table, perturb_invariant
+from discreet.protection.noise.invariant import (
+    InvariantRisk,
+    invariant_risk,
+    invariant_table,
+    perturb_invariant,
+)
 from discreet.protection.noise.magnitude_noise import FlexStrength, MagnitudeNoise, SimpleStrength
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
 from discreet.protection.noise.magnitudes import (
@@ -25,6 +30,7 @@ from discreet.tables.ingredient import Ingredient
 __all__ = [
     "FlexStrength",
     "Ingredient",
+    "InvariantRisk",
     "MagnitudeNoise",
     "MagnitudePerturbationTable",
     "PerturbationTable",
@@ -35,6 +41,7 @@ __all__ = [
     "count_ingredient",
     "design_magnitude_perturbation",
     "design_perturbation",
+    "invariant_risk",
     "invariant_table",
     "magnitude_ingredient",
     "mean_ingredient",

@@ -7,10 +7,12 @@ and CONFIDENTIAL: it depends on true counts), or the `ProtectedTable` it makes.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -139,11 +141,84 @@ def perturb_invariant(
     ptable = invariant_table(
         several, transition, alpha=alpha, forbidden=forbidden, normalise=normalise
     )
-    safe = perturb(
+    return perturbed_by(
         table, ptable, found_codes=found_codes, titles=titles, universe=universe, digests=digests
     )
+
+
+def perturbed_by(table: Table, ptable: PerturbationTable, **how: Any) -> ProtectedTable:
+    """Protect a table with the invariant table of its programme; `how` as for `perturb`."""
+    safe = perturb(table, ptable, **how)
     provenance = replace(safe.provenance, method="invariant perturbation")
     return replace(safe, notes=(*safe.notes, INVARIANT), provenance=provenance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvariantRisk:
+    """How often a reader guesses counts that have an own row in the matrix. For the house.
+
+    Args:
+        right: The share of cells whose most likely original, given what is printed, is true.
+        chance: The share that is guessed without looking at the table, by the most frequent value.
+        printed: The share of cells that are printed as they are.
+        each: For each count, the share of its cells that are guessed.
+    """
+
+    right: float
+    chance: float
+    printed: float
+    each: tuple[float, ...]
+
+
+@without_values
+def invariant_risk(
+    tables: Table | Sequence[Table], transition: Any, *, alpha: float = 1.0, normalise: bool = False
+) -> InvariantRisk:
+    """Attack invariant perturbation: the reader knows matrix, method and frequencies, but no key.
+
+    After seeing k he takes the original j with the largest R_jk t_j. Rates are expected ones.
+
+    Args:
+        tables: As for `invariant_table`, like the rest.
+        transition: The matrix.
+        alpha: The share of the invariant matrix.
+        normalise: Scale rows that were printed rounded or cut off.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [2, 1, 1], "key": [0.5, 0.7, 0.8]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> round(invariant_risk(table, [[0.8, 0.2], [0.2, 0.8]]).right, 4)
+    0.7037
+    """
+    several = [tables] if isinstance(tables, Table) else list(tables)
+    ptable = invariant_table(several, transition, alpha=alpha, normalise=normalise)
+    length = len(transition)
+    count = np.concatenate([table.count for table in several])
+    often = np.bincount(count[(count > 0) & (count <= length)], minlength=length + 1)[1:]
+    if not often.any():
+        what = "no count of these tables has a row of its own in the matrix"
+        raise PerturbationError(what, code="invariant", where="transition")
+    joint = often[:, np.newaxis] * ptable.transition_matrix()[1 : length + 1, 1 : length + 1]
+    guess = joint.argmax(axis=0)
+    hits = np.zeros(length)
+    np.add.at(hits, guess, joint[guess, np.arange(length)])
+    return InvariantRisk(
+        right=float(hits.sum() / often.sum()),
+        chance=float(often.max() / often.sum()),
+        printed=float(np.trace(joint) / often.sum()),
+        each=tuple(np.divide(hits, often, out=np.zeros(length), where=often > 0).tolist()),
+    )
+
+
+def read_transition(path: str | os.PathLike[str]) -> list[list[str]]:
+    """The rows of a transition matrix: a line of text each, numbers with commas between."""
+    lines = Path(path).read_text("utf-8-sig").splitlines()
+    return [[each.strip() for each in line.split(",")] for line in lines if line.strip()]
+
+
+def check_transition(rows: Any, *, normalise: bool) -> None:
+    """Raise unless this is a transition matrix for the counts 1 to L."""
+    _checked(stated_probabilities(rows, normalise=normalise, first=1))
 
 
 def _check_tables(tables: Sequence[Table]) -> None:

@@ -294,14 +294,8 @@ def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -
     """Whole numbers next to the fitted ones that add up; farther ones where there are none."""
     near = np.rint(np.maximum(fitted, 0.0) * _PARTS).astype(np.int64)
     network = np.diff(relations.by_cell[0]).max(initial=0) <= 2
-    if not network and len(near) > _SOLVED and not fixed.any():
-        return _sums_of_inner(relations, near) // _PARTS
-    if not network and len(near) > _MOST:
-        what = (
-            f"with official figures, tables of three and more variables have up to {_MOST:,} cells"
-        )
-        hint = "leave out official=, or take fewer variables"
-        raise CountRoundingError(what, code="additive", where="tables", hint=hint)
+    if not network and len(near) > (_MOST if fixed.any() else _SOLVED):
+        return _sums_of_inner(relations, near, fixed) // _PARTS
     for steps in _STEPS:
         found = nearest_multiples(relations, near, _PARTS, steps, fixed=fixed)
         if found is not None:
@@ -311,7 +305,7 @@ def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -
     raise CountRoundingError(what, code="additive", where="tables", hint=hint)
 
 
-def _sums_of_inner(relations: Relations, near: IntArray) -> IntArray:
+def _sums_of_inner(relations: Relations, near: IntArray, fixed: BoolArray) -> IntArray:
     """Inner cells up or down so that all sums lie near; totals are their sums."""
     linked = LinkedCounts(
         cells=(),
@@ -321,7 +315,35 @@ def _sums_of_inner(relations: Relations, near: IntArray) -> IntArray:
         name=CellNames((), (), ()),
     )
     inner, _ = InnerCells.of(linked)
-    return inner.sums(fitted_cells(inner, near, inner.count % _PARTS > 0, _PARTS))
+    value = fitted_cells(inner, near, inner.count % _PARTS > 0, _PARTS)
+    _meet(inner, value, near, np.flatnonzero(fixed))
+    found = inner.sums(value)
+    if (found[fixed] != near[fixed]).any():
+        what = f"official figures cross each other in a table of more than {_MOST:,} cells"
+        hint = "make those of one variable official only, or take fewer variables"
+        raise CountRoundingError(what, code="additive", where="tables", hint=hint)
+    return found
+
+
+def _meet(inner: InnerCells, value: IntArray, near: IntArray, official: IntArray) -> None:
+    """Change inner cells by whole units so that official sums are met, the smallest sums first.
+
+    Cells of an official sum stay as they are in those around it: sums that lie within each
+    other or apart, such as those of one variable, are all met.
+    """
+    start, cells = inner.groups()
+    settled = np.zeros(len(value), dtype=np.bool_)
+    for cell in official[np.argsort(start[official + 1] - start[official], kind="stable")].tolist():
+        own = cells[start[cell] : start[cell + 1]]
+        free = own[~settled[own]]
+        settled[own] = True
+        while missing := int(near[cell] - value[own].sum()) // _PARTS:
+            sign = 1 if missing > 0 else -1
+            able = free[(value[free] > 0) | (sign > 0)]
+            if not able.size:
+                break
+            order = np.argsort(sign * (value[able] - inner.count[able]), kind="stable")
+            value[able[order[: abs(missing)]]] += sign * _PARTS
 
 
 def _changed(safe: ProtectedTable, table: Table, units: IntArray, decimals: int) -> ProtectedTable:

@@ -7,8 +7,7 @@ what readers see: all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,29 +15,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.errors import DiscreetError, Problem
 from discreet.microdata import Secret
+from discreet.protection.count_tables import CountProtection, counted_outcome
 from discreet.protection.protocol import (
     COUNT,
-    AssessedTable,
     AuditVerdict,
     Counts,
     Determinants,
     InputsView,
-    NamedColumn,
     Place,
     Placed,
     ProgrammeView,
     ProtectedGroup,
-    Protection,
     ReleaseContext,
-    ReleasedOutcome,
-    SharedParameters,
 )
 from discreet.protection.rounding.bases import LARGEST_BASE, MOST_STEPS, Method, Rounding
-from discreet.tables.dimension import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
-    from discreet.tables import Note, ProtectedTable, Table
 
 _PLACE: Place = ("protection", "rounding")
 
@@ -65,7 +58,7 @@ class RoundingEntry(BaseModel):
         return Rounding(**stated, seed=seed)
 
 
-class RoundingProtection(Protection[ProgrammeView, InputsView]):
+class RoundingProtection(CountProtection):
     """Counts are rounded to multiples of a base."""
 
     name = "rounding"
@@ -80,17 +73,14 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
     hints: Mapping[str, str] = MappingProxyType(
         {
             "figures": "key figures of rounded counts are made with discreet.derive",
+            "additive": 'use method = "controlled" in [protection.rounding]',
             "round_to": "say the base in [protection.rounding]",
         }
     )
-    sections = ()
     settings = RoundingEntry
     #: It depends on the section: `check` sees to it.
     record_keys = False
-    parts = True
-    assessed = True
     auditable = True
-    reports = ()
 
     def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """Options that do not go together, and estimates that cannot be added up."""
@@ -127,26 +117,6 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
         if method == "conventional":
             yield "conventional rounding can be undone by sums: see discreet audit"
 
-    def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
-        """Counts."""
-        return [COUNT]
-
-    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
-        """None."""
-        return ()
-
-    def filters(self, programme: ProgrammeView, table: str) -> Iterable[tuple[Place, str]]:
-        """None besides that of the table."""
-        return ()
-
-    def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """Tables of the same records and weights."""
-        groups: dict[tuple[str | None, str | None], list[str]] = {}
-        for name in tables:
-            entry = programme.tables[name]
-            groups.setdefault((entry.source, entry.weight), []).append(name)
-        return [tuple(names) for names in groups.values()]
-
     def opened(
         self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
     ) -> Rounding | None:
@@ -160,14 +130,6 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
             problems += [programme.problem(place, p.what, p.hint) for p in error.problems]
             return None
         return made
-
-    def shared(self, opened: Any) -> SharedParameters | None:
-        """Nothing."""
-        return None
-
-    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
-        """The records of the table."""
-        return {inputs.programme.tables[table].where or "": {}}
 
     def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """The seed; and all tables of the group where they are rounded together."""
@@ -189,11 +151,6 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
         assert isinstance(rounding, Rounding)
         return rounding
 
-    def _tables(self, inputs: InputsView, counted: Mapping[str, Counts]) -> dict[str, Table]:
-        """The true tables of a group."""
-        views = inputs.programme.tables
-        return {name: counts[views[name].where or ""] for name, counts in counted.items()}
-
     def protected(
         self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
@@ -205,12 +162,7 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
         for names in groups:
             safe = round_linked([tables[name] for name in names], rounding)
             made = {
-                name: ReleasedOutcome(
-                    table=each,
-                    remembered={},
-                    assessed=AssessedTable(counts=tables[name], ingredients={}, figures=()),
-                    found_codes=codes_found(tables[name].dimensions),
-                )
+                name: counted_outcome(tables[name], each)
                 for name, each in zip(names, safe, strict=True)
             }
             yield ProtectedGroup(tables=made, internal=None, warnings=())
@@ -218,34 +170,6 @@ class RoundingProtection(Protection[ProgrammeView, InputsView]):
     def deviations(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """The standard deviation of what rounding does to counts."""
         return self._rounding(inputs).deviation(counts)
-
-    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
-        """Nothing: the tables say it."""
-        return ()
-
-    def changed(
-        self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
-    ) -> str:
-        """Two roundings of one count tell more than one."""
-        old, new = before(), after
-        same = old.stored == new.stored and bool((old.value == new.value).all())
-        return "" if same else f"{name} was rounded otherwise before: both together tell more"
-
-    def concluded(self, inputs: InputsView, made: Sequence[str]) -> Iterable[str]:
-        """Nothing."""
-        return ()
-
-    def write_reports(
-        self, inputs: InputsView, remembered: Mapping[str, Mapping[str, Any]], folder: Path
-    ) -> None:
-        """No report besides that on quality."""
-
-    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
-        """No internal report besides that on quality."""
-
-    def must_repeat(self, inputs: InputsView, digests: Mapping[str, str], internal: Path) -> bool:
-        """Never."""
-        return False
 
     def audited(
         self,

@@ -6,6 +6,7 @@ here; a method that asks only what every method may ask stands in its folder of
 `discreet.protection`, and has its row here.
 """
 
+from discreet.protection.noise.invariant_method import InvariantProtection
 from discreet.protection.protocol import register
 from discreet.protection.rounding.method import RoundingProtection
 from discreet.release.methods.noise.method import NoiseProtection
@@ -17,10 +18,12 @@ for _method in (
     SuppressionProtection(),
     RoundingProtection(),
     UnitNoiseProtection(),
+    InvariantProtection(),
 ):
     register(_method)
 
 __all__ = [
+    "InvariantProtection",
     "NoiseProtection",
     "RoundingProtection",
     "SuppressionProtection",

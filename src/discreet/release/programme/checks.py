@@ -360,6 +360,7 @@ def check_protection(programme: Programme) -> Found:
             place: KeyPath = ("tables", name, key)
             # Nothing is official, nothing rounded: that holds under every method.
             idle = {"official": not table.official, "round_to": (table.round_to or 1) == 1}
+            idle["additive"] = not table.additive
             if idle.get(key, False):
                 continue
             if place in programme.index.lines:
@@ -370,7 +371,24 @@ def check_protection(programme: Programme) -> Found:
                 what = f"the figures of {name!r} are not rounded by protect = {own.name!r}"
                 hint = "write round_to = 1 in this table"
                 yield programme.at(programme.setting(name, key), what, hint)
+    yield from _additive(programme)
     yield from _mixtures(programme)
+
+
+def _additive(programme: Programme) -> Found:
+    """Figures that cannot be made to add up."""
+    for name, table in programme.tables.items():
+        if not programme.additive_with(name):
+            continue
+        path = programme.setting(name, "additive")
+        kinds = [figure.kind for figure in table.figures.values()]
+        if len(kinds) > 1 or set(kinds) - {"count", "sum"}:
+            what = "only counts and sums add up, one figure in each table"
+            yield programme.at(path, what, "make one table for each figure")
+        if programme.thresholds(name) is not None:
+            what = "parts that are suppressed do not add up"
+            hint = "leave thresholds out of this table: parts.enabled = false"
+            yield programme.at(path, what, hint)
 
 
 def _mixtures(programme: Programme) -> Found:

@@ -261,6 +261,33 @@ class Programme:
         """The methods by which tables are protected."""
         return tuple(method for method in protections() if self.protected[method.name])
 
+    def additive_with(self, table: str) -> tuple[str, ...]:
+        """The tables that are made additive together with one; none if it is not made so.
+
+        They have the same records and figure, so that cells in common stay equal.
+        """
+
+        def kind(name: str) -> tuple[Any, ...]:
+            entry = self.tables[name]
+            figures = [(each.kind, each.of, each.where) for each in entry.figures.values()]
+            return self.source_of(name).name, entry.weight, entry.where, entry.round_to, figures
+
+        own = self.method(table)
+        if not self.tables[table].additive or "additive" not in own.table_keys:
+            return ()
+        every = [name for name in self.protected[own.name] if self.tables[name].additive]
+        return tuple(name for name in every if kind(name) == kind(table))
+
+    def linked(self, method: Protection[Programme, Any]) -> list[tuple[str, ...]]:
+        """The tables of a method in groups of those that are made together."""
+        groups = [set(group) for group in method.linked(self, self.protected[method.name])]
+        for name in self.protected[method.name]:
+            if together := set(self.additive_with(name)):
+                joined = [group for group in groups if group & together]
+                groups = [group for group in groups if group not in joined]
+                groups.append(set().union(*joined))
+        return [tuple(name for name in self.tables if name in group) for group in groups]
+
     def tells(self, table: str) -> tuple[str, ...]:
         """What a table tells of its cells, hidden figures included: value columns, or `COUNT`."""
         return tuple(self.method(table).tells(self, table))

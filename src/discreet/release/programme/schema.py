@@ -626,6 +626,7 @@ class ReleaseSettings(ProgrammeEntry):
     protect: Protect | None = None
     rules: Text | None = None
     holdings: str | None = None
+    additive: bool | None = None
     round_to: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 

@@ -149,6 +149,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         for name in own:
             by = determined[name]
             stated = [] if by.whole else _stated(inputs, name)
+            stated += [[each, determined[each].own] for each in programme.additive_with(name)]
             found[name] = key.digest([{**shared, **by.shared}, name, [*by.own, *stated]])
     return {name: found[name] for name in programme.tables}
 

@@ -209,6 +209,17 @@ def _with_remarks(entry: TableEntry, protected: ProtectedTable) -> ProtectedTabl
     return dataclasses.replace(protected, cell_notes=(*protected.cell_notes, *remarks))
 
 
+def _additive(made: Mapping[str, ReleasedOutcome]) -> dict[str, ReleasedOutcome]:
+    """Tables whose parts add up, in place of those that were protected cell by cell."""
+    from discreet.protection.rounding import make_additive_linked
+
+    tables = make_additive_linked([outcome.table for outcome in made.values()])
+    return {
+        name: dataclasses.replace(outcome, table=table)
+        for (name, outcome), table in zip(made.items(), tables, strict=True)
+    }
+
+
 class _Release:
     """The steps of a release."""
 
@@ -256,7 +267,7 @@ class _Release:
             # What an internal report says is true values: nothing here remembers it.
             if internal is not None and method.must_repeat(self.inputs, own, internal):
                 wanted |= set(own)
-            for group in method.linked(programme, list(own)):
+            for group in programme.linked(method):
                 wanted |= set(group) if wanted & set(group) else set()
         return [name for name in programme.tables if name in wanted]
 
@@ -287,7 +298,7 @@ class _Release:
         groups = [
             (method, tuple(group))
             for method in programme.methods
-            for group in method.linked(programme, programme.protected[method.name])
+            for group in programme.linked(method)
         ]
         for name, counts in counted_tables(inputs, self.pending, spanning):
             waiting[name] = counts
@@ -325,6 +336,7 @@ class _Release:
     ) -> None:
         """Protect tables that are linked, and keep what comes of it."""
         missing = set(counted)
+        waiting: dict[str, ReleasedOutcome] = {}
         for group in method.protected(self.inputs, counted, context):
             _check_group(group, method, missing)
             missing -= set(group.tables)
@@ -332,9 +344,14 @@ class _Release:
                 self.writer.reported.setdefault(method.name, []).append(group.internal)
             self.later += group.warnings
             for name, outcome in group.tables.items():
-                decided = part_decisions(self.inputs, name, counted[name])
-                self._keep(method, outcome, decided, context.printed[name])
-                self.step(name)
+                waiting[name] = outcome
+                together = self.programme.additive_with(name)
+                if set(together) <= set(waiting):
+                    made = {each: waiting.pop(each) for each in together or (name,)}
+                    for each, done in (_additive(made) if together else made).items():
+                        decided = part_decisions(self.inputs, each, counted[each])
+                        self._keep(method, done, decided, context.printed[each])
+                        self.step(each)
 
     def _keep(
         self,

@@ -117,7 +117,7 @@ def audit_release(
     inputs = dataclasses.replace(inputs, programme=grown, earlier=before)
     audits: dict[tuple[str, str], AuditVerdict] = {}
     for method in methods:
-        for group in method.linked(inputs.programme, inputs.programme.protected[method.name]):
+        for group in inputs.programme.linked(method):
             present = [name for name in group if name in kept]
             if present:
                 counted, context = _counted(inputs, present)

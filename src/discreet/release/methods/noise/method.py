@@ -59,7 +59,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
     beside: Mapping[str, str] = MappingProxyType(
         {"suppress": "noise around hidden values opens them"}
     )
-    table_keys = ("figures", "parts", "official", "round_to")
+    table_keys = ("figures", "parts", "official", "round_to", "additive")
     hints: Mapping[str, str] = MappingProxyType({})
     sections = ("perturbation",)
     settings = None
@@ -72,6 +72,9 @@ class NoiseProtection(Protection[Programme, Inputs]):
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Zeros that get noise, digits of rounded figures; the rest is checked elsewhere."""
         for name in tables:
+            if programme.additive_with(name) and programme.perturbation.suppress_below:
+                what = "figures that are suppressed do not add up"
+                yield programme.at(programme.setting(name, "additive"), what)
             if (programme.tables[name].round_to or 1) > 1 and programme.perturbation.decimals:
                 what = "figures rounded to multiples have no digits after the decimal point"
                 hint = "leave out decimals in [perturbation]"

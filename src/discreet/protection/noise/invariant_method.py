@@ -1,0 +1,135 @@
+"""`InvariantProtection`: what invariant perturbation answers to a release.
+
+In: tables of a programme and their true counts (CONFIDENTIAL), a transition matrix. Out: tables
+in which every count stands as often as before, in expectation: all tables of a source are the
+fixed programme whose frequencies are kept.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.errors import DiscreetError, Problem
+from discreet.protection.count_tables import CountProtection, counted_outcome
+from discreet.protection.protocol import (
+    Counts,
+    Determinants,
+    InputsView,
+    Placed,
+    ProgrammeView,
+    ProtectedGroup,
+    ReleaseContext,
+)
+
+if TYPE_CHECKING:
+    from discreet.arrays import FloatArray, IntArray
+
+_PLACE = ("protection", "invariant", "transition")
+
+
+class InvariantEntry(BaseModel):
+    """[protection.invariant]: a matrix, SECRET, and how it is used."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    transition: str | None = None
+    alpha: float = Field(default=1.0, gt=0, le=1)
+    forbidden: list[int] = Field(default_factory=list)
+    normalise: bool = False
+
+
+class InvariantProtection(CountProtection):
+    """Counts change so that each value stands as often as before, in expectation."""
+
+    name = "invariant"
+    manner = "invariant noise"
+    beside: Mapping[str, str] = MappingProxyType(
+        {"noise": "two noises on one count narrow it down"}
+    )
+    table_keys = ("additive",)
+    hints: Mapping[str, str] = MappingProxyType(
+        {"figures": "frequencies are kept of plain counts: leave figures out"}
+    )
+    settings = InvariantEntry
+    record_keys = True
+    parts = False
+
+    def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
+        """A matrix that is missing, and weights."""
+        name = programme.settings(self.name).transition if tables else None
+        if tables and (name is None or not programme.file(name).is_file()):
+            what = "transition is missing" if name is None else "there is no such file"
+            hint = "name a file with a line for each row, and commas between numbers"
+            yield _PLACE, programme.problem(_PLACE, what, hint)
+        for table in tables:
+            if programme.tables[table].weight:
+                place = ("tables", table, "weight")
+                yield place, programme.problem(place, "frequencies of estimates are not kept")
+
+    def warnings(
+        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
+    ) -> Iterable[str]:
+        """None."""
+        return ()
+
+    def opened(
+        self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
+    ) -> list[list[str]] | None:
+        """The matrix."""
+        from discreet.protection.noise.invariant import check_transition, read_transition
+
+        entry: InvariantEntry = programme.settings(self.name)
+        place = None if entry.transition is None else programme.file(entry.transition)
+        if not tables or place is None or not place.is_file():
+            return None
+        try:
+            rows = read_transition(place)
+            check_transition(rows, normalise=entry.normalise)
+        except DiscreetError as error:
+            problems += [programme.problem(_PLACE, p.what, p.hint) for p in error.problems]
+        except ValueError:
+            problems.append(programme.problem(_PLACE, "the file is no text in UTF-8"))
+        else:
+            return rows
+        return None
+
+    def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """The matrix, and all tables of the group."""
+        views = inputs.programme.tables
+        shared = {"transition": inputs.opened[self.name]}
+        return {
+            name: Determinants(
+                shared=shared, own=[[each, views[each].by, views[each].where] for each in group],
+                whole=False,
+            )
+            for group in self.linked(inputs.programme, tables)
+            for name in group
+        }  # fmt: skip
+
+    def protected(
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """All tables of a group, with one perturbation table made of all of their counts."""
+        from discreet.protection.noise.invariant import invariant_table, perturbed_by
+
+        tables = self._tables(inputs, counted)
+        entry: InvariantEntry = inputs.programme.settings(self.name)
+        how = entry.model_dump(exclude={"transition"})
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            ptable = invariant_table(list(tables.values()), inputs.opened[self.name], **how)
+        made = {
+            name: counted_outcome(table, perturbed_by(table, ptable))
+            for name, table in tables.items()
+        }
+        told = tuple(str(each.message) for each in found)
+        yield ProtectedGroup(tables=made, internal=None, warnings=told)
+
+    def deviations(self, inputs: InputsView, counts: IntArray) -> FloatArray:
+        """Nothing: parts are not judged by it."""
+        return counts.astype("float64") * 0.0

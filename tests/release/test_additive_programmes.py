@@ -1,0 +1,182 @@
+"""Invariant perturbation and additivity in programmes, and `discreet make-additive`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli.commands import app
+from discreet.errors import ProgrammeError
+from discreet.release import protect
+
+MATRIX = ".6,.2,.1,.1\n.2,.6,.1,.1\n.1,.1,.7,.1\n.1,.1,.1,.7\n"
+PROGRAMME = """\
+[data]
+source = "persons.parquet"
+
+[keys]
+column = "record_key"
+
+[protection.invariant]
+transition = "matrix.csv"
+alpha = 0.8
+
+[perturbation]
+table = "ptable.json"
+
+[defaults]
+protect = "invariant"
+formats = ["csv"]
+
+[tables.sexes]
+by = ["sex", "region"]
+
+[tables.ages]
+by = ["age", "sex"]
+"""
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Callable[..., Path]:
+    draw = np.random.default_rng(3)
+    records = {
+        "sex": draw.choice(["m", "w"], 300),
+        "region": draw.choice([*"abc"], 300),
+        "age": draw.integers(0, 60, 300),
+        "weight": draw.uniform(5, 20, 300),
+        "record_key": draw.integers(0, 10**15, 300),
+    }
+    pl.DataFrame(records).write_parquet(tmp_path / "persons.parquet")
+    dc.design_perturbation(max_noise=3, variance=2).write(tmp_path / "ptable.json")
+    (tmp_path / "matrix.csv").write_text(MATRIX, encoding="utf-8")
+
+    def edit(*changes: tuple[str, str]) -> Path:
+        text = PROGRAMME
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "programme.toml").write_text(text, encoding="utf-8")
+        return tmp_path / "programme.toml"
+
+    return edit
+
+
+def figures(release: Path, name: str, *by: str) -> dict[tuple[str, ...], int]:
+    frame = pl.read_csv(release / f"{name}.csv", comment_prefix="#", infer_schema=False)
+    return {tuple(row[:-1]): int(row[-1]) for row in frame.select(*by, "value").rows()}
+
+
+def test_all_tables_are_one_fixed_programme(edited: Callable[..., Path], tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    done = protect(edited(), out, internal=tmp_path / "internal")
+    assert done.fresh == 2
+    people = pl.read_parquet(tmp_path / "persons.parquet")
+    tables = [
+        dc.tabulate(people, by, record_key="record_key")
+        for by in (["sex", "region"], ["age", "sex"])
+    ]
+    matrix = [line.split(",") for line in MATRIX.splitlines()]
+    direct = dc.perturb_invariant(tables[1], matrix, programme=tables, alpha=0.8)
+    found = figures(out, "ages", "age", "sex")
+    assert found == {key: direct.get(*key) for key in found}
+    told = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
+    assert set(told["each_table"]) == {"sexes", "ages"}
+    assert protect(edited(), out).fresh == 0
+    (tmp_path / "matrix.csv").write_text(MATRIX.replace(".6,.2", ".5,.3"), encoding="utf-8")
+    assert protect(edited(), out).fresh == 2
+
+
+@pytest.mark.parametrize("method", ["noise", "invariant"])
+def test_tables_that_are_made_additive_agree(
+    edited: Callable[..., Path], tmp_path: Path, method: str
+) -> None:
+    out = tmp_path / "release"
+    change = ('protect = "invariant"', f'protect = "{method}"\nadditive = true')
+    protect(edited(change), out, internal=tmp_path / "internal")
+    sexes, ages = figures(out, "sexes", "sex", "region"), figures(out, "ages", "age", "sex")
+    for sex in ("m", "w"):
+        assert sexes[sex, "Total"] == ages["Total", sex]
+        assert sexes[sex, "Total"] == sum(sexes[sex, region] for region in "abc")
+        assert ages["Total", sex] == sum(
+            value for (age, own), value in ages.items() if own == sex and age != "Total"
+        )
+    assert protect(edited(change), out).fresh == 0
+    alone = ('by = ["age", "sex"]', 'by = ["age", "sex"]\nadditive = false')
+    assert protect(edited(change, alone), out).fresh == 2
+    told = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
+    assert told["sums"]["differing"] == 0 < told["sums"]["compared"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ([('transition = "matrix.csv"\n', "")], "transition is missing"),
+        ([("matrix.csv", "none.csv")], "there is no such file"),
+        ([("[defaults]", '[defaults]\nweight = "weight"')], "estimates are not kept"),
+        ([("alpha = 0.8", "forbidden = [1]")], "is forbidden, but"),
+        (
+            [
+                ('"invariant"', '"noise"'),
+                ('by = ["age"', 'additive = true\nfigures.m = { kind = "mean" }\nby = ["age"'),
+            ],
+            "only counts and sums add up",
+        ),
+        (
+            [
+                ('"invariant"', '"noise"\nadditive = true'),
+                ("[perturbation]", "[perturbation]\nsuppress_below = 3"),
+            ],
+            "figures that are suppressed do not add up",
+        ),
+        (
+            [
+                ('"invariant"', '"noise"\nadditive = true'),
+                ("[defaults]", "[parts]\nmean_count = 2\n[defaults]"),
+            ],
+            "parts that are suppressed do not add up",
+        ),
+    ],
+)
+def test_programmes_that_cannot_be(
+    edited: Callable[..., Path], tmp_path: Path, changes: list[tuple[str, str]], words: str
+) -> None:
+    with pytest.raises(dc.DiscreetError) as caught:
+        protect(edited(*changes), tmp_path / "release")
+    assert words in str(caught.value)
+    assert not (tmp_path / "release").exists()
+
+
+def test_a_matrix_that_is_none(edited: Callable[..., Path], tmp_path: Path) -> None:
+    path = edited()
+    (tmp_path / "matrix.csv").write_text("0.5,0.4\n0,1\n", encoding="utf-8")
+    with pytest.raises(ProgrammeError, match=r"protection\.invariant\.transition"):
+        protect(path, tmp_path / "release")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    cells = {
+        "sex": ["Total"] * 3 + ["m"] * 3 + ["w"] * 3,
+        "age": ["Total", "old", "young"] * 3,
+        "value": [30, 14, 18, 13, 8, 7, 20, 7, 10],
+    }
+    pl.DataFrame(cells).write_csv(tmp_path / "cells.csv")
+    words = ["make-additive", str(tmp_path / "cells.csv"), "--by", "sex,age", "--official", "age"]
+    words += ["--out", str(tmp_path / "table.csv"), "--json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code != 0
+    assert "official" in done.output
+    cells["value"][0] = 32
+    pl.DataFrame(cells).write_csv(tmp_path / "cells.csv")
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    shown = figures(tmp_path, "table", "sex", "age")
+    assert shown["Total", "Total"] == 32 == shown["m", "Total"] + shown["w", "Total"]
+    assert (shown["Total", "old"], shown["Total", "young"]) == (14, 18)
+    assert json.loads(done.output)["changed"] > 0
