@@ -434,6 +434,29 @@ def _safe() -> Iterator[Comparison]:
         )
 
 
+def _record_methods() -> Iterator[Comparison]:
+    """Methods on records, of persons or of households with one record each."""
+    for task, sizes in (
+        ("pram", (MILLION, 10 * MILLION)),
+        ("rank swap", (MILLION, 10 * MILLION)),
+        ("swap", (MILLION, 10 * MILLION, 40 * MILLION)),
+    ):
+        for size in sizes:
+            yield Comparison(
+                group="records",
+                title=f"Methods on records: {task}",
+                tasks=(f"record_exchange: {task}",),
+                sizes=(size,),
+                smoke=2_000 if size == MILLION else 0,
+                unit="records",
+                rounds=1,
+                repeats=2 if size < 40 * MILLION else 1,
+                warm=size < 40 * MILLION,
+                told=("changes", "MB at most"),
+                large=size > 10 * MILLION,
+            )
+
+
 COMPARISONS = (
     *_tabulation(),
     *_before(),
@@ -442,6 +465,7 @@ COMPARISONS = (
     *_costs_of_suppression(),
     *_rounding(),
     *_safe(),
+    *_record_methods(),
     *_output_checking(),
     *_acro(),
 )

@@ -39,6 +39,8 @@ def check_identifiers(frame: NarwhalsFrame, names: Sequence[str]) -> None:
     """Raise an error unless every record has an identifier and no two share one."""
     require_columns(frame, names)
     _check_types(frame, names)
+    if len(names) == 1 and isinstance(frame, nw.DataFrame) and _ascend(frame, names[0]):
+        return
     if isinstance(frame, nw.DataFrame):
         total, nulls, empty, repeated = _count_polars(eager_columns(frame, names).lazy(), names)
     elif frame.implementation.is_polars():
@@ -60,6 +62,15 @@ def check_identifiers(frame: NarwhalsFrame, names: Sequence[str]) -> None:
         problems.append(Problem(what, ", ".join(names), _UNIQUE_HINT))
     many = "identifiers are missing or repeated"
     raise_all(MicrodataError, problems, code="identifiers", many=many, where="")
+
+
+def _ascend(frame: nw.DataFrame[Any], name: str) -> bool:
+    """Whether identifiers are whole numbers, each above the one before."""
+    ids = eager_columns(frame, [name]).to_series()
+    if not ids.dtype.is_integer() or ids.dtype in (pl.Int128, pl.UInt128) or ids.null_count():
+        return False
+    numbers = ids.to_numpy()
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def _check_types(frame: NarwhalsFrame, names: Sequence[str]) -> None:

@@ -38,6 +38,8 @@ from discreet.pretabular.changed_records import (
 _NEAR = 1e-9
 #: Records that are looked at together for the first one of each code.
 _AT_ONCE = 1 << 16
+#: In lines of so few probabilities looking at each is quicker than halving.
+_SHORT = 32
 _MOST_CODES = 4_096
 
 
@@ -320,7 +322,12 @@ def _search(old: IntArray, stratum: IntArray, drawn: IntArray, ends: Any) -> Int
         code = old[row]
         if code >= 0:
             line = ends[stratum[row], code]
-            code = np.searchsorted(line, drawn[row], side="right")
+            if len(line) > _SHORT:
+                code = np.searchsorted(line, drawn[row], side="right")
+            else:
+                code = 0
+                for at in range(len(line)):
+                    code += drawn[row] >= line[at]
         new[row] = code
     return new
 

@@ -179,10 +179,12 @@ class _Usage:
     proofs: InsiderProofs
     aims_of: dict[int, set[int]]
     proofs_at: dict[int, set[int]]
+    #: Cells that proofs have left since it was looked whether any needs them.
+    left: set[int]
 
     @classmethod
     def of(cls, proofs: InsiderProofs) -> _Usage:
-        usage = cls(proofs, {}, {})
+        usage = cls(proofs, {}, {}, set(range(len(proofs.draft))))
         for which in range(len(proofs.aims)):
             usage.enter(which)
         return usage
@@ -202,7 +204,9 @@ class _Usage:
             self.aims_of[proof].discard(which)
             if not self.aims_of[proof]:
                 del self.aims_of[proof]
-                for cell in self.proofs.proofs[proof].cells.tolist():
+                cells = self.proofs.proofs[proof].cells.tolist()
+                self.left.update(cells)
+                for cell in cells:
                     self.proofs_at[cell].discard(proof)
 
     def aims_at(self, cell: int) -> list[int]:
@@ -211,9 +215,10 @@ class _Usage:
 
     def publish_unused(self, secondary: BoolArray) -> None:
         """Publish again what no proof needs."""
-        for cell in np.flatnonzero(secondary & self.proofs.draft.hidden).tolist():
-            if not self.proofs_at.get(cell):
+        for cell in self.left:
+            if secondary[cell] and not self.proofs_at.get(cell):
                 self.proofs.draft.hidden[cell] = False
+        self.left.clear()
 
 
 def _take_back(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.cuts import (
     CuttingPlane,
@@ -131,9 +131,17 @@ class Relaxation(Confidential):
     def add(self, cuts: Iterable[CuttingPlane]) -> int:
         """Take in cuts; how many were not there yet."""
         fresh = {cut.key: cut for cut in cuts}
-        for cut in fresh.values():
-            cells = cut.cells.astype(np.int32)
-            self._solver.addRow(cut.least, self._highspy.kHighsInf, cells.size, cells, cut.coef)
+        if fresh:  # all rows at once: one at a time, each would copy those before
+            cells = np.concatenate([cut.cells for cut in fresh.values()]).astype(np.int32)
+            self._solver.addRows(
+                len(fresh),
+                np.array([cut.least for cut in fresh.values()], dtype=np.float64),
+                np.full(len(fresh), self._highspy.kHighsInf),
+                cells.size,
+                starts([cut.cells.size for cut in fresh.values()])[:-1].astype(np.int32),
+                cells,
+                np.concatenate([cut.coef for cut in fresh.values()]),
+            )
         self._aside = [cut for cut in self._aside if cut.key not in fresh]
         self._rows += fresh.values()
         self._age = np.concatenate([self._age, np.zeros(len(fresh), dtype=np.int64)])

@@ -51,6 +51,7 @@ class LocalCircuits(Confidential):
         self._system = (relations.start, relations.cell, first, row, coef, total)
         self._size = (relations.cells, len(relations))
         self._scratch = [self._fresh() for _ in range(_THREADS)]
+        self._usable = np.zeros(relations.cells, dtype=np.bool_)
 
     def _fresh(self) -> tuple[Any, ...]:
         cells, rows = self._size
@@ -58,8 +59,15 @@ class LocalCircuits(Confidential):
         return (
             np.zeros(cells, dtype=whole), np.zeros(rows, dtype=whole), np.zeros(cells),
             np.zeros(cells, dtype=whole), np.zeros(max(rows, 1), dtype=whole),
-            np.zeros(1, dtype=whole), np.zeros(cells),
+            np.zeros(1, dtype=whole), np.full(cells, np.inf),
         )  # fmt: skip
+
+    def _take_note(self, usable: BoolArray) -> None:
+        """Price what became usable, or no longer is, since the last time."""
+        changed = np.flatnonzero(usable != self._usable)
+        self._usable[changed] = usable[changed]
+        for scratch in self._scratch:
+            scratch[-1][changed] = np.where(usable[changed], 1.0, np.inf)
 
     def through(
         self,
@@ -75,6 +83,7 @@ class LocalCircuits(Confidential):
         Only usable cells move, besides the cell itself, none of those that it is to do `without`,
         and those of a low rank rather than others. Results do not depend on the number of threads.
         """
+        self._take_note(usable)
         left_out = [np.zeros(0, dtype=np.int64)] * len(cells) if without is None else without
         half = -(-len(cells) // _THREADS)
         parts = [slice(at, at + half) for at in range(0, len(cells), max(half, 1))]
@@ -115,8 +124,6 @@ def _circuits_through(
     down, up, most = room
     start, cell, cell_start, cell_row, cell_coef, total = system
     cell_seen, row_seen, nearest, seen, number, stamp, price = scratch
-    for at in range(price.size):
-        price[at] = 1.0 if usable[at] else np.inf
     ends = np.zeros(asked.size + 1, dtype=np.int64)
     cells = [np.int64(0) for _ in range(0)]
     moved = [0.0 for _ in range(0)]
