@@ -419,7 +419,7 @@ def _rounding() -> Iterator[Comparison]:
 def _safe() -> Iterator[Comparison]:
     """SAFE on the synthetic census: the optimum of small files, the search in large ones."""
     sizes = {"exact": (1_500, 12_000, 30_000), "searched": (1_500, 12_000, 30_000)}
-    for task in ("exact", "searched", "20 pairs", "20 triples"):
+    for task in ("exact", "searched", "20 pairs", "20 triples", "50 tables"):
         yield Comparison(
             group="safe",
             title=f"SAFE: {task}",

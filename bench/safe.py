@@ -1,7 +1,7 @@
 """SAFE at size: persons of the synthetic census, combinations of up to seven variables.
 
 Small files have all pairs of five variables as control tables, once to the optimum, once by search;
-large ones the first 20 pairs, or triples, of seven.
+large ones 20 pairs, 20 triples, or 50 of both, of seven.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class Measured:
 
 
 def changes(
-    variables: int, width: int, exact_up_to: int
+    variables: int, widths: tuple[int, ...], tables: int, exact_up_to: int
 ) -> Callable[[Path, int], Callable[[], Any]]:
     """Change a file; tells how large it is, the errors and the change."""
 
     def prepared(folder: Path, size: int) -> Callable[[], Any]:
         del folder
         persons, names = generate(persons=size).persons, VARIABLES[:variables]
-        controls = [list(one) for one in itertools.combinations(names, width)][:20]
+        every = [list(one) for width in widths for one in itertools.combinations(names, width)]
 
         def run() -> Measured:
             made = dc.pretabular.safe(
-                persons, id="person_id", variables=names, controls=controls,
+                persons, id="person_id", variables=names, controls=every[:tables],
                 exact_up_to=exact_up_to, secret="an example, no secret",
             )  # fmt: skip
             told = made.measures
@@ -60,8 +60,9 @@ def changes(
 
 
 TASKS: dict[str, Callable[[Path, int], Callable[[], Any]]] = {
-    "exact": changes(5, 2, 5_000),
-    "searched": changes(5, 2, 0),
-    "20 pairs": changes(7, 2, 0),
-    "20 triples": changes(7, 3, 0),
+    "exact": changes(5, (2,), 20, 5_000),
+    "searched": changes(5, (2,), 20, 0),
+    "20 pairs": changes(7, (2,), 20, 0),
+    "20 triples": changes(7, (3,), 20, 0),
+    "50 tables": changes(7, (2, 3), 50, 0),
 }

@@ -96,6 +96,9 @@ def test_no_combination_is_rare_and_controls_err_as_stated(
     assert told["least_possible_error"] <= told["largest_error"]
     assert told["least_possible_change"] <= told["change"]
     assert errors(before, after, [*strata, *NAMES]).sum() == told["change"]
+    rare = counts(before, [*strata, *NAMES])["len"]
+    assert (told["combinations"], told["below"]) == (len(rare), (rare < at_least).sum())
+    assert told["combinations_after"] == counts(after, [*strata, *NAMES]).height
     assert after["id"].n_unique() == after.height == told["records_after"]
     if not fill:
         known = before.select(*strata, *NAMES).unique()
@@ -132,6 +135,15 @@ def test_order_and_engines_do_not_matter(kind, identified) -> None:
     made = made if isinstance(made, pl.DataFrame) else pl.DataFrame(made)
     columns = data.columns
     assert made.select(columns).sort(columns).equals(plain.records.sort(columns), null_equal=True)
+
+
+def test_the_choice_stays_what_it_is() -> None:
+    made = safe(people(40), id="id", variables=NAMES, controls=CONTROLS, exact_up_to=0)
+    assert dict(made.changes.sort("id").select("id", "after").rows()) == {
+        6: "f/5/c", 7: "m/2/b", 8: "m/7/b", 9: "m/2/b", 10: "f/1/a", 11: "m/1/a", 13: "f/3/d",
+        14: None, 15: "f/1/a", 16: "f/5/c", 20: "m/3/a", 26: "f/4/b", 32: "m/4/a", 34: "f/7/a",
+        40: "f/7/a", 43: "m/7/b", 44: "f/3/d",
+    }  # fmt: skip
 
 
 def test_another_secret_chooses_others() -> None:
@@ -201,12 +213,25 @@ def test_the_search_is_near_the_optimum(seed) -> None:
     count, cells = table(np.random.default_rng(seed), 60, 9)
     best = safe_counts(count, cells, 3, seed=1, exact=True)
     near = safe_counts(count, cells, 3, seed=1, exact=False)
+    for made in (best, near):
+        change = made.count - count
+        assert made.error == max(np.abs(np.bincount(one, weights=change)).max() for one in cells)
     assert best.error == best.least_error
     assert np.abs(best.count - count).sum() == best.least_change
     assert best.error <= near.error <= best.error + 1
     if near.error == best.error:
         change = np.abs(near.count - count).sum()
         assert best.least_change <= change <= 1.3 * best.least_change + 2
+
+
+@pytest.mark.parametrize(("at_least", "within"), [(2, 1), (3, 1), (5, 3)])
+def test_the_search_keeps_many_combinations_within_little(at_least, within) -> None:
+    count, cells = table(np.random.default_rng(1), 5_000, 9)
+    made = safe_counts(count, cells, at_least, seed=1, exact=False)
+    off = max(np.abs(np.bincount(one, weights=made.count - count)).max() for one in cells)
+    assert off == made.error <= within
+    assert ((made.count == 0) | (made.count >= at_least)).all()
+    assert np.abs(made.count - count).sum() < 1.5 * made.least_change
 
 
 def test_the_optimum_is_that_of_all_counts_tried() -> None:
@@ -237,6 +262,7 @@ def test_a_large_file_within_five() -> None:
     ("changed", "word"),
     [
         ({"controls": [["rent"]]}, "made of the variables"),
+        ({"controls": []}, "made of the variables"),
         ({"variables": []}, "one or more"),
         ({"at_least": 1}, "2 or more"),
         ({"variables": ["rent"], "controls": [["rent"]]}, "holds no codes"),

@@ -258,8 +258,8 @@ def _counts(
         "combinations": int((count > 0).sum()), "below": int(below.sum()),
         "combinations_after": int((new > 0).sum()),
         "controls": [_off(combinations, names, new - count) for names in tables],
-        "largest_error": max((one.error for one in made), default=0),
-        "least_possible_error": max((one.least_error for one in made), default=0),
+        "largest_error": max(one.error for one in made),
+        "least_possible_error": max(one.least_error for one in made),
         "change": int(np.abs(new - count).sum()),
         "least_possible_change": sum(one.least_change for one in made),
     }  # fmt: skip

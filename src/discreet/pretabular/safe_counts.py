@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import IntArray, starts
+from discreet.errors import MicrodataError
 from discreet.solver import column_values, loaded_solver
 
 #: Weight of inner change: in sweeps per control table, in repairs beside squared excesses.
@@ -85,6 +86,10 @@ class ControlCells:
             np.add.at(found, self.cell[:, at], change)
         return found
 
+    def error(self, change: IntArray) -> int:
+        """The largest of these, whether up or down."""
+        return int(np.abs(self.errors(change)).max(initial=0))
+
 
 def safe_counts(
     count: IntArray, tables: Sequence[IntArray], at_least: int, *, seed: int, exact: bool
@@ -111,7 +116,10 @@ def safe_counts(
     below = count[count < at_least]
     change = int(np.minimum(below, at_least - below).sum())
     if exact and len(count):
-        return _solved(count, control, at_least, least, value, error)
+        value, least, change = _solved(count, control, at_least, least, value, error)
+    if ((value != 0) & (value < at_least)).any():
+        raise MicrodataError("counts below the least number are left", code="safe")
+    error = control.error(value - count)
     return SafeCounts(count=value, error=error, least_error=least, least_change=change)
 
 
@@ -120,18 +128,20 @@ def safe_counts(
 
 def _solved(
     count: IntArray, control: ControlCells, at_least: int, least: int, value: IntArray, error: int
-) -> SafeCounts:
-    """For one error after the other, the least change; the first that is possible is the answer."""
+) -> tuple[IntArray, int, int]:
+    """For one error after the other, the least change; the first that is possible is the answer.
+
+    Given are the counts, and bounds of error and change.
+    """
     proven = True
     for tried in range(least, error + 1):
         known = value if tried == error else None
         found, bound, ended = _program(count, control, at_least, tried, error, known)
-        if found is None:
-            proven &= ended
-            least = tried + 1 if proven else least
-            continue
-        return SafeCounts(count=found, error=tried, least_error=least, least_change=bound)
-    return SafeCounts(count=value, error=error, least_error=least, least_change=0)
+        if found is not None:
+            return found, least, bound
+        proven &= ended
+        least = tried + 1 if proven else least
+    return value, least, 0
 
 
 def _program(
@@ -185,8 +195,8 @@ def _program(
         return known, 0, bool(ended)
     found = np.rint(column_values(solver)).reshape(3, size)
     value: IntArray = (level * found[0] + found[1] - found[2]).astype(np.int64)
-    wrong = (value < 0) | ((value > 0) & (value < at_least))
-    if wrong.any() or np.abs(control.errors(value - count)).max(initial=0) > error:
+    wrong = (value != 0) & (value < at_least)
+    if wrong.any() or control.error(value - count) > error:
         return known, 0, False  # numbers of the solver are not believed
     bound = int(np.ceil(solver.getInfo().mip_dual_bound + count.sum() - 1e-6))
     return value, max(bound, 0), True
