@@ -461,7 +461,7 @@ def test_mistakes_of_a_programme_are_found_at_their_keys(
     found = mistakes(edited(("bases = 1", "base = 1")))
     assert "tables.sexes.weight: thousands are not weighted" in found
     assert 'tables.sexes.value: this goes with protect = "suppress" or "unit-noise" only' in found
-    assert 'tables.sexes.figures: this goes with protect = "noise" only' in found
+    assert 'tables.sexes.figures: this goes with protect = "noise" or "rounding" only' in found
 
 
 def test_a_report_takes_its_name(thousands: Thousands, edited: Callable[..., Path]) -> None:

@@ -1,4 +1,4 @@
-"""`CountProtection`: the answers that all methods share that change counts and nothing else.
+"""`CountProtection`: the answers that methods share which change figures and write no reports.
 
 In: tables of a programme and their true counts (CONFIDENTIAL). Out: what every such method says
 to a release; what it does to counts, each says itself.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from discreet.protection.protocol import (
     COUNT,
@@ -30,8 +32,12 @@ if TYPE_CHECKING:
     from discreet.tables import Note, ProtectedTable, Table
 
 
-class CountProtection(Protection[ProgrammeView, InputsView]):
-    """A method of counts that has neither reports nor parameters of its own besides a section."""
+ProgrammeT = TypeVar("ProgrammeT", bound=ProgrammeView, contravariant=True)
+InputsT = TypeVar("InputsT", bound=InputsView, contravariant=True)
+
+
+class CountProtection(Protection[ProgrammeT, InputsT]):
+    """A method that has neither reports nor an audit; of counts, unless it says something else."""
 
     sections = ()
     parts = True
@@ -39,19 +45,19 @@ class CountProtection(Protection[ProgrammeView, InputsView]):
     auditable = False
     reports = ()
 
-    def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
+    def tells(self, programme: ProgrammeT, table: str) -> Sequence[str]:
         """Counts."""
         return [COUNT]
 
-    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
+    def columns(self, programme: ProgrammeT, table: str) -> Iterable[NamedColumn]:
         """None."""
         return ()
 
-    def filters(self, programme: ProgrammeView, table: str) -> Iterable[tuple[Place, str]]:
+    def filters(self, programme: ProgrammeT, table: str) -> Iterable[tuple[Place, str]]:
         """None besides that of the table."""
         return ()
 
-    def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+    def linked(self, programme: ProgrammeT, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Tables of the same records and weights."""
         groups: dict[tuple[str | None, str | None], list[str]] = {}
         for name in tables:
@@ -63,16 +69,16 @@ class CountProtection(Protection[ProgrammeView, InputsView]):
         """Nothing."""
         return None
 
-    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
+    def needs(self, inputs: InputsT, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records of the table."""
         return {inputs.programme.tables[table].where or "": {}}
 
-    def _tables(self, inputs: InputsView, counted: Mapping[str, Counts]) -> dict[str, Table]:
+    def _tables(self, inputs: InputsT, counted: Mapping[str, Counts]) -> dict[str, Table]:
         """The true tables of a group."""
         views = inputs.programme.tables
         return {name: counts[views[name].where or ""] for name, counts in counted.items()}
 
-    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
+    def statement(self, inputs: InputsT, table: str) -> tuple[Note, ...]:
         """Nothing: the tables say it."""
         return ()
 
@@ -81,28 +87,28 @@ class CountProtection(Protection[ProgrammeView, InputsView]):
     ) -> str:
         """Two protected figures of one count tell more than one."""
         old, new = before(), after
-        same = old.stored == new.stored and bool((old.value == new.value).all())
+        same = np.array_equal(old.value, new.value, equal_nan=True)
         return "" if same else f"{name} had other figures before: both together tell more"
 
-    def concluded(self, inputs: InputsView, made: Sequence[str]) -> Iterable[str]:
+    def concluded(self, inputs: InputsT, made: Sequence[str]) -> Iterable[str]:
         """Nothing."""
         return ()
 
     def write_reports(
-        self, inputs: InputsView, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+        self, inputs: InputsT, remembered: Mapping[str, Mapping[str, Any]], folder: Path
     ) -> None:
         """No report besides that on quality."""
 
     def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
         """No internal report besides that on quality."""
 
-    def must_repeat(self, inputs: InputsView, digests: Mapping[str, str], internal: Path) -> bool:
+    def must_repeat(self, inputs: InputsT, digests: Mapping[str, str], internal: Path) -> bool:
         """Never."""
         return False
 
     def audited(
         self,
-        inputs: InputsView,
+        inputs: InputsT,
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],

@@ -233,7 +233,7 @@ def test_a_release(edited: Callable[..., Path], tmp_path: Path) -> None:
     assert "random share" in (out / "branches.html").read_text("utf-8")
     assert protect(edited(), out).fresh == 0
     changed = edited(('balance = ["area"]', "least = 0.1"))
-    assert any("had other noise before" in each for each in protect(changed, out).warnings)
+    assert any("had other figures before" in each for each in protect(changed, out).warnings)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import ProgrammeError, PublicationError
+from discreet.protection.rounding import Rounding, audit_rounding, round_linked
 from discreet.release import audit_release, check_release, protect
 
 PROGRAMME = """\
@@ -226,3 +227,98 @@ def test_programmes_without_rounded_or_hidden_cells_are_not_audited(
     )
     with pytest.raises(PublicationError, match="hidden cells or rounded counts"):
         audit_release(path, tmp_path / "release")
+
+
+SHARES = """
+[tables.shares]
+by = ["region", "sex"]
+
+[tables.shares.figures]
+people = { kind = "count" }
+old = { kind = "count", where = "age >= 30", hidden = true }
+share = { kind = "share", part = "old", whole = "people" }
+of_sex = { kind = "share", part = "people", over = ["sex"] }
+"""
+
+
+@pytest.mark.parametrize("method", ["keyed", "controlled", "conventional"])
+def test_key_figures_are_made_of_rounded_counts(
+    programme: Path, tmp_path: Path, method: str
+) -> None:
+    text = PROGRAMME.replace("base = 5", f'base = 5\nmethod = "{method}"') + SHARES
+    programme.write_text(text, encoding="utf-8")
+    out = tmp_path / "release"
+    protect(programme, out, internal=tmp_path / "internal")
+    frame = pl.read_csv(out / "shares.csv", comment_prefix="#", infer_schema=False)
+    shown = {
+        tuple(row[:3]): row[3] for row in frame.select("region", "sex", "figure", "value").rows()
+    }
+    people = {key[:2]: int(value) for key, value in shown.items() if key[2] == "people"}
+    assert all(value % 5 == 0 for value in people.values())
+    sexes = figures(out, "sexes")
+    assert all(sexes[sex, region] == value for (region, sex), value in people.items())
+    for (region, sex), value in people.items():
+        share = 100 * value / people[region, "Total"]
+        assert abs(float(shown[region, sex, "of_sex"]) - share) < 0.06
+        old = float(shown[region, sex, "share"]) * value / 100
+        assert abs(old / 5 - round(old / 5)) < 0.06
+    told = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
+    assert set(told["each_table"]) == {"sexes", "ages", "shares"}
+    assert audit_release(programme, out).text()
+    assert protect(programme, out).fresh == 0
+
+
+def test_tables_have_bases_of_their_own_if_one_is_a_multiple_of_the_other(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    ten = ('by = ["age", "sex"]', 'by = ["age", "sex"]\nround_to = 10')
+    out = tmp_path / "release"
+    done = protect(edited(ten), out)
+    assert any("two bases narrow counts down" in text for text in done.warnings)
+    assert all(value % 10 == 0 for value in figures(out, "ages").values())
+    assert any(value % 10 for value in figures(out, "sexes").values())
+    assert audit_release(edited(ten), out).safe
+    assert "Figures are rounded to multiples of 10" in (out / "ages.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ([('by = ["sex"', 'round_to = 3\nby = ["sex"')], "must be multiples of each other"),
+        ([('by = ["sex"', 'round_to = 2000\nby = ["sex"')], "the base is 1,000 at most"),
+        (
+            [
+                ("base = 5", 'base = 5\nmethod = "controlled"'),
+                ('by = ["sex"', 'round_to = 10\nby = ["sex"'),
+            ],
+            "have one base",
+        ),
+        (
+            [("base = 5", "base = 5\nmargins = 10"), ('by = ["sex"', 'round_to = 10\nby = ["sex"')],
+            "have one base",
+        ),
+        (
+            [('by = ["sex", "region"]', 'by = ["sex"]\nfigures.m = { kind = "mean", of = "age" }')],
+            "only counts are rounded",
+        ),
+    ],
+)
+def test_bases_and_figures_that_cannot_be(
+    edited: Callable[..., Path], changes: list[tuple[str, str]], words: str
+) -> None:
+    with pytest.raises(ProgrammeError) as caught:
+        check_release(edited(*changes))
+    assert words in str(caught.value)
+
+
+def test_two_bases_can_bound_a_count_exactly() -> None:
+    cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [22, 11, 11], "key": [0.5, 0.4, 0.1]})
+    table = dc.Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    hows = [Rounding(base=3), Rounding(base=5)]
+    shown = [round_linked([table], how)[0] for how in hows]
+    for how, safe in zip(hows, shown, strict=True):
+        assert not audit_rounding([safe], [table], how).unprotected
+    both = audit_rounding(shown, [table, table], hows)
+    low, high = both.intervals()
+    alone = [audit_rounding([s], [table], h).intervals() for s, h in zip(shown, hows, strict=True)]
+    assert all(((high - low) <= (each[1] - each[0])).all() for each in alone)

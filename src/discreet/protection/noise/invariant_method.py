@@ -43,7 +43,7 @@ class InvariantEntry(BaseModel):
     normalise: bool = False
 
 
-class InvariantProtection(CountProtection):
+class InvariantProtection(CountProtection[ProgrammeView, InputsView]):
     """Counts change so that each value stands as often as before, in expectation."""
 
     name = "invariant"

@@ -86,14 +86,16 @@ class RoundingAudit(Confidential):
 
 
 def audit_rounding(
-    published: Sequence[ProtectedTable], tables: Sequence[Table], rounding: Rounding
+    published: Sequence[ProtectedTable],
+    tables: Sequence[Table],
+    rounding: Rounding | Sequence[Rounding],
 ) -> RoundingAudit:
     """Find out which counts rounded tables still tell exactly.
 
     Args:
         published: The rounded tables.
         tables: The true ones, in the same order.
-        rounding: How they were rounded.
+        rounding: How they were rounded; or how each was, to bases of its own.
 
     >>> import polars as pl
     >>> from discreet.protection.rounding import round_linked
@@ -106,13 +108,14 @@ def audit_rounding(
     if any(table.weight is not None for table in tables):
         what = "estimates from samples are not audited: nobody knows who is in the sample"
         raise CountRoundingError(what, code="audit")
+    hows = [rounding] * len(tables) if isinstance(rounding, Rounding) else list(rounding)
     linked = LinkedCounts.of(tables)
     low = np.where(linked.count > 0, 1, 0)
     high = np.full(len(linked.count), np.iinfo(np.int64).max // 4)
     high[linked.count == 0] = 0
-    for table, safe, cells in zip(tables, published, linked.cells, strict=True):
+    for table, safe, cells, how in zip(tables, published, linked.cells, hows, strict=True):
         value = _figures(safe, table)
-        least, most = _interval(value, table, rounding)
+        least, most = _interval(value, table, how)
         known = table.count > 0
         np.maximum.at(low, cells[known], least[known])
         np.minimum.at(high, cells[known], most[known])
@@ -120,8 +123,8 @@ def audit_rounding(
     high = np.minimum(high, widest)
     changed = (low < linked.count) | (linked.count < high)
     wanted = linked.count > 0
-    if rounding.method == "small-counts":
-        wanted &= (linked.count < rounding.base) & linked.inner
+    if any(how.method == "small-counts" for how in hows):
+        wanted &= (linked.count < max(how.base for how in hows)) & linked.inner
     state = np.where(wanted, CellState.primary, CellState.free).astype(np.int8)
     nothing = np.zeros(len(linked.count), dtype=np.int64)
     problem = SuppressionProblem(

@@ -116,17 +116,17 @@ def round_linked(
     rounded = rounded_counts(tables, rounding)
     told = {"titles": titles, "universe": universe, "digests": digests}
     pairs = zip(tables, rounded, strict=True)
-    return tuple(_protected(table, value, rounding, **told) for table, value in pairs)
+    return tuple(rounded_table(table, value, rounding, **told) for table, value in pairs)
 
 
-def _protected(
+def rounded_table(
     table: Table,
     value: IntArray,
     rounding: Rounding,
     *,
-    titles: Mapping[str, str] | None,
-    universe: Mapping[str, str] | None,
-    digests: Mapping[str, str] | None,
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
 ) -> ProtectedTable:
     """Rounded figures as a table; zeros and what was rounded to 0 are one and the same."""
     status = np.where(value == 0, CellStatus.zero_or_changed_to_zero, CellStatus.published)
@@ -270,7 +270,12 @@ def rounded_ingredient(
     texts = {name: options.pop(name, None) for name in ("titles", "universe", "digests")}
     rounding = _rounding(base, method, options)
     (value,) = rounded_counts([table], rounding)
-    protected = _protected(table, value, rounding, **texts)
+    return ingredient_of(table, value, rounding, **texts)
+
+
+def ingredient_of(table: Table, value: IntArray, rounding: Rounding, **texts: Any) -> Ingredient:
+    """Rounded figures with their originals (confidential); `texts` as for `rounded_table`."""
+    protected = rounded_table(table, value, rounding, **texts)
     truth = table.count if table.weight is None else table.weight
     deviation = np.sqrt((rounding.bases(table) ** 2 - 1) / 12)
     return Ingredient(

@@ -8,8 +8,8 @@ here; a method that asks only what every method may ask stands in its folder of
 
 from discreet.protection.noise.invariant_method import InvariantProtection
 from discreet.protection.protocol import register
-from discreet.protection.rounding.method import RoundingProtection
 from discreet.release.methods.noise.method import NoiseProtection
+from discreet.release.methods.rounding import RoundingProtection
 from discreet.release.methods.suppression.method import SuppressionProtection
 from discreet.release.methods.unit_noise import UnitNoiseProtection
 

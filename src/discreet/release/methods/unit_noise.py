@@ -7,27 +7,24 @@ records, so that they add up and agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from discreet.errors import DiscreetError, Problem
+from discreet.protection.count_tables import CountProtection
 from discreet.protection.protocol import (
     COUNT,
     AssessedTable,
-    AuditVerdict,
     Counts,
     Determinants,
     NamedColumn,
     Placed,
     ProtectedGroup,
-    Protection,
     ReleaseContext,
     ReleasedOutcome,
-    SharedParameters,
 )
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.microdata import Secret
     from discreet.protection.noise import UnitNoise
-    from discreet.tables import Note, ProtectedTable, Table
+    from discreet.tables import Table
 
 _PLACE = ("protection", "unit-noise")
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -65,7 +62,7 @@ class UnitNoiseEntry(ProgrammeEntry):
         return UnitNoise(unit=unit, balance=self.balance or (), **stated)
 
 
-class UnitNoiseProtection(Protection[Programme, Inputs]):
+class UnitNoiseProtection(CountProtection[Programme, Inputs]):
     """Values change by a factor that their unit has in all tables."""
 
     name = "unit-noise"
@@ -78,13 +75,9 @@ class UnitNoiseProtection(Protection[Programme, Inputs]):
     )
     table_keys = ("value",)
     hints: Mapping[str, str] = MappingProxyType({"figures": "name value columns: value = …"})
-    sections = ()
     settings = UnitNoiseEntry
     record_keys = False
     parts = False
-    assessed = True
-    auditable = False
-    reports = ()
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Units and secrets that are missing, counts and weights."""
@@ -149,10 +142,6 @@ class UnitNoiseProtection(Protection[Programme, Inputs]):
         for column in entry.balance or []:
             yield NamedColumn((*_PLACE, "balance"), column, numeric=False)
 
-    def filters(self, programme: Programme, table: str) -> Iterable[tuple[Any, str]]:
-        """None besides that of the table."""
-        return ()
-
     def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Tables of the same source: they are counted from one noisy copy of its records."""
         groups: dict[str, list[str]] = {}
@@ -175,10 +164,6 @@ class UnitNoiseProtection(Protection[Programme, Inputs]):
             key = "secret_file" if entry.secret_file else "secret_env"
             problems += [programme.problem((*_PLACE, key), p.what, p.hint) for p in error.problems]
             return None
-
-    def shared(self, opened: Any) -> SharedParameters | None:
-        """Nothing."""
-        return None
 
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
         """The true sums, which quality is judged by."""
@@ -269,42 +254,3 @@ class UnitNoiseProtection(Protection[Programme, Inputs]):
     def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """Nothing is done to counts."""
         return counts.astype("float64") * 0.0
-
-    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
-        """Nothing: the tables say it."""
-        return ()
-
-    def changed(
-        self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
-    ) -> str:
-        """Two noises of one value tell more than one."""
-        old = before()
-        same = old.stored == after.stored and bool((old.value == after.value).all())
-        return "" if same else f"{name} had other noise before: both together tell more"
-
-    def concluded(self, inputs: Inputs, made: Sequence[str]) -> Iterable[str]:
-        """Nothing."""
-        return ()
-
-    def write_reports(
-        self, inputs: Inputs, remembered: Mapping[str, Mapping[str, Any]], folder: Path
-    ) -> None:
-        """No report besides that on quality."""
-
-    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
-        """No internal report besides that on quality."""
-
-    def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
-        """Never."""
-        return False
-
-    def audited(
-        self,
-        inputs: Inputs,
-        counted: Mapping[str, Counts],
-        context: ReleaseContext,
-        kept: Mapping[str, Any],
-        coalition: int | None,
-    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
-        """Nothing: what is left open is measured by `discreet.protection.noise.unit_risk`."""
-        return {}, ()

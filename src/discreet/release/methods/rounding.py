@@ -1,0 +1,292 @@
+"""`RoundingProtection`: what rounding answers to a release.
+
+In: tables of a programme and their true counts (CONFIDENTIAL). Out: rounded tables. Tables of
+the same records are rounded together, so that totals are sums in all of them and the audit sees
+what readers see: all of them. Key figures are made of rounded counts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.errors import DiscreetError, Problem
+from discreet.microdata import Secret
+from discreet.protection.count_tables import CountProtection, counted_outcome
+from discreet.protection.protocol import (
+    COUNT,
+    AssessedTable,
+    AuditVerdict,
+    Counts,
+    Determinants,
+    Place,
+    Placed,
+    ProtectedGroup,
+    ReleaseContext,
+    ReleasedOutcome,
+)
+from discreet.protection.rounding.bases import (
+    ADDITIVE,
+    LARGEST_BASE,
+    MOST_STEPS,
+    Method,
+    Rounding,
+)
+from discreet.release.inputs import Inputs
+from discreet.release.programme.file import Programme
+from discreet.release.programme.universes import all_of, figure_filter
+from discreet.tables.dimension import codes_found
+
+if TYPE_CHECKING:
+    from discreet.arrays import FloatArray, IntArray
+
+_PLACE: Place = ("protection", "rounding")
+
+
+class RoundingEntry(BaseModel):
+    """[protection.rounding]"""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    base: int = Field(default=5, ge=2, le=LARGEST_BASE)
+    method: Method = "keyed"
+    margins: int | None = Field(default=None, ge=2, le=LARGEST_BASE)
+    ties: Literal["up", "even"] = "up"
+    seed_env: str | None = None
+    unbiased: bool = False
+    steps: int = Field(default=3, ge=0, le=MOST_STEPS)
+
+    def rounding(self, *, drawn: bool = True) -> Rounding:
+        """What the section asks for; without its seed where that is not needed yet."""
+        seed: Secret | str | None = None
+        if self.seed_env is not None:
+            seed = Secret.from_env(self.seed_env) if drawn else "not read yet"
+        stated = self.model_dump(exclude={"seed_env"})
+        return Rounding(**stated, seed=seed)
+
+
+class RoundingProtection(CountProtection[Programme, Inputs]):
+    """Counts are rounded to multiples of a base."""
+
+    name = "rounding"
+    manner = "rounded counts"
+    beside: Mapping[str, str] = MappingProxyType(
+        {
+            "noise": "figures with noise narrow down what rounded ones leave open",
+            "suppress": "rounded figures bound hidden values, and true ones tell the rounding",
+        }
+    )
+    table_keys = ("parts", "figures", "round_to")
+    hints: Mapping[str, str] = MappingProxyType(
+        {
+            "additive": 'use method = "controlled" in [protection.rounding]',
+        }
+    )
+    settings = RoundingEntry
+    #: It depends on the section: `check` sees to it.
+    record_keys = False
+    auditable = True
+
+    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+        """Options that do not go together, and estimates that cannot be added up."""
+        if not tables:
+            return
+        try:
+            rounding = programme.settings(self.name).rounding(drawn=False)
+        except DiscreetError as error:
+            for each in error.problems:
+                key = "seed_env" if each.where == "seed" else each.where
+                hint = each.hint.replace("seed=…", 'seed_env = "NAME"')
+                place = (*_PLACE, key)
+                yield place, programme.problem(place, each.what, hint)
+            return
+        drawn = rounding.method == "keyed" or (rounding.unbiased and rounding.seed is None)
+        yield from self._check_bases(programme, tables)
+        for name in tables:
+            for figure, entry in programme.tables[name].figures.items():
+                if entry.of is not None or entry.kind in ("sum", "mean"):
+                    place = ("tables", name, "figures", figure)
+                    yield programme.at(place, "only counts are rounded, and figures made of them")
+            if drawn and not programme.keyed(name):
+                what = f"the records of {name} have no keys to round by"
+                hint = "name them in [keys], or choose another method"
+                yield (*_PLACE, "method"), programme.problem((*_PLACE, "method"), what, hint)
+            if programme.tables[name].weight and rounding.additive:
+                place = ("tables", name, "weight")
+                what = "estimates cannot be rounded so that totals are sums"
+                hint = 'use method = "conventional" or "keyed" in [protection.rounding]'
+                yield place, programme.problem(place, what, hint)
+
+    def _check_bases(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+        """Bases of tables of the same records: figures of both must not bound a count exactly."""
+        entry: RoundingEntry = programme.settings(self.name)
+        for group in self.linked(programme, tables):
+            bases = {name: _base(programme, name) or entry.base for name in group}
+            for name, base in bases.items():
+                place = programme.setting(name, "round_to")
+                if base > LARGEST_BASE:
+                    yield programme.at(place, f"the base is {LARGEST_BASE:,} at most")
+                elif base != entry.base and (entry.margins or entry.method in ADDITIVE):
+                    what = "tables that are rounded together, or with margins, have one base"
+                    yield programme.at(place, what)
+                elif any(base % other and other % base for other in bases.values()):
+                    what = "bases of tables of the same records must be multiples of each other"
+                    yield programme.at(place, what, "two roundings bound counts exactly else")
+
+    def _own(self, inputs: Inputs, table: str) -> Rounding:
+        """How a table is rounded."""
+        rounding = self._rounding(inputs)
+        return replace(rounding, base=_base(inputs.programme, table) or rounding.base)
+
+    def warnings(self, programme: Programme, tables: Sequence[str], opened: Any) -> Iterable[str]:
+        """What can be averaged away, and what sums tell."""
+        method = programme.settings(self.name).method if tables else ""
+        if method == "random":
+            yield "random rounding rounds a set differently in each table: sums tell its count"
+        if method == "conventional":
+            yield "conventional rounding can be undone by sums: see discreet audit"
+        if len({_base(programme, name) for name in tables}) > 1:
+            yield "two bases narrow counts down that stand in tables of both: see discreet audit"
+
+    def opened(
+        self, programme: Programme, tables: Sequence[str], problems: list[Problem]
+    ) -> Rounding | None:
+        """The rounding, with its seed."""
+        if not tables:
+            return None
+        try:
+            made: Rounding = programme.settings(self.name).rounding()
+        except DiscreetError as error:
+            place = (*_PLACE, "seed_env")
+            problems += [programme.problem(place, p.what, p.hint) for p in error.problems]
+            return None
+        return made
+
+    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """The seed; and all tables of the group where they are rounded together."""
+        if not tables:
+            return {}
+        rounding = self._rounding(inputs)
+        views = inputs.programme.tables
+        stated = {name: [views[name].by, list(self.needs(inputs, name))] for name in tables}
+        groups = {name: each for each in self.linked(inputs.programme, tables) for name in each}
+        own = {
+            name: [{each: stated[each] for each in groups[name]} if rounding.additive else []]
+            for name in tables
+        }
+        shared = {"rounding": rounding.digest()}
+        return {name: Determinants(shared=shared, own=own[name], whole=False) for name in tables}
+
+    def _rounding(self, inputs: Inputs) -> Rounding:
+        rounding = inputs.opened[self.name]
+        assert isinstance(rounding, Rounding)
+        return rounding
+
+    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+        """One count per filter of its figures."""
+        entry = inputs.programme.tables[table]
+        counted = [figure for figure, described in entry.figures.items() if described.counted]
+        filters = [figure_filter(entry, figure) for figure in counted]
+        return {where: {} for where in filters or [all_of(entry.where)]}
+
+    def protected(
+        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """The tables of a group: together where totals are sums, else one after the other."""
+        rounded = self._rounded(inputs, counted)
+        for name, counts in counted.items():
+            values = {where: rounded[name, where] for where in counts if (name, where) in rounded}
+            made = {name: self._outcome(inputs, name, counts, values)}
+            yield ProtectedGroup(tables=made, internal=None, warnings=())
+
+    def _rounded(
+        self, inputs: Inputs, counted: Mapping[str, Counts]
+    ) -> dict[tuple[str, str], IntArray]:
+        """The rounded figures of each count of each table."""
+        from discreet.protection.rounding.counts import rounded_counts
+
+        every = {
+            (name, where): counts[where]
+            for name, counts in counted.items()
+            for where in self.needs(inputs, name)
+        }
+        if self._rounding(inputs).additive:
+            found = rounded_counts(list(every.values()), self._rounding(inputs))
+            return dict(zip(every, found, strict=True))
+        return {
+            (name, where): rounded_counts([table], self._own(inputs, name))[0]
+            for (name, where), table in every.items()
+        }
+
+    def _outcome(
+        self, inputs: Inputs, name: str, counts: Counts, values: Mapping[str, IntArray]
+    ) -> ReleasedOutcome:
+        """A table of rounded counts, or of figures made of them."""
+        from discreet.derived import derive
+        from discreet.protection.rounding.counts import ingredient_of, rounded_table
+
+        entry, rounding = inputs.programme.tables[name], self._own(inputs, name)
+        (first, value), *_ = values.items()
+        if not entry.figures:
+            return counted_outcome(counts[first], rounded_table(counts[first], value, rounding))
+        filters = {
+            figure: figure_filter(entry, figure)
+            for figure, described in entry.figures.items()
+            if described.counted
+        }
+        ingredients = {
+            figure: ingredient_of(counts[where], values[where], rounding)
+            for figure, where in filters.items()
+        }
+        figures = [
+            described.key_figure(figure, described.bracket_above)
+            for figure, described in entry.figures.items()
+        ]
+        return ReleasedOutcome(
+            table=derive(ingredients, figures, name=name),
+            remembered={},
+            assessed=AssessedTable(counts=None, ingredients=ingredients, figures=figures),
+            found_codes=codes_found(counts[first].dimensions),
+        )
+
+    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+        """The standard deviation of what rounding does to counts."""
+        return self._rounding(inputs).deviation(counts)
+
+    def audited(
+        self,
+        inputs: Inputs,
+        counted: Mapping[str, Counts],
+        context: ReleaseContext,
+        kept: Mapping[str, Any],
+        coalition: int | None,
+    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
+        """What all tables of a group tell together."""
+        from discreet.protection.rounding.audit import audit_rounding
+        from discreet.protection.rounding.counts import rounded_table
+
+        rounded, named = self._rounded(inputs, counted), inputs.programme.tables
+        tables = {(name, where): counted[name][where] for name, where in rounded}
+        # Who sees key figures may know all of their counts.
+        shown = [
+            rounded_table(tables[each], value, self._own(inputs, each[0]))
+            if named[each[0]].figures
+            else kept[each[0]].table
+            for each, value in rounded.items()
+        ]
+        try:
+            hows = [self._own(inputs, name) for name, _ in rounded]
+            found = audit_rounding(shown, list(tables.values()), hows)
+        except DiscreetError as error:
+            return {}, [f"{', '.join(counted)}: {each.what}" for each in error.problems]
+        return {(", ".join(counted), COUNT): found}, ()
+
+
+def _base(programme: Programme, table: str) -> int | None:
+    """The base that a table has of its own."""
+    stated = programme.tables[table].round_to or 1
+    return stated if stated > 1 else None
