@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from functools import partial
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.demo import generate
 from discreet.errors import MicrodataError
+from discreet.pretabular.safe import _paired
 from discreet.pretabular.safe_counts import safe_counts
 
 SECRET = "a long and secret sentence"
@@ -194,6 +196,28 @@ def test_copies_have_names_and_keys_of_their_own(ids, new) -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("text", [True, False])
+def test_copies_on_other_engines(kind, text) -> None:
+    ids = pl.Series(range(7), dtype=pl.Int32)
+    data = COPIES.with_columns(id=ids.cast(pl.String) if text else ids)
+    given = frames(data)[kind]
+    made = safe(given, id="id", variables=["sex"], controls=[["sex"]]).records
+    assert type(made) is type(given)
+    if kind == "pandas":
+        assert (made.dtypes == given.dtypes).all()
+    found = made.pl() if kind == "duckdb" else pl.DataFrame(made)
+    assert found.tail(1).select("id", "sex", "rent").rows() == [("+1" if text else 11, "f", 2.5)]
+
+
+@given(one=st.lists(st.integers(0, 4), max_size=30), other=st.lists(st.integers(0, 4), max_size=30))
+def test_pairs_are_alike_and_as_many_as_can_be(one, other) -> None:
+    first, second = np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
+    here, there = _paired(first, second)
+    assert (first[here] == second[there]).all()
+    assert len(set(here)) == len(here) == sum(min(one.count(k), other.count(k)) for k in range(5))
+
+
 def test_a_stratum_of_too_few_is_left_empty() -> None:
     data = pl.DataFrame({"id": range(5), "land": [1, 2, 2, 2, 2], "sex": ["m"] * 5})
     made = safe(data, id="id", variables=["sex"], controls=[["sex"]], by="land")
@@ -278,6 +302,20 @@ def test_wrong_input_is_refused(changed, word) -> None:
     asked = {"id": "id", "variables": NAMES, "controls": CONTROLS}
     with pytest.raises(dc.errors.DiscreetError, match=word):
         safe(people(50).with_columns(rent2=pl.lit("1")), **asked | changed)
+
+
+def test_only_what_is_to_be_filled_may_be_too_much() -> None:
+    wide = pl.DataFrame({name: range(120) for name in ("a", "b", "c")})
+    asked = {"variables": ["a", "b", "c"], "controls": [["a"]], "exact_up_to": 0}
+    assert safe(wide, **asked).measures["combinations"] == 120
+    with pytest.raises(MicrodataError, match="1,728,000 combinations are too many"):
+        safe(wide, **asked, fill=True)
+
+
+def test_a_condition_that_the_engine_refuses_quotes_no_value() -> None:
+    dates = pl.DataFrame({"born": [dt.date(1990, 1, 1)] * 4})
+    with pytest.raises(dc.errors.FilterError):
+        safe(dates, variables=["born"], controls=[["born"]], structural_zeros="born == 'x'")
 
 
 def test_identifiers_that_copies_cannot_have_are_refused() -> None:

@@ -131,7 +131,10 @@ def _with_last(frame: nw.DataFrame[Any], last: Mapping[str, pl.Series]) -> nw.Da
         nw.new_series(name, values.to_list(), schema[name], backend=backend)
         for name, values in last.items()
     ]
-    return nw.concat([begin, end.with_columns(*new)])
+    end = end.with_columns(*new)
+    if backend.is_pyarrow():  # where texts are of two kinds
+        end = nw.from_native(end.to_native().cast(begin.to_native().schema), eager_only=True)
+    return nw.concat([begin, end])
 
 
 def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) -> IntArray:

@@ -227,7 +227,7 @@ def _forbidden(combinations: _Combinations, given: Sequence[str]) -> BoolArray:
         condition.check(rows.schema)
         try:
             chosen = rows.select(condition.to_narwhals(rows.schema)).to_native().to_series()
-        except pl.exceptions.PolarsError as error:
+        except Exception as error:
             raise filter_failed(error) from None
         found |= chosen.fill_null(value=False).to_numpy()
         if combinations.count[found].any():
