@@ -25,8 +25,8 @@ _SWEEPING, _REPAIRING = 4.0, 15.0
 _SWEEPS = 40
 #: Combinations of a violated cell that are looked at, and how many in all for one error.
 _LOOKS, _LEAST_LOOKS, _LOOKS_EACH = 100, 2_000_000, 100
-#: Branches of the solver: fewer for more combinations, the same on every machine.
-_BRANCHES, _LEAST_BRANCHES = 200_000, 20
+#: Branches of the solver, over the square of combinations: the same on every machine.
+_BRANCHES = 20_000_000
 
 SmallArray = npt.NDArray[np.int32]
 
@@ -175,7 +175,7 @@ def _program(
         rows=(np.r_[total - error, np.full(2 * size, -np.inf)],
               np.r_[total + error, np.zeros(2 * size)]),
         mip_rel_gap=0.0, mip_abs_gap=0.999,
-        mip_max_nodes=max(_BRANCHES // size, _LEAST_BRANCHES),
+        mip_max_nodes=max(_BRANCHES // size**2, 1),
     )  # fmt: skip
     solver.setOptionValue("presolve", "on")
     whole = np.full(3 * size, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
