@@ -24,7 +24,8 @@ Data flows one way: records → table (confidential) → protected table → pub
   `attack` (secret)
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
-- Methods on records: `discreet.pretabular`; programmes of them: `anonymise`
+- Methods on records: `discreet.pretabular`; programmes of them: `anonymise`; who can be found
+  in a file, and what changing it did: `assess_records`, `compare_records` (confidential)
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
 
 Names are loaded when first used, so that ``import discreet`` stays light.
@@ -40,6 +41,7 @@ from discreet._version import __version__
 
 if TYPE_CHECKING:
     from discreet.assessment import compare
+    from discreet.assessment.record_risk import assess_records, compare_records
     from discreet.classifications import Classification
     from discreet.derived import KeyFigure, derive
     from discreet.errors import DiscreetError, DiscreetWarning
@@ -94,10 +96,12 @@ _HOMES = {
     "UnitNoise": "protection.noise",
     "ValueColumns": "tables",
     "anonymise": "release.anonymisation",
+    "assess_records": "assessment.record_risk",
     "attack": "release",
     "audit": "protection.suppression",
     "check_parts": "protection.parts",
     "compare": "assessment",
+    "compare_records": "assessment.record_risk",
     "derive": "derived",
     "design_magnitude_perturbation": "protection.noise",
     "design_perturbation": "protection.noise",
@@ -146,10 +150,12 @@ __all__ = [
     "ValueColumns",
     "__version__",
     "anonymise",
+    "assess_records",
     "attack",
     "audit",
     "check_parts",
     "compare",
+    "compare_records",
     "derive",
     "design_magnitude_perturbation",
     "design_perturbation",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from dataclasses import replace
@@ -208,6 +209,14 @@ def test_several_mistakes_are_listed_at_once(folder) -> None:
     with pytest.raises(DiscreetError) as error:
         anonymised(path)
     assert len(error.value.problems) >= 4
+
+
+@pytest.mark.parametrize("method", sorted(anonymisation.METHODS))
+def test_every_option_of_a_method_is_a_key(method) -> None:
+    takes = list(inspect.signature(anonymisation.METHODS[method]).parameters.values())[1:]
+    asked = {one.name for one in takes if one.kind is not one.VAR_KEYWORD} - {"secret"}
+    form, accepted = anonymisation._form(method)
+    assert asked == set(form.model_fields) <= accepted
 
 
 def test_labels_of_a_stata_file_stay(folder) -> None:

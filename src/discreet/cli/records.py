@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -41,6 +41,8 @@ def register(app: typer.Typer) -> None:
     command(app, "detect", example="discreet detect persons.csv > reading.toml")(detect)
     line = "discreet structure-file survey.dta --id pid --secret-file secret.key --out dummy.dta"
     command(app, "structure-file", example=line)(structure)
+    line = "discreet assess-records persons.csv --keys region,age,sex --out risk.html"
+    command(app, "assess-records", example=line)(assess)
 
 
 def detect(
@@ -116,6 +118,61 @@ def structure(
     if findings is not None:
         made.write_findings(findings)
     show(made.statement["en"], {"out": str(out), **made.statement}, as_json=as_json)
+
+
+def assess(
+    file: Annotated[Path, typer.Argument(help="The file of records. CONFIDENTIAL.")],
+    keys: Annotated[list[str], typer.Option(help="Variables that others know, together.")],
+    weight: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(help="Variables that nobody is to learn.")
+    ] = None,
+    k: Annotated[int, typer.Option(min=1, help="Fewer records alike are counted.")] = 3,
+    limit: Annotated[float, typer.Option(help="Risks above are counted.")] = 0.05,
+    missing: Annotated[
+        Literal["own", "any"],
+        typer.Option(help='A missing value: a value like others ("own"), or it may be any.'),
+    ] = "own",
+    special: Annotated[
+        int, typer.Option(min=0, help="Search sets of so many variables for special uniques.")
+    ] = 3,
+    harmless: Annotated[
+        list[str] | None, typer.Option(help="Columns that name nobody, though values differ.")
+    ] = None,
+    original: Annotated[
+        Path | None, typer.Option(help="The file before it was changed: both are compared.")
+    ] = None,
+    id_: Annotated[
+        list[str] | None, typer.Option("--id", help="What identifies a record in both files.")
+    ] = None,
+    numbers: Annotated[list[str] | None, typer.Option(help="Numbers to compare.")] = None,
+    codes: Annotated[list[str] | None, typer.Option(help="Codes to compare.")] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the report.")] = "en",
+    out: Annotated[
+        Path | None, typer.Option(help="Write the report: .html, .txt or .json. CONFIDENTIAL.")
+    ] = None,
+    read: Read = None,
+    as_json: Json = False,
+) -> None:
+    """Say how easily those in a file are found, and what changing it did. CONFIDENTIAL."""
+    from discreet.assessment.record_risk import assess_records, compare_records
+
+    if (original is None) != (id_ is None):
+        raise typer.BadParameter("to compare two files, give --original FILE and --id COLUMN")
+    found = assess_records(
+        file, keys=names(keys), weight=weight, sensitive=names(sensitive), k=k, limit=limit,
+        missing=missing, special=special, harmless=names(harmless), **stated(read),
+    )  # fmt: skip
+    text, described = [found.text(language)], found.described()
+    if original is not None:
+        changes = compare_records(
+            original, file, id=names(id_), numbers=names(numbers), codes=names(codes)
+        )
+        text.append(changes.text(language))
+        described["changes"] = changes.described()
+    if out is not None:
+        found.write(out, language=language)
+    show("\n".join(text), described, as_json=as_json)
 
 
 def stated(read: Sequence[str] | None) -> dict[str, Any]:

@@ -339,12 +339,8 @@ def _form(method: str) -> tuple[type[ProgrammeEntry], frozenset[str]]:
     """The form of a method's options, by what its function takes; and all that it takes."""
     function = inspect.unwrap(METHODS[method])
     hints = get_type_hints(function)
-    takes = inspect.signature(function).parameters.values()
-    own = [
-        one
-        for one in takes
-        if one.kind is one.KEYWORD_ONLY and one.name != "secret"
-    ]  # fmt: skip
+    takes = list(inspect.signature(function).parameters.values())[1:]  # the first are records
+    own = [one for one in takes if one.kind is not one.VAR_KEYWORD and one.name != "secret"]
     fields: dict[str, Any] = {
         one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in own
     }

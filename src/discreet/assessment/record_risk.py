@@ -1,0 +1,606 @@
+"""Risk of records: who can be found in a file by what others know of them.
+
+In: records, CONFIDENTIAL, and the variables that others know. Out: `RecordRisk`, CONFIDENTIAL; its
+`rates` name no record and no code. What the measures are is in docs/methods/record-risk.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.assessment.words import number, percent, words_of
+from discreet.confidential import without_values
+from discreet.errors import MicrodataError, Problem, PublicationError, raise_all
+from discreet.files import write_text
+from discreet.microdata.frames import name_list
+from discreet.pretabular.changed_records import HeldRecords, check_codes, places
+
+__all__ = [
+    "RecordChanges",
+    "RecordRisk",
+    "assess_records",
+    "compare_records",
+    "individual_risk",
+    "special_uniques",
+]
+
+#: Classes of frequencies that reports show: up to, and including.
+CLASSES = (1, 2, 4, 9, 99)
+#: Above this share of different values a column may name its records.
+NEARLY_ALL = 0.95
+_POINTS = 64
+_MOST_SETS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RecordRisk:
+    """What a file tells of those in it. CONFIDENTIAL.
+
+    Args:
+        records: One row per record, in order: `frequency` in the file, `population` (estimated, if
+            there are weights), `risk`, `special_sets` and `score` (special uniques).
+        keys: The variables that others know.
+        rates: Indicators, by name: counts and shares only.
+        classes: Number of records by how often their combination occurs: up to 1, 2, 4, 9, 99, all.
+        contributions: Variable → share of the special sets of variables that it is part of.
+        diversity: Sensitive variable → fewest different values, and the least entropy as a number
+            of values, among records that are alike; share of records with one value only.
+    """
+
+    records: pl.DataFrame
+    keys: tuple[str, ...]
+    rates: Mapping[str, float]
+    classes: Mapping[str, int]
+    contributions: Mapping[str, float]
+    diversity: Mapping[str, Mapping[str, float]]
+
+    def levels(self) -> dict[str, dict[str, Any]]:
+        """What speaks for each level of anonymity of German law: indicators, never a verdict."""
+        kept = self.rates
+        single = sum(one["only_one_value"] for one in self.diversity.values())
+        return {
+            "formal": {"identifying_columns": kept["identifying_columns"]},
+            "factual": {
+                name: kept[name]
+                for name in ("expected_found", "largest_risk", "above_limit", "unique", "special")
+            },
+            "absolute": {
+                "unique": kept["unique"],
+                "below_k": kept["below_k"],
+                "only_one_value": single,
+            },
+        }
+
+    def described(self) -> dict[str, Any]:
+        """For programs: everything that names no record."""
+        return {
+            "keys": list(self.keys), "rates": dict(self.rates), "classes": dict(self.classes),
+            "contributions": dict(self.contributions),
+            "diversity": {name: dict(one) for name, one in self.diversity.items()},
+            "levels": self.levels(),
+        }  # fmt: skip
+
+    def text(self, language: str = "en") -> str:
+        """The report in plain words."""
+        return "\n".join(
+            f"{line[0]}: {line[1]}" if line[1] else line[0] for line in self._lines(language)
+        )
+
+    def write(self, path: str | os.PathLike[str], *, language: str = "en") -> Path:
+        """Write the report as .html, .txt or .json, readable by its owner only."""
+        place = Path(path)
+        made = {".txt": self.text, ".html": self._page}
+        if place.suffix == ".json":
+            content = json.dumps(self.described(), indent=1) + "\n"
+        elif place.suffix in made:
+            content = made[place.suffix](language) + "\n"
+        else:
+            what = "a report on records is written as .html, .txt or .json"
+            raise PublicationError(what, code="format", where=str(place))
+        write_text(place, content, private=True)
+        return place
+
+    def _lines(self, language: str) -> list[tuple[str, str]]:
+        words, rates = words_of("records", language), self.rates
+        shown = [(words["title"].format(keys=", ".join(self.keys)), "")]
+        shown += [(words["records"], number(int(rates["records"]), language))]
+        for level, indicators in self.levels().items():
+            shown.append((words[level], ""))
+            for name, value in indicators.items():
+                counted = isinstance(value, int) or name in ("expected_found",)
+                figure = number(round(value, 1), language) if counted else percent(value, language)
+                shown.append((f"  {words[name].format(**rates)}", figure))
+        shown.append((words["classes"], ""))
+        for name, count in self.classes.items():
+            share = percent(count / max(rates["records"], 1), language)
+            shown.append((f"  {name}", f"{number(count, language)} ({share})"))
+        if self.contributions:
+            shown.append((words["contributions"], ""))
+            ranked = sorted(self.contributions.items(), key=lambda one: -one[1])
+            shown += [(f"  {name}", percent(share, language)) for name, share in ranked]
+        for name, one in self.diversity.items():
+            shown.append((words["diversity"].format(name=name), ""))
+            shown.append((f"  {words['fewest']}", number(int(one["fewest"]), language)))
+            shown.append((f"  {words['entropy']}", number(round(one["entropy"], 2), language)))
+            shown.append((f"  {words['only_one_value']}", percent(one["share"], language)))
+        return [*shown, (words["end"], "")]
+
+    def _page(self, language: str) -> str:
+        """The report as a page that works without a network; bars show shares."""
+        rows = []
+        for label, figure in self._lines(language):
+            if not figure:
+                rows.append(f'<tr><th colspan="3">{escape(label)}</th></tr>')
+                continue
+            share = figure[figure.rfind("(") + 1 :].rstrip(")")
+            width = _width(share) if "%" in share else None
+            bar = "" if width is None else f'<i style="width:{width}%"></i>'
+            rows.append(f"<tr><td>{escape(label)}</td><td>{escape(figure)}</td><td>{bar}</td></tr>")
+        title = escape(words_of("records", language)["title"].format(keys=", ".join(self.keys)))
+        return _PAGE.format(language=language, title=title, rows="\n".join(rows))
+
+    def __repr__(self) -> str:
+        return f"<RecordRisk: {self.records.height:,} records, {len(self.keys)} keys>"
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui; }}
+table {{ width: 100%; border-collapse: collapse; }}
+th {{ padding: 1.2rem 0 .3rem; text-align: left; }}
+td {{ padding: .15rem .5rem .15rem 0; border-top: 1px solid #8884; vertical-align: top; }}
+td + td {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
+td:last-child {{ width: 30%; text-align: left; }}
+i {{ display: block; height: .8rem; margin-top: .35rem; min-width: 1px; background: #2a6fb0; }}
+</style>
+</head>
+<body>
+<table>
+{rows}
+</table>
+</body>
+</html>"""
+
+
+def _width(share: str) -> float:
+    digits = "".join(sign for sign in share.replace(",", ".") if sign.isdigit() or sign == ".")
+    return min(float(digits or 0), 100.0)
+
+
+@without_values
+def assess_records(
+    source: Any,
+    *,
+    keys: str | Sequence[str],
+    weight: str | None = None,
+    sensitive: Sequence[str] = (),
+    k: int = 3,
+    limit: float = 0.05,
+    missing: str = "own",
+    special: int = 3,
+    harmless: Sequence[str] = (),
+    **reading: Any,
+) -> RecordRisk:
+    """How easily those in a file are found by what others know of them.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        keys: Variables that others know of a person or firm, together.
+        weight: Column of sampling weights; without them the file is taken for everybody.
+        sensitive: Variables that nobody is to learn; how many values they have among those alike.
+        k: Combinations of fewer records are counted as `below_k`.
+        limit: Risks above are counted as `above_limit`.
+        missing: "own": a missing value is a value like others, which is safe; "any": it may be any
+            value, the usual measure after local suppression, which understates the risk from one
+            who knows the value.
+        special: Sets of so many variables at most are searched for special uniques; 0 for none.
+        harmless: Columns that name nobody, though nearly all their values differ.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> people = pl.DataFrame({"sex": ["m", "m", "f", "f"], "age": [30, 30, 30, 40]})
+    >>> found = assess_records(people, keys=["sex", "age"])
+    >>> found, found.records["frequency"].to_list(), found.rates["unique"]
+    (<RecordRisk: 4 records, 2 keys>, [2, 2, 1, 1], 0.5)
+    """
+    held, named = HeldRecords(source, reading), name_list(keys, "keys")
+    _check(held, named, weight, sensitive, k, limit, missing, special)
+    columns = held.columns(named)
+    frequency = _any_frequencies(columns) if missing == "any" else _frequencies(places(columns))
+    weights = None if weight is None else _weights(held, weight)
+    if weights is None:
+        estimated, risk = frequency.astype(np.float64), 1.0 / np.maximum(frequency, 1)
+    else:
+        sums = (
+            _any_frequencies(columns, weights)
+            if missing == "any"
+            else _sums(places(columns), weights)
+        )
+        estimated = np.maximum(sums, frequency)
+        risk = individual_risk(frequency, frequency / estimated)
+    sets, score, shares = special_uniques(columns, special)
+    records = pl.DataFrame({
+        "frequency": frequency, "population": estimated, "risk": risk,
+        "special_sets": sets, "score": score,
+    })  # fmt: skip
+    suspects = _suspects(held, {*named, *sensitive, *harmless, *([weight] if weight else [])})
+    return RecordRisk(
+        records=records, keys=tuple(named), classes=_classes(frequency),
+        rates=_rates(records, k, limit, suspects), contributions=shares,
+        diversity={name: _diversity(columns, held.columns([name])) for name in sensitive},
+    )  # fmt: skip
+
+
+def _check(
+    held: HeldRecords, keys: Sequence[str], weight: str | None, sensitive: Sequence[str],
+    k: int, limit: float, missing: str, special: int,
+) -> None:  # fmt: skip
+    problems = []
+    if {*sensitive, weight} & set(keys):
+        problems.append(Problem("what others know is neither weight nor sensitive", "keys"))
+    if k < 1 or not 0 <= limit <= 1:
+        problems.append(Problem("k is a number of records, the limit a share", "k, limit"))
+    if missing not in ("own", "any"):
+        problems.append(Problem('this is "own" or "any"', "missing"))
+    if special < 0 or sum(math.comb(len(keys), size) for size in range(special + 1)) > _MOST_SETS:
+        problems.append(Problem("these are too many sets of variables", "special", "name fewer"))
+    raise_all(MicrodataError, problems, code="record-risk")
+    held.columns([*keys, *sensitive, *([weight] if weight else [])])
+    check_codes(held, [*keys, *sensitive])
+
+
+def _weights(held: HeldRecords, name: str) -> FloatArray:
+    column = held.columns([name]).to_series()
+    wrong = not column.dtype.is_numeric() or column.null_count() > 0
+    values = column.cast(pl.Float64, strict=False).to_numpy()
+    if wrong or not (np.isfinite(values) & (values > 0)).all():
+        hint = "weights say for how many of the population a record stands"
+        raise MicrodataError("weights are numbers above 0", code="weights", where=name, hint=hint)
+    return values
+
+
+def _frequencies(at: IntArray) -> IntArray:
+    return np.asarray(np.bincount(at)[at], dtype=np.int64)
+
+
+def _sums(at: IntArray, weights: FloatArray) -> FloatArray:
+    return np.asarray(np.bincount(at, weights)[at], dtype=np.float64)
+
+
+def _any_frequencies(columns: pl.DataFrame, weights: FloatArray | None = None) -> Any:
+    """Records that agree wherever both have a value; pattern by pattern of missing values."""
+    names, size = columns.columns, "\0size"
+    amount = pl.len() if weights is None else pl.col(size).sum()
+    data = columns.with_columns(pl.all().cast(pl.String)).with_columns(
+        pl.Series("\0gaps", columns.select(pl.all().is_null()).to_numpy().astype(bool).tolist()
+                  ).cast(pl.List(pl.Boolean)).list.eval(pl.element().cast(pl.String)).list.join(","),
+        **({} if weights is None else {size: pl.Series(weights)}),
+    )  # fmt: skip
+    parts = {key[0]: part for key, part in data.with_row_index("\0row").group_by("\0gaps")}
+    found = np.zeros(columns.height, dtype=np.int64 if weights is None else np.float64)
+    for gaps, part in parts.items():
+        rows = part["\0row"].to_numpy()
+        for other_gaps, other in parts.items():
+            both = [
+                name
+                for name, gap, one in zip(
+                    names, str(gaps).split(","), str(other_gaps).split(","), strict=True
+                )
+                if gap == one == "false"
+            ]
+            if not both:
+                found[rows] += other.select(amount).item()
+                continue
+            sums = other.group_by(both).agg(amount.alias("\0sum"))
+            joined = part.select(both).join(sums, on=both, how="left", maintain_order="left")
+            found[rows] += joined["\0sum"].fill_null(0).to_numpy()
+    return found
+
+
+def individual_risk(frequency: IntArray, share: FloatArray) -> FloatArray:
+    """E(1 / F | f) of Benedetti and Franconi: F records of the population, f of them sampled.
+
+    Args:
+        frequency: How often a combination is in the sample.
+        share: The estimated share of them that was sampled, f / F.
+
+    >>> individual_risk(np.array([1, 1, 2]), np.array([1.0, 0.1, 0.1])).round(6).tolist()
+    [1.0, 0.255843, 0.082693]
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
+    y, width = (nodes + 1) / 2, weights / 2
+    t, sizes = np.polynomial.laguerre.laggauss(_POINTS // 2)
+    pairs, back = np.unique(np.column_stack([frequency, share]), axis=0, return_inverse=True)
+    values = []
+    for count, part in pairs.tolist():
+        rest = 1.0 - part
+        if rest <= 0:
+            values.append(1.0 / count)
+        elif count == 1:
+            values.append(part / rest * -math.log(part))
+        elif count == 2:
+            values.append(part / rest**2 * (rest + part * math.log(part)))
+        elif count < _POINTS / 2:  # of ∫ y^(f-1) π / (π + (1-π) y) dy from 0 to 1
+            values.append(float(width @ (y ** (count - 1) * part / (part + rest * y))))
+        else:  # the same with y = exp(-t / f)
+            values.append(float(sizes @ (part / (part + rest * np.exp(-t / count)))) / count)
+    return np.asarray(np.array(values)[back.reshape(-1)], dtype=np.float64)
+
+
+def special_uniques(
+    columns: pl.DataFrame, largest: int
+) -> tuple[IntArray, FloatArray, dict[str, float]]:
+    """Sets of variables that make a record unique, without any that could be left out (SUDA).
+
+    Gives for each record their number and its score, a set of s of m variables counting (m-s)!;
+    and for each variable in what share of the sets it is.
+    """
+    names = columns.columns
+    codes = {name: places(columns.select(name)) for name in names}
+    sets = np.zeros(columns.height, dtype=np.int64)
+    score = np.zeros(columns.height)
+    taken = dict.fromkeys(names, 0)
+    below: dict[tuple[str, ...], BoolArray] = {}
+    joint: dict[tuple[str, ...], IntArray] = {}
+    for size in range(1, min(largest, len(names)) + 1):
+        unique: dict[tuple[str, ...], BoolArray] = {}
+        joined: dict[tuple[str, ...], IntArray] = {}
+        for chosen in combinations(names, size):
+            at = codes[chosen[0]] if size == 1 else _joined(joint[chosen[:-1]], codes[chosen[-1]])
+            alone = np.bincount(at)[at] == 1
+            minimal = alone.copy()
+            for part in combinations(chosen, size - 1) if size > 1 else ():
+                minimal &= ~below[part]
+            sets += minimal
+            score += minimal * math.factorial(len(names) - size)
+            for name in chosen:
+                taken[name] += int(minimal.sum())
+            unique[chosen], joined[chosen] = alone, at
+        below, joint = unique, joined
+    total = int(sets.sum())
+    return sets, score, {name: one / total for name, one in taken.items()} if total else {}
+
+
+def _joined(first: IntArray, second: IntArray) -> IntArray:
+    both = first * (int(second.max(initial=0)) + 1) + second
+    return np.asarray(np.unique(both, return_inverse=True)[1].reshape(-1), dtype=np.int64)
+
+
+def _diversity(keys: pl.DataFrame, values: pl.DataFrame) -> dict[str, float]:
+    """How many values those alike have: fewest, least entropy, share with one value only."""
+    pairs = pl.DataFrame({"at": places(keys), "value": places(values)})
+    counts = pairs.group_by("at", "value").len("n")
+    shares = counts.with_columns(pl.col("n").sum().over("at").alias("all"))
+    share = pl.col("n") / pl.col("all")
+    classes = shares.group_by("at").agg(
+        pl.len().alias("values"), pl.col("all").first(), (-(share * share.log())).sum().alias("h")
+    )
+    one = classes.filter(pl.col("values") == 1)["all"].sum()
+    return {
+        "fewest": int(np.min(classes["values"].to_numpy(), initial=len(pairs))),
+        "entropy": float(np.exp(classes["h"].to_numpy().min(initial=math.inf))),
+        "only_one_value": int(one),
+        "share": float(one / max(pairs.height, 1)),
+    }
+
+
+def _suspects(held: HeldRecords, known: set[str]) -> list[str]:
+    """Columns that name a record, as far as can be told: nearly every value occurs once."""
+    names = [name for name in held.frame.collect_schema().names() if name not in known]
+    suspects = []
+    for name in names:
+        column = held.columns([name]).to_series()
+        whole = not column.dtype.is_float() and not column.dtype.is_nested()
+        there = len(column) - column.null_count()
+        if whole and there > 1 and column.drop_nulls().n_unique() > NEARLY_ALL * there:
+            suspects.append(name)
+    return suspects
+
+
+def _classes(frequency: IntArray) -> dict[str, int]:
+    """Records by how often their combination occurs."""
+    ends = (0, *CLASSES, math.inf)
+    named = {}
+    for low, high in pairwise(ends):
+        first = int(low) + 1
+        name = (
+            f"{first}" if high == first else f"{first}+" if high == math.inf else f"{first}–{high}"
+        )
+        named[name] = int(((frequency > low) & (frequency <= high)).sum())
+    return named
+
+
+def _rates(
+    records: pl.DataFrame, k: int, limit: float, suspects: Sequence[str]
+) -> dict[str, float]:
+    frequency, risk = records["frequency"].to_numpy(), records["risk"].to_numpy()
+    number_ = max(len(risk), 1)
+    return {
+        "records": len(risk),
+        "k": k,
+        "limit": limit,
+        "identifying_columns": len(suspects),
+        "unique": float((frequency == 1).sum() / number_),
+        "below_k": float((frequency < k).sum() / number_),
+        "expected_found": float(risk.sum()),
+        "mean_risk": float(risk.sum() / number_),
+        "largest_risk": float(risk.max(initial=0.0)),
+        "above_limit": float((risk > limit).sum() / number_),
+        "special": float((records["special_sets"].to_numpy() > 0).sum() / number_),
+    }
+
+
+# -- a changed file beside its original ------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RecordChanges:
+    """What changing records did to their numbers and codes. CONFIDENTIAL.
+
+    Args:
+        rates: For all numbers together: `linked` (share whose nearest changed record is their
+            own), `within` (share that lie within the window in all numbers), `information_loss`
+            (mean distance in √2 standard deviations), `eigenvalues` (mean relative change).
+        numbers: Variable → mean and standard deviation before and after, share changed.
+        codes: Variables, joined by × → total variation and Hellinger distance of their table.
+    """
+
+    rates: Mapping[str, float]
+    numbers: Mapping[str, Mapping[str, float]]
+    codes: Mapping[str, Mapping[str, float]]
+
+    def described(self) -> dict[str, Any]:
+        """For programs."""
+        return {"rates": dict(self.rates), "numbers": dict(self.numbers), "codes": dict(self.codes)}
+
+    def text(self, language: str = "en") -> str:
+        """The measures in plain words."""
+        words = words_of("records", language)
+        lines = [f"{words[name]}: {percent(value, language)}" for name, value in self.rates.items()]
+        for name, one in self.codes.items():
+            far = percent(one["total_variation"], language)
+            lines.append(f"{words['variation'].format(names=name)}: {far}")
+        for name, one in self.numbers.items():
+            shown = {key: number(value, language, 4) for key, value in one.items()}
+            shown["changed"] = percent(one["changed"], language)
+            lines.append(words["numbers"].format(name=name, **shown))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return "<RecordChanges>"
+
+
+@without_values
+def compare_records(
+    before: Any,
+    after: Any,
+    *,
+    id: str | Sequence[str],  # noqa: A002 - the word users know
+    numbers: Sequence[str] = (),
+    codes: Sequence[str] = (),
+    window: float = 0.05,
+    links: int = 2_000,
+) -> RecordChanges:
+    """Hold changed records against their originals: what linking finds, and what was lost.
+
+    Args:
+        before: The original records: a frame or a path.
+        after: The changed ones.
+        id: Column, or columns, that identify a record in both; who is in one only is left out of
+            measures of numbers.
+        numbers: Columns of numbers.
+        codes: Columns of codes, whose tables, one by one and two by two, are compared.
+        window: Half the width of the interval around an original value, in standard deviations.
+        links: So many originals, evenly spread over the identifiers, are linked.
+
+    >>> people = pl.DataFrame({"id": [1, 2, 3, 4], "pay": [10.0, 20.0, 30.0, 40.0]})
+    >>> same = compare_records(people, people, id="id", numbers=["pay"])
+    >>> same.rates["linked"], same.rates["information_loss"]
+    (1.0, 0.0)
+    """
+    first, second, ids = HeldRecords(before, {}), HeldRecords(after, {}), name_list(id, "id")
+    both = [each.columns([*ids, *numbers, *codes]) for each in (first, second)]
+    if set(numbers) & set(codes) or not [*numbers, *codes]:
+        what = "name numbers, codes, or both, each once"
+        raise MicrodataError(what, code="columns", where="numbers, codes")
+    for held in (first, second):
+        check_codes(held, codes)
+    wrong = [n for n in numbers if not all(each[n].dtype.is_numeric() for each in both)]
+    raise_all(MicrodataError, [Problem("this is no number", n) for n in wrong], code="column-type")
+    if any(each.select(ids).is_duplicated().any() for each in both):
+        what = "records share their identifier with another"
+        raise MicrodataError(what, code="identifiers", where=", ".join(ids))
+    rates: dict[str, float] = {}
+    told: dict[str, dict[str, float]] = {}
+    if numbers:
+        keyed = [each.with_columns(pl.col(ids).cast(pl.String)).sort(ids) for each in both]
+        common = keyed[0].join(keyed[1].select(ids), on=ids, how="semi").drop_nulls(numbers)
+        common = common.join(keyed[1].drop_nulls(numbers), on=ids, suffix="\0", how="inner").sort(
+            ids
+        )
+        old = common.select(pl.col(numbers).cast(pl.Float64)).to_numpy()
+        new = common.select(pl.col(f"{n}\0").cast(pl.Float64) for n in numbers).to_numpy()
+        rates, told = _measured(old, new, window, links), _moments(numbers, old, new)
+    tables = [*combinations(codes, 1), *combinations(codes, 2)]
+    return RecordChanges(
+        rates=rates, numbers=told,
+        codes={" × ".join(names): _distances(both[0], both[1], names) for names in tables},
+    )  # fmt: skip
+
+
+def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> dict[str, float]:
+    if len(old) < 2:
+        raise MicrodataError("fewer than two records are in both files", code="records", where="id")
+    spread = old.std(axis=0, ddof=1)
+    spread = np.where(spread > 0, spread, 1.0)
+    far = np.abs(new - old) / spread
+    chosen = np.unique(np.linspace(0, len(old) - 1, min(links, len(old))).astype(np.int64))
+    found = 0
+    for at in chosen.tolist():
+        distance = np.square((new - old[at]) / spread).sum(axis=1)
+        found += bool(distance[at] <= distance.min() and (distance == distance[at]).sum() == 1)
+    values = (
+        [np.linalg.eigvalsh(np.cov((each / spread).T)) for each in (old, new)]
+        if old.shape[1] > 1
+        else []
+    )
+    loss = (
+        {
+            "eigenvalues": float(
+                np.mean(np.abs(values[0] - values[1]) / np.maximum(np.abs(values[0]), 1e-12))
+            )
+        }
+        if values
+        else {}
+    )
+    return {
+        "linked": found / len(chosen),
+        "within": float((far <= window).all(axis=1).mean()),
+        "information_loss": float(far.mean() / math.sqrt(2)),
+        **loss,
+    }  # fmt: skip
+
+
+def _moments(names: Sequence[str], old: FloatArray, new: FloatArray) -> dict[str, dict[str, float]]:
+    return {
+        name: {
+            "mean_before": float(old[:, at].mean()),
+            "mean_after": float(new[:, at].mean()),
+            "sd_before": float(old[:, at].std(ddof=1)),
+            "sd_after": float(new[:, at].std(ddof=1)),
+            "changed": float((old[:, at] != new[:, at]).mean()),
+        }
+        for at, name in enumerate(names)
+    }
+
+
+def _distances(before: pl.DataFrame, after: pl.DataFrame, names: Sequence[str]) -> dict[str, float]:
+    """How far apart two tables of shares are: total variation and Hellinger, 0 to 1."""
+    shares = [
+        each.select(pl.col(names).cast(pl.String)).group_by(names).agg(
+            (pl.len() / each.height).alias("share")
+        )
+        for each in (before, after)
+    ]  # fmt: skip
+    joined = shares[0].join(shares[1], on=names, how="full", nulls_equal=True, suffix="\0")
+    one, other = (joined[name].fill_null(0.0).to_numpy() for name in ("share", "share\0"))
+    root = math.sqrt(max(0.0, 1.0 - float(np.sqrt(one * other).sum())))
+    return {"total_variation": float(np.abs(one - other).sum() / 2), "hellinger": root}

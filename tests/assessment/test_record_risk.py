@@ -1,0 +1,192 @@
+"""Risk of records: worked examples, exact integrals, properties, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.assessment.record_risk import individual_risk, special_uniques
+from discreet.cli.commands import app
+from discreet.errors import MicrodataError, PublicationError
+
+#: Eight persons of a sample, as in worked examples of the field; weights sum to 1,000.
+SAMPLE = pl.DataFrame(
+    {
+        "age": ["20", "20", "30", "30", "30", "40", "40", "50"],
+        "sex": ["m", "m", "f", "f", "f", "m", "f", "m"],
+        "place": ["a", "a", "a", "b", "b", "b", "b", None],
+        "illness": ["x", "x", "x", "y", "z", "x", "y", "z"],
+        "weight": [100.0, 100, 200, 150, 150, 100, 100, 100],
+    }
+)
+codes = st.lists(
+    st.tuples(*[st.sampled_from(["a", "b", "c", None])] * 3), min_size=1, max_size=25
+).map(lambda rows: pl.DataFrame(rows, schema=dict.fromkeys("uvw", pl.String), orient="row"))
+
+
+def test_frequencies_weights_and_diversity_of_a_worked_example() -> None:
+    found = dc.assess_records(
+        SAMPLE, keys=["age", "sex"], weight="weight", sensitive=["illness"], special=2
+    )
+    assert found.records["frequency"].to_list() == [2, 2, 3, 3, 3, 1, 1, 1]
+    assert found.records["population"].to_list() == [200, 200, 500, 500, 500, 100, 100, 100]
+    pi = 0.01
+    assert found.records["risk"][5] == pytest.approx(pi / (1 - pi) * math.log(1 / pi))
+    assert found.rates["expected_found"] == pytest.approx(found.records["risk"].sum())
+    assert found.rates["unique"] == 3 / 8
+    assert found.rates["below_k"] == 5 / 8
+    assert found.classes == {"1": 3, "2": 2, "3–4": 3, "5–9": 0, "10–99": 0, "100+": 0}
+    # The two of 20 are all x; single ones have one value; the three of 30 have three.
+    assert found.diversity["illness"] == {
+        "fewest": 1, "entropy": 1.0, "only_one_value": 5, "share": 5 / 8,
+    }  # fmt: skip
+    # 50 alone is unique by age; the two of 40 by age and sex, not by one of them.
+    assert found.records["special_sets"].to_list() == [0, 0, 0, 0, 0, 1, 1, 1]
+    assert found.records["score"].to_list() == [0, 0, 0, 0, 0, 1, 1, 1]
+    assert found.contributions == {"age": 1.0, "sex": 2 / 3}
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.001, 0.05, 0.5, 0.99, 1.0])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 31, 32, 100, 5_000])
+def test_the_individual_risk_is_the_mean_of_the_posterior(count, share) -> None:
+    """Against the sum over F of 1/F by the negative binomial, and by an integral done apart."""
+    found = float(individual_risk(np.array([count]), np.array([share]))[0])
+    # The mean of 1/F is an integral of the generating function, from 0 to 1.
+    u = np.linspace(-40.0 / count, 0.0, 100_001)  # the logarithm of y
+    y = np.exp(u)
+    value = float(np.trapezoid(y**count * share / (share + (1 - share) * y), u))
+    assert found == pytest.approx(value, rel=1e-5)
+    assert 0 < found <= 1 / count + 1e-12
+    if share == 0.5 and count < 50:
+        chance, total = share**count, 0.0
+        for population in range(count, 4_000):
+            total += chance / population
+            chance *= population / (population - count + 1) * (1 - share)
+        assert found == pytest.approx(total, rel=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(frame=codes)
+def test_minimal_unique_sets_are_those_found_one_by_one(frame) -> None:
+    sets, score, shares = special_uniques(frame, 3)
+    rows = frame.rows()
+    for at, row in enumerate(rows):
+        alone = [
+            part
+            for size in (1, 2, 3)
+            for part in combinations(range(3), size)
+            if sum(all(other[p] == row[p] for p in part) for other in rows) == 1
+        ]
+        minimal = [p for p in alone if not any(set(q) < set(p) for q in alone)]
+        assert sets[at] == len(minimal)
+        assert score[at] == sum(math.factorial(3 - len(p)) for p in minimal)
+    if sets.sum():
+        assert sum(shares.values()) >= 1 - 1e-9
+
+
+@settings(max_examples=60, deadline=None)
+@given(frame=codes, seed=st.integers(0, 9))
+def test_a_missing_value_agrees_with_any_if_asked(frame, seed) -> None:
+    weights = np.random.default_rng(seed).integers(1, 9, frame.height).astype(float)
+    asked = {"keys": ["u", "v", "w"], "weight": "n", "special": 0}
+    found = dc.assess_records(frame.with_columns(n=weights), missing="any", **asked).records
+    rows = frame.rows()
+    for at, row in enumerate(rows):
+        like = [
+            all(a is None or b is None or a == b for a, b in zip(row, other, strict=True))
+            for other in rows
+        ]
+        assert found["frequency"][at] == sum(like)
+        assert found["population"][at] == max(weights[like].sum(), sum(like))
+    own = dc.assess_records(frame.with_columns(n=weights), **asked).records
+    assert (own["frequency"] <= found["frequency"]).all()
+
+
+def test_neither_order_nor_engine_matters() -> None:
+    frame = SAMPLE.with_row_index("row")
+    asked = {"keys": ["age", "sex", "place"], "weight": "weight"}
+    first = dc.assess_records(frame, **asked)
+    turned = dc.assess_records(frame.reverse(), **asked)
+    assert turned.records.reverse().equals(first.records)
+    assert turned.rates == first.rates
+    assert dc.assess_records(frame.to_pandas(), **asked).records.equals(first.records)
+
+
+def test_reports_name_no_record_and_no_code(tmp_path) -> None:
+    frame = SAMPLE.with_columns(name=pl.int_range(pl.len()).cast(pl.String) + "-person")
+    found = dc.assess_records(frame, keys=["age", "sex"], sensitive=["illness"])
+    assert found.rates["identifying_columns"] == 1
+    cleared = dc.assess_records(frame, keys=["age", "sex"], harmless=["name"])
+    assert cleared.rates["identifying_columns"] == 0
+    for language in ("en", "de"):
+        for name in ("r.html", "r.txt", "r.json"):
+            text = found.write(tmp_path / name, language=language).read_text("utf-8")
+            assert "person" not in text.replace("persons", "").replace("Personen", "")
+            assert oct((tmp_path / name).stat().st_mode & 0o777) == "0o600"
+    assert "verdict" not in found.text()
+    assert repr(found) == "<RecordRisk: 8 records, 2 keys>"
+    with pytest.raises(PublicationError):
+        found.write(tmp_path / "r.pdf")
+
+
+def test_linkage_and_loss_of_a_worked_example() -> None:
+    old = pl.DataFrame(
+        {"id": [1, 2, 3, 4], "a": [0.0, 10, 20, 30], "b": [5.0, 5, 6, 6], "c": list("xxyy")}
+    )
+    new = old.with_columns(a=pl.Series([1.0, 18, 11, 30]), c=pl.Series(list("xyyy"))).reverse()
+    found = dc.compare_records(old, new, id="id", numbers=["a", "b"], codes=["c"])
+    spread = np.std([0, 10, 20, 30], ddof=1)
+    assert found.rates["information_loss"] == pytest.approx(18 / spread / 8 / math.sqrt(2))
+    assert found.rates["within"] == 0.25
+    assert found.codes["c"] == {
+        "total_variation": 0.25,
+        "hellinger": pytest.approx(math.sqrt(1 - math.sqrt(0.125) - math.sqrt(0.375))),
+    }
+    assert found.numbers["a"]["changed"] == 0.75
+    # 10 became 18 and 20 became 11: b keeps the second from being taken for the first.
+    assert found.rates["linked"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"keys": []}, "one or more"),
+        ({"keys": ["nobody"]}, "nobody"),
+        ({"keys": ["weight"]}, "holds no codes"),
+        ({"keys": ["age"], "weight": "sex"}, "numbers above 0"),
+        ({"keys": ["age"], "sensitive": ["age"]}, "neither weight nor sensitive"),
+        ({"keys": ["age"], "missing": "some"}, "own"),
+        ({"keys": ["age"], "k": 0}, "number of records"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked, said) -> None:
+    with pytest.raises(MicrodataError, match=said):
+        dc.assess_records(SAMPLE, **asked)
+
+
+def test_no_records_are_no_risk() -> None:
+    found = dc.assess_records(SAMPLE.clear(), keys=["age"], sensitive=["illness"])
+    assert found.rates["expected_found"] == 0
+    assert "0" in found.text()
+
+
+def test_the_command_says_the_same(tmp_path) -> None:
+    SAMPLE.with_row_index("id").write_parquet(tmp_path / "p.parquet")
+    words = ["assess-records", str(tmp_path / "p.parquet"), "--keys", "age,sex", "--json"]
+    more = ["--original", str(tmp_path / "p.parquet"), "--id", "id", "--codes", "age,sex"]
+    done = CliRunner().invoke(app, [*words, *more, "--out", str(tmp_path / "r.html")])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["rates"]["unique"] == 3 / 8
+    assert told["changes"]["codes"]["age × sex"]["total_variation"] == 0
+    assert "<table>" in (tmp_path / "r.html").read_text()
+    assert CliRunner().invoke(app, [*words, "--id", "id"]).exit_code == 2
