@@ -3,7 +3,7 @@
 `round_counts` and `round_linked` cross the confidentiality line: confidential `Table`s go in,
 `ProtectedTable`s come out. `audit_rounding` finds out what rounded figures still tell; an
 `Ingredient` of key figures carries both sides and is confidential. `make_additive` looks at
-protected tables only, and makes their figures add up.
+protected tables only, and makes their figures add up; `round_shown` rounds beside hidden cells.
 """
 
 from discreet.protection.rounding.additivity import (
@@ -19,6 +19,7 @@ from discreet.protection.rounding.counts import (
     rounded_ingredient,
     rounding_table,
 )
+from discreet.protection.rounding.hidden_cells import round_shown
 
 __all__ = [
     "AdditivityCost",
@@ -29,6 +30,7 @@ __all__ = [
     "make_additive_linked",
     "round_counts",
     "round_linked",
+    "round_shown",
     "rounded_ingredient",
     "rounding_table",
 ]

@@ -438,6 +438,7 @@ class SuppressionEntry(ProgrammeEntry):
     hide_less: bool = False
     earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)
     earlier_change: Annotated[Any, BeforeValidator(_change)] = "refuse"
+    round_to: Annotated[int, Field(ge=2, le=1000)] | None = None
 
 
 class ValueEntry(ProgrammeEntry):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import (
@@ -105,7 +105,12 @@ def _estimates(
     the contributions needed: `most` + 1 unweighted ones.
     """
     value, tables = rows[0].value, [row.table for row in rows]
-    if not most or value is None or not all(value in table.contributions for table in tables):
+    if (
+        not most
+        or len({row.value for row in rows}) > 1
+        or value is None
+        or not all(value in table.contributions for table in tables)
+    ):
         return None
     problem, units = found.problem, 10.0**found.problem.decimals
     _, high = attack_intervals(problem, found.hidden, found.sensitive)
@@ -156,6 +161,7 @@ class AuditOptions(TypedDict, total=False):
     intervals: bool
     coalition: int | None
     earlier: Sequence[Earlier]
+    rounded: int | None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -312,7 +318,9 @@ def audit(
             exactly between which values each hidden cell can lie; ``coalition``: what
             this many contributors can learn together who know their own values. Unless told
             otherwise, what each can alone, for values whose sensitive cells are given; 0:
-            nothing of the kind.
+            nothing of the kind; ``rounded``: shown figures are rounded to multiples of this,
+            by `discreet.protection.rounding.round_shown`: readers know them that far only.
+            What contributors learn is worked out as if they stood there unrounded.
 
     >>> import polars as pl
     >>> from discreet import suppress
@@ -325,27 +333,25 @@ def audit(
     began = time.monotonic()
     chosen = _checked(options)
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", None)
+    rounded, earlier = chosen.pop("rounded", None), chosen.get("earlier", ())
     listed = _listed(safe, tables, primary)
-    before = [each.hidden for each in chosen.get("earlier", ())]
-    chosen["reasons"] = told_reasons([*listed[0], *before])
+    chosen["reasons"] = told_reasons([*listed[0], *(each.hidden for each in earlier)])
     rows, problem, members = _problem(*_by_figure(*listed), chosen)
-    blanks = tuple(row.blank for row in rows)
-    blank = members.gathered(blanks, len(problem))
-    shown = members.gathered(tuple(~each for each in blanks), len(problem))
+    blank = members.gathered(tuple(row.blank for row in rows), len(problem))
+    shown = members.gathered(tuple(~row.blank for row in rows), len(problem))
     earlier = chosen.get("earlier", ())
     hidden = _with_earlier(blank & ~shown, problem, members, earlier)
-    found = audit_problem(problem, hidden, intervals=with_intervals)
+    if rounded is not None:
+        _check_rounded(rows, problem, members, rounded, earlier)
+    found = _audit_pattern(problem, hidden, rounded, with_intervals)
     told, notes = _respondents(found, members, rows, coalition, earlier)
-    estimates = None
-    if coalition and len({row.value for row in rows}) == 1:
-        estimates = _estimates(found, members, rows, coalition)
     if (both := int((blank & shown).sum())) > 0:
         notes.append(f"{both:,} hidden cells are published elsewhere, or equal one")
     return replace(
         found,
         seconds=time.monotonic() - began,
         respondents=told,
-        estimates=estimates,
+        estimates=_estimates(found, members, rows, coalition or 0),
         notes=(*members.notes, *found.notes, *notes),
         counted=_counted(found, members, rows),
     )
@@ -556,18 +562,107 @@ def _several_values(
     return ordered, *related.joined(list(related.values))
 
 
-def audit_problem(
-    problem: SuppressionProblem, hidden: BoolArray, *, intervals: bool = False
+def rounded_values(value: IntArray, base: int) -> IntArray:
+    """Values at the nearest multiples of a base, halves up.
+
+    >>> rounded_values(np.array([4, 5, 15, -5]), 10).tolist()
+    [0, 10, 20, 0]
+    """
+    return np.asarray(np.floor_divide(2 * value + base, 2 * base) * base, dtype=np.int64)
+
+
+def rounded_problem(
+    problem: SuppressionProblem, hidden: BoolArray, rounded: int
+) -> SuppressionProblem:
+    """The problem as it is for readers of rounded figures: what is shown lies in an interval.
+
+    That a cell is empty stays known, and that others are not.
+    """
+    base = rounded * 10**problem.decimals
+    figure, value = rounded_values(problem.value, base), problem.value
+    least, most = figure - base // 2, figure + (base - 1) // 2
+    if not (value < 0).any():
+        least = np.maximum(least, 1)
+    known = hidden | (value == 0)
+    low, high = (np.where(hidden, part, value) for part in (problem.low, problem.high))
+    return replace(problem, low=np.where(known, low, least), high=np.where(known, high, most))
+
+
+def _audit_pattern(
+    problem: SuppressionProblem, hidden: BoolArray, rounded: int | None, intervals: bool
 ) -> Audit:
-    """Audit a pattern over the cells of a problem, with exact intervals if asked for."""
+    """The audit for readers of what is shown; sensitive cells that are shown count as open."""
+    if rounded is None:
+        return audit_problem(problem, hidden, intervals=intervals)
+    known = rounded_problem(problem, hidden, rounded)
+    free = hidden | ((known.low < known.high) & (problem.state != CellState.primary))
+    return audit_problem(known, hidden, intervals=intervals, free=free)
+
+
+def _check_rounded(
+    rows: Sequence[_Audited],
+    problem: SuppressionProblem,
+    members: TableCells,
+    rounded: int,
+    earlier: Sequence[Earlier],
+) -> None:
+    """Raise unless the figures that are shown are the true ones, rounded."""
+    what = ""
+    if type(rounded) is not int or rounded < 2:
+        what = "figures are rounded to multiples of a whole number of at least 2"
+    elif earlier or len({row.value for row in rows}) > 1:
+        what = "rounded figures are audited one value at a time, without earlier tables"
+    if what:
+        raise SuppressionError(what, code="option", where="rounded")
+    for at, row in enumerate(rows):
+        if row.published is None:
+            continue
+        cells, shown = members.cells[at], _units_shown(row.published, row.table, problem.decimals)
+        seen = (cells >= 0) & ~row.blank
+        wanted = rounded_values(problem.value[cells[seen]], rounded * 10**problem.decimals)
+        if (shown[seen] != wanted).any():
+            what = "the figures that are shown are not the true ones, rounded to this base"
+            raise SuppressionError(what, code="rounded", where=row.published.name)
+
+
+def _units_shown(published: ProtectedTable, table: Table, decimals: int) -> IntArray:
+    """The published figure of each cell of the true table, in units; 0 for none."""
+    places: list[Any] = []
+    for dimension in table.dimensions:
+        at = [each.name for each in published.dimensions].index(dimension.name)
+        codes = [dimension.index[code] for code in published.dimensions[at].codes]
+        places.append(np.array(codes, dtype=np.int32)[published.index[at]])
+    cells = CellIndex.of(table.dimensions)
+    found = cells.find(places, table.index, (published.stored, len(table)))
+    units = np.rint(published.value * 10.0**decimals).astype(np.int64)
+    return np.where(found >= 0, units[np.maximum(found, 0)], 0)
+
+
+def audit_problem(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    *,
+    intervals: bool = False,
+    free: BoolArray | None = None,
+) -> Audit:
+    """Audit a pattern over the cells of a problem, with exact intervals if asked for.
+
+    Args:
+        problem: The problem.
+        hidden: Which cells are hidden.
+        intervals: Whether to work out their intervals.
+        free: Which cells readers do not know exactly; the hidden ones if None.
+    """
+    open_cells = hidden if free is None else free
     began = time.monotonic()
     sensitive: BoolArray = problem.state == CellState.primary
     low = high = None
     if intervals:
         units = 10.0**problem.decimals
-        whole = attack_intervals(problem, hidden, hidden)
+        whole = attack_intervals(problem, open_cells, hidden)
         low, high = (part[hidden] / units for part in whole)
-    certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
+    certificate = certify(problem, open_cells)
+    certificate = held_in_whole_numbers(problem, open_cells, certificate)
     return Audit(
         problem=problem,
         hidden=hidden,

@@ -41,9 +41,13 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "note": {
         "en": "Values shown as “.” are hidden, so that nobody can work out what belongs to "
-        "single respondents. All other values are unchanged.",
+        "single respondents.",
         "de": "Als „.“ ausgewiesene Werte sind gesperrt, damit niemand Einzelangaben errechnen "
-        "kann. Alle anderen Werte sind unverändert.",
+        "kann.",
+    },
+    "unchanged": {
+        "en": "All other values are unchanged.",
+        "de": "Alle anderen Werte sind unverändert.",
     },
     "intervals": {
         "en": "For hidden values, an interval is given that anyone could work out.",
@@ -181,11 +185,13 @@ def _kinds(reasons: str) -> dict[int, Note]:
     return {**named, 0: Note("secondary", _WORDS["secondary"])}
 
 
-def pattern_notes(withheld: Withheld | None, *, zeros: bool) -> tuple[Note, ...]:
+def pattern_notes(
+    withheld: Withheld | None, *, zeros: bool, rounded: bool = False
+) -> tuple[Note, ...]:
     """The remarks to print with a table that has hidden cells, with the reasons that occur."""
     texts = {}
     for language in _LANGUAGES:
-        parts = [_WORDS["note"][language]]
+        parts = [_WORDS[kind][language] for kind in ("note", *([] if rounded else ["unchanged"]))]
         if withheld is not None and withheld.reasons:
             listed = "; ".join(f"{note.kind}: {note.text(language)}" for note in withheld.reasons)
             parts.append(_WORDS["reasons"][language].format(listed))

@@ -51,7 +51,23 @@ def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
         yield from file_problems(programme, ("suppression", "earlier", number), folder, folder=True)
     for name in tables:
         yield from _table(programme, name, programme.tables[name], sound)
+    if programme.suppression.round_to is not None:
+        yield from _rounded(programme, tables)
     yield from _names(programme, tables)
+
+
+def _rounded(programme: Programme, tables: Sequence[str]) -> Found:
+    """What does not go with rounding of what is shown."""
+    stated = programme.suppression
+    for key, wrong in (("intervals", stated.intervals), ("earlier", stated.earlier)):
+        if wrong:
+            what = "this does not go with rounded figures: it tells, or needs, true ones"
+            yield programme.at(("suppression", key), what, "leave out round_to")
+    for name in tables:
+        table = programme.tables[name]
+        if len(table.values) > 1 or table.ratios:
+            what = "tables with rounded figures publish one value, without ratios"
+            yield programme.at(("tables", name, "value"), what, "make one table for each value")
 
 
 def _variables(programme: Programme, path: KeyPath, named: Iterable[str]) -> Found:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import Problem
+from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
 from discreet.protection.protocol import (
     COUNT,
@@ -170,6 +170,8 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """The tables of a group, those together that do share cells."""
+        from discreet.protection.rounding import round_shown
+
         names = list(counted)
         spanning = context.spanning[inputs.programme.source_of(names[0]).name]
         hider = TableSuppression(inputs, tell=context.tell)
@@ -182,10 +184,11 @@ class SuppressionProtection(Protection[Programme, Inputs]):
             savings = hider.savings(asked, spanning)
             late = not all(each.pattern.complete for each in done.by_value.values())
             found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
+            base = inputs.programme.suppression.round_to
             yield ProtectedGroup(
                 tables={
                     name: ReleasedOutcome(
-                        table=table,
+                        table=table if base is None else round_shown(table, base),
                         remembered={"hidden": told[name]},
                         assessed=None,
                         found_codes={},
@@ -341,15 +344,24 @@ def _group_audit(
                 "value": column_of(names[0], weight),
                 "decimals": hider.judge.decimals(names[0], weight),
             }
-            audits[", ".join(each.name for each in group), ", ".join(names)] = audit(
-                [published for published, _, _ in rows],
-                [table for _, table, _ in rows],
-                [primary for _, _, primary in rows],
-                knowledge=hider.knowledge,
-                zero_cells=inputs.programme.suppression.zero_cells,
-                coalition=1 if coalition is None and hider.singletons else coalition,
-                **({**one, "earlier": changed} if len(names) == 1 else {"relations": relations}),
-            )
+            told = ", ".join(each.name for each in group), ", ".join(names)
+            try:
+                audits[told] = audit(
+                    [published for published, _, _ in rows],
+                    [table for _, table, _ in rows],
+                    [primary for _, _, primary in rows],
+                    knowledge=hider.knowledge,
+                    zero_cells=inputs.programme.suppression.zero_cells,
+                    rounded=inputs.programme.suppression.round_to,
+                    coalition=1 if coalition is None and hider.singletons else coalition,
+                    **(
+                        {**one, "earlier": changed} if len(names) == 1 else {"relations": relations}
+                    ),
+                )
+            except SuppressionError as error:
+                if error.code != "rounded":
+                    raise
+                findings.append(f"{error.where}: {error.what}")
     return audits, findings
 
 
@@ -391,7 +403,12 @@ def _rows(
             continue
         published = figure_of(kept[each.name].table, number)
         decimals = judge.decimals(value, entry.weight)
-        off = differing(published, each.table, column_of(value, entry.weight), decimals)
+        rounded = inputs.programme.suppression.round_to is not None  # the audit compares them
+        off = (
+            0
+            if rounded
+            else differing(published, each.table, column_of(value, entry.weight), decimals)
+        )
         if off:
             findings.append(f"{each.name}: {off:,} values of {value!r} are not those of the data")
         rows.append((published, each.table, each.primaries[number]))
