@@ -440,6 +440,10 @@ def _record_methods() -> Iterator[Comparison]:
         ("pram", (MILLION, 10 * MILLION)),
         ("rank swap", (MILLION, 10 * MILLION)),
         ("swap", (MILLION, 10 * MILLION, 40 * MILLION)),
+        ("local suppression", (MILLION,)),
+        ("microaggregation sorted", (MILLION,)),
+        ("microaggregation mdav", (50_000,)),
+        ("risk of records", (MILLION,)),
     ):
         for size in sizes:
             yield Comparison(
@@ -447,12 +451,12 @@ def _record_methods() -> Iterator[Comparison]:
                 title=f"Methods on records: {task}",
                 tasks=(f"record_exchange: {task}",),
                 sizes=(size,),
-                smoke=2_000 if size == MILLION else 0,
+                smoke=2_000 if size <= MILLION else 0,
                 unit="records",
                 rounds=1,
                 repeats=2 if size < 40 * MILLION else 1,
                 warm=size < 40 * MILLION,
-                told=("changes", "MB at most"),
+                told=("changes", "unique", "MB at most"),
                 large=size > 10 * MILLION,
             )
 

@@ -1,4 +1,4 @@
-"""Methods on records at size: codes drawn anew, areas and values exchanged."""
+"""Methods on records at size: drawn anew, exchanged, left out, averaged, assessed."""
 
 from __future__ import annotations
 
@@ -93,4 +93,57 @@ def rank_swap(folder: Path, rows: int) -> Callable[[], Told]:
     return lambda: Told(dc.pretabular.rank_swap(frame, "income", **asked))
 
 
-TASKS = {"pram": pram, "swap": swap, "rank swap": rank_swap}
+def keyed(number: int) -> pl.DataFrame:
+    """Persons with four codes that others know, and two amounts."""
+    draw = np.random.default_rng(1)
+    known = {name: draw.integers(0, width, number) for name, width in KEYS.items()}
+    amounts = {name: draw.lognormal(7, 1, number) for name in ("pay", "rent")}
+    return pl.DataFrame({"id": np.arange(number), **known, **amounts})
+
+
+def left_out(folder: Path, rows: int) -> Callable[[], Told]:
+    """Values of four keys left out until each combination occurs ten times."""
+    frame = keyed(rows)
+    return lambda: Told(dc.pretabular.local_suppression(frame, list(KEYS), id="id", k=10))
+
+
+def grouped(method: Any) -> Any:
+    """Two amounts replaced by means of groups of five."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], Told]:
+        frame, asked = keyed(rows), {"id": "id", "k": 5, "method": method}
+        dc.pretabular.microaggregate(frame.head(100), ["pay", "rent"], **asked)
+        return lambda: Told(dc.pretabular.microaggregate(frame, ["pay", "rent"], **asked))
+
+    return set_up
+
+
+class Assessed:
+    """What the risk of records tells."""
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def told(self) -> dict[str, float]:
+        """For the parent process."""
+        return {"unique": self.found.rates["unique"]}
+
+
+def assessed(folder: Path, rows: int) -> Callable[[], Assessed]:
+    """Frequencies, risk and special uniques by four keys."""
+    frame = keyed(rows)
+    return lambda: Assessed(dc.assess_records(frame, keys=list(KEYS), harmless=["id"]))
+
+
+#: How many codes the keys have.
+KEYS = {"region": 20, "job": 30, "school": 12, "family": 9}
+
+TASKS = {
+    "pram": pram,
+    "swap": swap,
+    "rank swap": rank_swap,
+    "local suppression": left_out,
+    "microaggregation sorted": grouped("sorted"),
+    "microaggregation mdav": grouped("mdav"),
+    "risk of records": assessed,
+}

@@ -202,6 +202,16 @@ def test_what_is_wrong_is_said_with_its_place_before_anything_is_written(
     assert not (folder / "out").exists()
 
 
+def test_a_column_that_names_someone_does_not_go_out_unseen(folder) -> None:
+    named = people().with_columns(mail=pl.concat_str(pl.lit("p"), "id", pl.lit("@b.org")))
+    named.write_parquet(folder / "people.parquet")
+    with pytest.raises(DiscreetError, match="mail: texts have the form of e-mail"):
+        anonymised(programme(folder))
+    assert not (folder / "out").exists()
+    kept = programme(folder, ('drop = ["id"]', 'drop = ["id"]\nkeep = ["mail"]'))
+    assert "mail" in pl.read_parquet(anonymised(kept).path).columns
+
+
 def test_several_mistakes_are_listed_at_once(folder) -> None:
     path = programme(
         folder, ("k = 2", "kk = 2"), ("stay = 0.8", "stay = 8.0"), ('"id"\n', '"no"\n')

@@ -26,6 +26,7 @@ from discreet.errors import MicrodataError, Problem, PublicationError, raise_all
 from discreet.files import write_text
 from discreet.microdata.frames import name_list
 from discreet.pretabular.changed_records import HeldRecords, check_codes, places
+from discreet.pretabular.recoding import suspicion
 
 __all__ = [
     "RecordChanges",
@@ -38,8 +39,6 @@ __all__ = [
 
 #: Classes of frequencies that reports show: up to, and including.
 CLASSES = (1, 2, 4, 9, 99)
-#: Above this share of different values a column may name its records.
-NEARLY_ALL = 0.95
 _POINTS = 64
 _MOST_SETS = 20_000
 
@@ -403,16 +402,9 @@ def _diversity(keys: pl.DataFrame, values: pl.DataFrame) -> dict[str, float]:
 
 
 def _suspects(held: HeldRecords, known: set[str]) -> list[str]:
-    """Columns that name a record, as far as can be told: nearly every value occurs once."""
+    """Columns that look as if they named someone."""
     names = [name for name in held.frame.collect_schema().names() if name not in known]
-    suspects = []
-    for name in names:
-        column = held.columns([name]).to_series()
-        whole = not column.dtype.is_float() and not column.dtype.is_nested()
-        there = len(column) - column.null_count()
-        if whole and there > 1 and column.drop_nulls().n_unique() > NEARLY_ALL * there:
-            suspects.append(name)
-    return suspects
+    return [name for name in names if suspicion(held.columns([name]).to_series())]
 
 
 def _classes(frequency: IntArray) -> dict[str, int]:

@@ -4,7 +4,15 @@ In: records, CONFIDENTIAL. Out: records in which nobody is to be found again.
 """
 
 from discreet.pretabular.changed_records import ChangedRecords
+from discreet.pretabular.microaggregation import local_suppression, microaggregate
 from discreet.pretabular.pram import Invariant, PramMatrix, pram, pram_estimates
+from discreet.pretabular.recoding import (
+    bottom_code,
+    drop_identifiers,
+    recode,
+    round_values,
+    top_code,
+)
 from discreet.pretabular.safe import safe
 from discreet.pretabular.structure_files import StructureFile, structure_file
 from discreet.pretabular.swapping import permute, rank_swap, swap
@@ -14,11 +22,18 @@ __all__ = [
     "Invariant",
     "PramMatrix",
     "StructureFile",
+    "bottom_code",
+    "drop_identifiers",
+    "local_suppression",
+    "microaggregate",
     "permute",
     "pram",
     "pram_estimates",
     "rank_swap",
+    "recode",
+    "round_values",
     "safe",
     "structure_file",
     "swap",
+    "top_code",
 ]

@@ -109,6 +109,23 @@ class HeldRecords:
         changed = _with_last(nw.from_native(whole, eager_only=True), last or {}).to_native()
         return like(nw.from_native(self._as_it_came(changed)), self.original)
 
+    def with_values(self, values: Mapping[str, pl.Series], drop: Sequence[str] = ()) -> Any:
+        """The records with columns of other values, and without some columns."""
+        native: Any = self.frame.to_native()
+        kind = self.frame.implementation
+        if kind.is_pandas():
+            made = {name: one.to_pandas().set_axis(native.index) for name, one in values.items()}
+            native = native.assign(**made).drop(columns=list(drop))
+        elif kind.is_pyarrow():
+            for name, one in values.items():
+                place = native.schema.get_field_index(name)
+                native = native.set_column(place, name, one.to_arrow())
+            native = native.drop_columns(list(drop))
+        else:
+            native = native.with_columns(one.alias(name) for name, one in values.items())
+            native = native.drop(drop)
+        return like(nw.from_native(self._as_it_came(native)), self.original)
+
     def _as_it_came(self, native: Any) -> Any:
         if isinstance(self._opened, nw.DataFrame):
             return native
@@ -260,12 +277,17 @@ def check_codes(records: HeldRecords, names: Sequence[str]) -> None:
 
 
 def done(
-    method: str, records: Any, changes: pl.DataFrame, secret: Secret,
+    method: str, records: Any, changes: pl.DataFrame, secret: Secret | None,
     *, measures: Mapping[str, Any], parameters: Mapping[str, Any], told: Mapping[str, Any],
 ) -> ChangedRecords:  # fmt: skip
-    """The result of a method; what it says to readers is in words.toml."""
+    """The result of a method; what it says to readers is in words.toml.
+
+    Without a secret there is no digest of parameters: these could be found by trial.
+    """
     text = json.dumps(parameters, sort_keys=True, default=str)
-    digest = secret.derive(f"{_VERSION}; parameters of {method}; {text}").hex()[:32]
+    digest = ""
+    if secret is not None:
+        digest = secret.derive(f"{_VERSION}; parameters of {method}; {text}").hex()[:32]
     return ChangedRecords(
         records=records,
         changes=changes,

@@ -11,7 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.pretabular.changed_records import ChangedRecords
+from discreet.pretabular.microaggregation import local_suppression, microaggregate
 from discreet.pretabular.pram import Invariant, PramMatrix, pram
+from discreet.pretabular.recoding import (
+    bottom_code,
+    drop_identifiers,
+    recode,
+    round_values,
+    top_code,
+)
 from discreet.pretabular.safe import safe
 from discreet.pretabular.swapping import permute, rank_swap, swap
 
@@ -32,5 +40,18 @@ def _pram(
 
 #: Everything that a step of a programme can be.
 METHODS: Mapping[str, Callable[..., ChangedRecords]] = MappingProxyType(
-    {"permute": permute, "pram": _pram, "rank_swap": rank_swap, "safe": safe, "swap": swap}
+    {
+        "bottom_code": bottom_code,
+        "drop_identifiers": drop_identifiers,
+        "local_suppression": local_suppression,
+        "microaggregate": microaggregate,
+        "permute": permute,
+        "pram": _pram,
+        "rank_swap": rank_swap,
+        "recode": recode,
+        "round_values": round_values,
+        "safe": safe,
+        "swap": swap,
+        "top_code": top_code,
+    }
 )

@@ -35,6 +35,7 @@ from discreet.microdata.described_records import (
     write_described,
 )
 from discreet.pretabular.programme import METHODS
+from discreet.pretabular.recoding import suspicion
 from discreet.release.confidential_files import write_confidential
 from discreet.release.programme.checks import check_records, check_secret
 from discreet.release.programme.file import (
@@ -444,6 +445,12 @@ def _described(plan: _Plan, records: pl.DataFrame) -> DescribedRecords:
         Problem(_IDENTIFIES, name, _KEEP)
         for name in plan.document.keys.id or []
         if name in names and name not in decided
+    ]
+    problems += [
+        Problem(reason, name, _KEEP)
+        for name in records.columns
+        if name not in {*decided, *(plan.document.keys.id or [])}
+        and (reason := suspicion(records[name]))
     ]
     problems += [
         Problem("after the last step there is no such column", name, nearest(name, sorted(names)))

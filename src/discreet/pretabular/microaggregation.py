@@ -1,0 +1,325 @@
+"""Groups of records: means in place of values, and values left out until nobody is rare.
+
+In: records, CONFIDENTIAL. Out: `ChangedRecords`. Nothing is drawn; who is alike in everything that
+counts is told apart by the identifier. See docs/methods/record-recoding.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+import numba
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.confidential import without_values
+from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.microdata.frames import name_list
+from discreet.microdata.identifiers import check_identifiers
+from discreet.pretabular.changed_records import (
+    ChangedRecords,
+    HeldRecords,
+    check_codes,
+    done,
+    places,
+)
+
+_MOST_KEYS = 12
+
+
+@without_values
+def microaggregate(
+    source: Any,
+    variables: str | Sequence[str],
+    *,
+    id: str | Sequence[str],  # noqa: A002 - the word users know
+    k: int = 3,
+    method: Literal["mdav", "sorted"] = "mdav",
+    strata: str | Sequence[str] = (),
+    **reading: Any,
+) -> ChangedRecords:
+    """Replace numbers by the means of groups of at least k records that are near each other.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        variables: Columns of numbers without missing values.
+        id: Column, or columns, that identify a record; they decide between records alike.
+        k: Fewest records of a group.
+        method: "mdav" groups by all variables together; "sorted" by each on its own, with the
+            least sum of squares.
+        strata: Variables; groups lie within a stratum.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> people = pl.DataFrame({"id": range(6), "pay": [1, 2, 3, 10, 11, 12]})
+    >>> microaggregate(people, "pay", id="id", method="sorted").records["pay"].to_list()
+    [2.0, 2.0, 2.0, 11.0, 11.0, 11.0]
+    """
+    records, names = HeldRecords(source, reading), name_list(variables, "variables")
+    ids, layers = name_list(id, "id"), name_list(strata, "strata") if strata else []
+    columns = _check_numbers(records, names, ids, layers, k)
+    group = np.zeros(columns.height, dtype=np.int64)
+    if layers:
+        check_codes(records, layers)
+        group = places(records.columns(layers))
+    if columns.height and np.bincount(group)[np.unique(group)].min() < k:
+        what = f"a stratum has fewer than {k} records"
+        raise MicrodataError(what, code="microaggregate", where=", ".join(layers) or "records")
+    values = columns.select(pl.all().cast(pl.Float64)).to_numpy()
+    texts = records.columns(ids).with_columns(pl.all().cast(pl.String))
+    rank = texts.with_row_index("\0at").sort(ids)["\0at"].to_numpy()
+    together = method == "mdav"
+    made, smallest = _means(values, group, rank, k, together=together)
+    new = {name: pl.Series(name, made[:, at]) for at, name in enumerate(names)}
+    log = records.columns(ids).with_columns(
+        *[columns[name].alias(f"{name} before") for name in names],
+        *[one.alias(f"{name} after") for name, one in new.items()],
+    )
+    measures = {"smallest group": smallest, "share of squares lost": _lost(names, values, made)}
+    given = {"variables": names, "k": k, "method": method, "strata": layers}
+    return done(
+        "microaggregate", records.with_values(new), log, None, measures=measures,
+        parameters=given, told={"names": ", ".join(names)},
+    )  # fmt: skip
+
+
+def _means(
+    values: FloatArray, group: IntArray, rank: IntArray, k: int, *, together: bool
+) -> tuple[FloatArray, int]:
+    """The means of the groups in place of values, and the size of the smallest group."""
+    made, smallest, width = values.copy(), len(values), values.shape[1]
+    sets = [[*range(width)]] if together else [[column] for column in range(width)]
+    for stratum in np.unique(group):
+        mine = rank[group[rank] == stratum]
+        for chosen in sets:
+            rows = mine[np.lexsort(values[mine][:, chosen].T[::-1])]
+            part = values[np.ix_(rows, chosen)]
+            number = _mdav(_scaled(part), k) if together else _cut(part[:, 0], k)
+            counts = np.bincount(number)
+            smallest = min(smallest, int(counts.min()))
+            for at, column in enumerate(chosen):
+                made[rows, column] = (np.bincount(number, part[:, at]) / counts)[number]
+    return made, smallest
+
+
+def _lost(names: Sequence[str], values: FloatArray, made: FloatArray) -> dict[str, float]:
+    """The share of the squares around the mean that lies within groups."""
+    if not len(values):
+        return dict.fromkeys(names, 0.0)
+    spread = np.square(values - values.mean(axis=0)).sum(axis=0)
+    lost = np.square(values - made).sum(axis=0) / np.where(spread > 0, spread, 1.0)
+    return dict(zip(names, lost.tolist(), strict=True))
+
+
+def _check_numbers(
+    records: HeldRecords, names: Sequence[str], ids: Sequence[str], layers: Sequence[str], k: int
+) -> pl.DataFrame:
+    if {*names} & {*ids, *layers} or k < 2:
+        what = "k is 2 or more; what changes is neither identifier nor stratum"
+        raise MicrodataError(what, code="microaggregate", where="variables, k")
+    columns = records.columns(names)
+    problems = [
+        Problem("this is no column of numbers, or values are missing", name, "recode them first")
+        for name in names
+        if not columns[name].dtype.is_numeric()
+        or columns[name].null_count()
+        or not columns[name].cast(pl.Float64).is_finite().all()
+    ]
+    raise_all(MicrodataError, problems, code="column-type")
+    check_identifiers(records.frame, ids)
+    return columns
+
+
+def _scaled(values: FloatArray) -> FloatArray:
+    spread = values.std(axis=0)
+    scaled: FloatArray = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return scaled
+
+
+@numba.njit(cache=True)
+def _cut(values: FloatArray, k: int) -> IntArray:
+    """Groups of k to 2k - 1 sorted values with the least sum of squares (Hansen, Mukherjee)."""
+    number = len(values)
+    centre = values.mean() if number else 0.0
+    sums, squares = np.zeros(number + 1), np.zeros(number + 1)
+    for at in range(number):
+        one = values[at] - centre
+        sums[at + 1] = sums[at] + one
+        squares[at + 1] = squares[at] + one * one
+    best, before = np.full(number + 1, np.inf), np.zeros(number + 1, np.int64)
+    best[0] = 0.0
+    for end in range(k, number + 1):
+        for begin in range(max(0, end - 2 * k + 1), end - k + 1):
+            total = sums[end] - sums[begin]
+            cost = best[begin] + squares[end] - squares[begin] - total * total / (end - begin)
+            if cost < best[end]:
+                best[end], before[end] = cost, begin
+    group = np.zeros(number, np.int64)
+    end, which = number, 0
+    while end > 0:
+        group[before[end] : end] = which
+        end, which = before[end], which + 1
+    return group
+
+
+@numba.njit(cache=True)
+def _mdav(values: FloatArray, k: int) -> IntArray:
+    """Groups around the record farthest from the centre, and the one farthest from that."""
+    number, width = values.shape
+    left = np.arange(number)
+    group = np.zeros(number, np.int64)
+    which = 0
+    while len(left) >= 3 * k:
+        centre = np.zeros(width)
+        for row in left:
+            centre += values[row]
+        first = left[np.argmax(_far(values, left, centre / len(left)))]
+        away = left[np.argmax(_far(values, left, values[first]))]
+        for seed in (first, away):
+            if group[seed] != 0 and seed == away:
+                continue
+            near = np.argsort(_far(values, left, values[seed]), kind="mergesort")[:k]
+            which += 1
+            group[left[near]] = which
+            keep = np.ones(len(left), np.bool_)
+            keep[near] = False
+            left = left[keep]
+    if len(left) >= 2 * k:
+        centre = np.zeros(width)
+        for row in left:
+            centre += values[row]
+        first = left[np.argmax(_far(values, left, centre / len(left)))]
+        near = np.argsort(_far(values, left, values[first]), kind="mergesort")[:k]
+        which += 1
+        group[left[near]] = which
+        keep = np.ones(len(left), np.bool_)
+        keep[near] = False
+        left = left[keep]
+    group[left] = which + 1
+    return group - 1
+
+
+@numba.njit(cache=True)
+def _far(values: FloatArray, rows: IntArray, centre: FloatArray) -> FloatArray:
+    found = np.zeros(len(rows))
+    for at in range(len(rows)):
+        for column in range(values.shape[1]):
+            one = values[rows[at], column] - centre[column]
+            found[at] += one * one
+    return found
+
+
+@without_values
+def local_suppression(
+    source: Any,
+    keys: str | Sequence[str],
+    *,
+    id: str | Sequence[str],  # noqa: A002 - the word users know
+    k: int = 3,
+    importance: Sequence[str] = (),
+    **reading: Any,
+) -> ChangedRecords:
+    """Leave out values of keys until every combination occurs k times, gaps counting as a code.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        keys: Variables that others know of a person or firm, together.
+        id: Column, or columns, that identify a record, for the log of changes.
+        k: Fewest records with one combination.
+        importance: Keys in the order in which they matter, the first most; those not named matter
+            less, and the less the more codes they have.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> people = pl.DataFrame({"id": range(4), "sex": ["m"] * 4, "age": [1, 1, 2, 3]})
+    >>> local_suppression(people, ["sex", "age"], id="id", k=2).records["age"].to_list()
+    [1, 1, None, None]
+    """
+    records, names = HeldRecords(source, reading), name_list(keys, "keys")
+    ids = name_list(id, "id")
+    check_codes(records, names)
+    check_identifiers(records.frame, ids)
+    _check_keys(records, names, ids, importance, k)
+    columns = records.columns(names)
+    codes = np.column_stack([places(columns.select(name)) for name in names])
+    gaps = _gaps(codes, _weights(columns, importance), k)
+    new = {
+        name: pl.select(pl.when(~pl.Series(gaps[:, at])).then(columns[name]))
+        .to_series()
+        .alias(name)
+        for at, name in enumerate(names)
+        if gaps[:, at].any()
+    }
+    given_up = {name: int(gaps[:, at].sum()) for at, name in enumerate(names)}
+    log = records.columns(ids).with_columns(
+        pl.Series(name, gaps[:, at]) for at, name in enumerate(names)
+    )
+    log = log.filter(pl.any_horizontal(names)) if log.height else log
+    return done(
+        "local_suppression", records.with_values(new), log, None,
+        measures={"left out": given_up}, parameters={"keys": names, "k": k},
+        told={"names": ", ".join(names), "k": k},
+    )  # fmt: skip
+
+
+def _check_keys(
+    records: HeldRecords,
+    names: Sequence[str],
+    ids: Sequence[str],
+    importance: Sequence[str],
+    k: int,
+) -> None:
+    problems = []
+    if (
+        set(names) & set(ids)
+        or set(importance) - set(names)
+        or len(set(importance)) < len(importance)
+    ):
+        problems.append(
+            Problem("importance names keys, each once; keys are no identifiers", "keys")
+        )
+    if not 2 <= k <= max(len(records.frame), 2):
+        problems.append(Problem("k is 2 or more, and no more than there are records", "k"))
+    if len(names) > _MOST_KEYS:
+        problems.append(Problem(f"these are more than {_MOST_KEYS} keys", "keys", "name fewer"))
+    raise_all(MicrodataError, problems, code="local-suppression")
+
+
+def _weights(columns: pl.DataFrame, importance: Sequence[str]) -> list[int]:
+    """What it costs to leave a key out: each costs more than the less important one."""
+    number = {name: columns[name].n_unique() for name in columns.columns}
+    others = sorted((n for n in number if n not in importance), key=lambda n: (number[n], n))
+    ranked = [*importance, *others]
+    return [len(ranked) + 1 - ranked.index(name) for name in columns.columns]
+
+
+def _gaps(codes: IntArray, weights: Sequence[int], k: int) -> Any:
+    """Which keys are left out of which records: sets of keys in order of what they cost."""
+    number, width = codes.shape
+    gaps = np.zeros((number, width), dtype=np.bool_)
+    rows = np.arange(number)
+    sets = [s for size in range(width + 1) for s in combinations(range(width), size)]
+    for chosen in sorted(sets, key=lambda s: (len(s), sum(weights[at] for at in s), s)):
+        rest = [at for at in range(width) if at not in chosen]
+        _, at, counts = _grouped(codes[rows][:, rest])
+        enough = counts[at] >= k
+        gaps[np.ix_(rows[enough], np.array(chosen, dtype=np.int64))] = True
+        rows = rows[~enough]
+        if not len(rows):
+            return gaps
+    gaps[rows] = True  # fewer than k, who join the smallest combination that is protected
+    others = np.setdiff1d(np.arange(number), rows)
+    shown = np.where(gaps, -1, codes)[others]
+    _, at, counts = _grouped(shown)
+    if len(others):
+        gaps[others[at == np.argmin(counts)]] = True
+    return gaps
+
+
+def _grouped(codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The combinations in order, the place of each row among them, and their numbers."""
+    if not codes.shape[1]:
+        return codes[:1], np.zeros(len(codes), dtype=np.int64), np.array([len(codes)])
+    found, at, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    return found, at.reshape(-1), counts

@@ -1,0 +1,349 @@
+"""Recoding of records: coarser codes, coded ends, rounded numbers, and no identifiers.
+
+In: records, CONFIDENTIAL. Out: `ChangedRecords`: the same ones with fewer different values. Nothing
+is drawn. See docs/methods/record-recoding.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray
+from discreet.classifications import Classification
+from discreet.confidential import without_values
+from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.microdata.frames import name_list
+from discreet.pretabular.changed_records import ChangedRecords, HeldRecords, done
+
+#: Fewest records that stand behind a coded end, or a mean of coded values.
+FEWEST = 3
+#: Above this share of different values a column may name its records.
+NEARLY_ALL = 0.95
+#: Texts of a form that names someone count from this share on.
+_SOME = 0.01
+
+
+@without_values
+def recode(
+    source: Any,
+    variable: str,
+    *,
+    classification: Classification | Path | None = None,
+    level: int | None = None,
+    intervals: Sequence[float] = (),
+    codes: Mapping[str, str] | None = None,
+    **reading: Any,
+) -> ChangedRecords:
+    """Give a variable coarser codes, by a level of its classification, intervals, or a list.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        variable: The column.
+        classification: The code tree, or a file of it as `Classification.read` takes it.
+        level: The level of the tree that the new codes are of, 1 for the coarsest.
+        intervals: Or lower ends of groups of a number, the last one open.
+        codes: Or old code → new code; all that occur.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> people = pl.DataFrame({"age": [3, 17, 18, 70, None]})
+    >>> recode(people, "age", intervals=[0, 18, 65]).records["age"].to_list()
+    ['0-17', '0-17', '18-64', '65+', None]
+    """
+    records = HeldRecords(source, reading)
+    values = records.columns([variable]).to_series()
+    given = [bool(intervals), codes is not None, classification is not None]
+    if sum(given) != 1 or (level is None) != (not given[2]):
+        what = "say one of: a classification with a level, intervals, codes"
+        raise MicrodataError(what, code="recode", where=variable)
+    if intervals:
+        new = _by_intervals(values, intervals)
+    elif codes is not None:
+        new = _by_codes(values, codes, "the list of codes")
+    else:
+        if not isinstance(classification, Classification):
+            classification = Classification.read(str(classification), name=variable)
+        new = _by_codes(values, _ancestors(classification, level or 0), "the classification")
+    given_as = {"variable": variable, "level": level, "intervals": list(intervals), "codes": codes}
+    return _done("recode", records, {variable: new}, given_as)
+
+
+def _ancestors(tree: Classification, level: int) -> dict[str, str]:
+    """Code → its ancestor at a level, or itself where its branch ends before."""
+    if not 1 <= level <= tree.depth:
+        what = f"the classification has {tree.depth} levels"
+        raise MicrodataError(what, code="recode", where="level", hint="1 is the coarsest")
+    above = list(tree.codes)
+    for at, (parent, depth) in enumerate(zip(tree.parents, tree.levels.tolist(), strict=True)):
+        if depth > level:
+            above[at] = above[parent]
+    return dict(zip(tree.codes[1:], above[1:], strict=True))
+
+
+def _by_codes(values: pl.Series, codes: Mapping[str, str], where: str) -> pl.Series:
+    texts = values.cast(pl.String)
+    unknown = texts.drop_nulls().unique()
+    unknown = unknown.filter(~unknown.is_in(list(codes)))
+    if len(unknown):
+        what = f"{len(unknown):,} codes of the records are not in {where}"
+        raise MicrodataError(what, code="recode", where=values.name, hint="name all that occur")
+    return texts.replace_strict(dict(codes), return_dtype=pl.String)
+
+
+def _by_intervals(values: pl.Series, bounds: Sequence[float]) -> pl.Series:
+    if not values.dtype.is_numeric():
+        raise MicrodataError("this is no number", code="column-type", where=values.name)
+    whole = values.dtype.is_integer() and all(float(one).is_integer() for one in bounds)
+    tree = Classification.from_intervals(values.name, list(bounds), whole=whole)
+    numbers = values.cast(pl.Float64)
+    if (numbers.drop_nans() < bounds[0]).any():
+        what = "values lie below the first interval"
+        raise MicrodataError(what, code="recode", where=values.name, hint="begin lower")
+    at = np.searchsorted(np.asarray(bounds, dtype=np.float64), numbers.fill_null(0).to_numpy(),
+                         side="right") - 1  # fmt: skip
+    there = (numbers.is_not_null() & numbers.is_not_nan()).to_numpy()
+    codes = np.array([*tree.leaves, None], dtype=object)
+    return pl.Series(values.name, codes[np.where(there, at, len(tree.leaves))].tolist(), pl.String)
+
+
+@without_values
+def top_code(
+    source: Any,
+    variable: str,
+    *,
+    above: float | None = None,
+    share: float | None = None,
+    mean: bool = False,
+    **reading: Any,
+) -> ChangedRecords:
+    """Replace the largest values by the end, or by the mean of those replaced.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        variable: A column of numbers.
+        above: Values above this one are replaced.
+        share: Or the share of values that are replaced at most.
+        mean: Replace them by their mean, which keeps totals, instead of the end.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> people = pl.DataFrame({"pay": [1, 2, 3, 90, 91, 92]})
+    >>> top_code(people, "pay", above=50).records["pay"].to_list()
+    [1, 2, 3, 50, 50, 50]
+    """
+    return _coded_end("top_code", source, variable, above, share, mean, 1, reading)
+
+
+@without_values
+def bottom_code(
+    source: Any,
+    variable: str,
+    *,
+    below: float | None = None,
+    share: float | None = None,
+    mean: bool = False,
+    **reading: Any,
+) -> ChangedRecords:
+    """Replace the smallest values by the end, or by the mean of those replaced.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        variable: A column of numbers.
+        below: Values below this one are replaced.
+        share: Or the share of values that are replaced at most.
+        mean: Replace them by their mean, which keeps totals, instead of the end.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+    """
+    return _coded_end("bottom_code", source, variable, below, share, mean, -1, reading)
+
+
+def _coded_end(
+    method: str, source: Any, variable: str, end: float | None, share: float | None,
+    mean: bool, sign: int, reading: Mapping[str, Any],
+) -> ChangedRecords:  # fmt: skip
+    records = HeldRecords(source, reading)
+    values = _numbers(records, variable)
+    if (end is None) == (share is None) or (share is not None and not 0 < share < 1):
+        what = "say from which value on, or a share between 0 and 1"
+        raise MicrodataError(what, code="recode", where=variable)
+    numbers = values.cast(pl.Float64).to_numpy()
+    known = np.sort(sign * numbers[np.isfinite(numbers)])
+    if end is None:
+        assert share is not None
+        kept = len(known) - int(share * len(known))
+        end = float(sign * known[kept - 1]) if kept else 0.0
+    with np.errstate(invalid="ignore"):
+        coded = sign * numbers > sign * end
+    if not coded.sum() >= FEWEST:
+        what = f"fewer than {FEWEST} values would be coded, which tells them"
+        hint = "choose an end that more values lie beyond"
+        raise MicrodataError(what, code="recode", where=variable, hint=hint)
+    put = float(numbers[coded].mean()) if mean else end
+    new = np.where(coded, put, numbers)
+    given = {"variable": variable, "end": end, "mean": mean}
+    return _done(method, records, {variable: _typed(new, values)}, given)
+
+
+@without_values
+def round_values(
+    source: Any, variables: str | Sequence[str], *, base: float, **reading: Any
+) -> ChangedRecords:
+    """Round numbers to multiples of a base, halves up.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        variables: Columns of numbers.
+        base: The base, such as 10 or 0.5.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    >>> round_values(pl.DataFrame({"pay": [14, 15, -15]}), "pay", base=10).records["pay"].to_list()
+    [10, 20, -10]
+    """
+    records, names = HeldRecords(source, reading), name_list(variables, "variables")
+    if not base > 0 or not np.isfinite(base):
+        raise MicrodataError("a base is a number above 0", code="recode", where="base")
+    made = {}
+    for name in names:
+        values = _numbers(records, name)
+        if values.dtype.is_integer() and float(base).is_integer():
+            number, wide = int(base), values.cast(pl.Int64)
+            made[name] = ((2 * wide + number) // (2 * number) * number).cast(values.dtype)
+        else:
+            made[name] = _typed(
+                np.floor(values.cast(pl.Float64).to_numpy() / base + 0.5) * base, values
+            )
+    return _done("round_values", records, made, {"variables": names, "base": base})
+
+
+def _numbers(records: HeldRecords, name: str) -> pl.Series:
+    values = records.columns([name]).to_series()
+    if not values.dtype.is_numeric():
+        raise MicrodataError("this is no column of numbers", code="column-type", where=name)
+    return values
+
+
+def _typed(numbers: FloatArray, like: pl.Series) -> pl.Series:
+    """Numbers in the type of a column, if they fit; what was missing stays missing."""
+    made = pl.Series(like.name, numbers, nan_to_null=False)
+    made = pl.select(pl.when(like.is_not_null()).then(made)).to_series().alias(like.name)
+    if not like.dtype.is_integer():
+        return made.cast(like.dtype) if like.dtype.is_float() else made
+    whole = bool((made.drop_nulls() == made.drop_nulls().round()).all())
+    return made.cast(like.dtype) if whole else made
+
+
+@without_values
+def drop_identifiers(
+    source: Any, direct: Sequence[str], *, harmless: Sequence[str] = (), **reading: Any
+) -> ChangedRecords:
+    """Leave out what names someone, and look for what was overlooked.
+
+    Args:
+        source: Records: polars, pandas, pyarrow, DuckDB, or a path.
+        direct: Columns that are left out: names, addresses, numbers, free texts, exact dates.
+        harmless: Columns that look as if they named someone, and do not.
+        reading: How a file is to be read, as `discreet.read_microdata` takes it.
+
+    Raises:
+        MicrodataError: Other columns look as if they named someone.
+    """
+    records = HeldRecords(source, reading)
+    columns = records.frame.collect_schema().names()
+    records.columns([*dict.fromkeys([*direct, *harmless])])
+    found = {
+        name: reason
+        for name in columns
+        if name not in {*direct, *harmless}
+        and (reason := suspicion(records.columns([name]).to_series()))
+    }
+    hint = "leave them out too, or name them as harmless"
+    raise_all(
+        MicrodataError,
+        [Problem(reason, name, hint) for name, reason in found.items()],
+        code="identifiers",
+        many="{} columns look as if they named someone",
+    )
+    log = pl.DataFrame({"dropped": list(direct)}, schema={"dropped": pl.String})
+    return done(
+        "drop_identifiers", records.with_values({}, drop=list(direct)), log, None,
+        measures={"dropped": len(log)}, parameters={},
+        told={"names": ", ".join(direct) or "–"},
+    )  # fmt: skip
+
+
+def suspicion(values: pl.Series) -> str:
+    """Why a column may name someone; empty if nothing speaks for it.
+
+    >>> suspicion(pl.Series(["a@b.org", "c@d.org", "c@d.org"]))
+    'texts have the form of e-mail addresses'
+    """
+    known = values.drop_nulls()
+    if values.dtype.is_nested() or not len(known):
+        return ""
+    if values.dtype in (pl.String, pl.Categorical, pl.Enum) or values.dtype.is_integer():
+        texts = known.cast(pl.String).unique()
+        for what, check in _FORMS.items():
+            if values.dtype.is_integer() and what in _TEXTS_ONLY:
+                continue
+            if sum(map(check, texts.to_list())) > max(_SOME * len(texts), 0):
+                return f"texts have the form of {what}"
+    if values.dtype.is_float() or len(known) < FEWEST:
+        return ""
+    return "nearly every value occurs once" if known.n_unique() > NEARLY_ALL * len(known) else ""
+
+
+def _iban(text: str) -> bool:
+    plain = re.sub(r"\s", "", text).upper()
+    if not re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", plain):
+        return False
+    return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
+
+
+def _tax_number(text: str) -> bool:
+    """German Steuer-ID: eleven digits, the last one a check (ISO 7064, modulo 11, 10)."""
+    if not re.fullmatch(r"[1-9]\d{10}", text) or not 1 < max(map(text[:10].count, text)) <= 3:
+        return False
+    product = 10
+    for sign in text[:10]:
+        product = 2 * ((int(sign) + product) % 10 or 10) % 11
+    return (11 - product) % 10 == int(text[10])
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    return lambda text: re.fullmatch(pattern, text.strip()) is not None
+
+
+_FORMS: Mapping[str, Callable[[str], bool]] = {
+    "bank accounts (IBAN)": _iban,
+    "e-mail addresses": _matches(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}"),
+    "tax numbers": _tax_number,
+    "pension insurance numbers": _matches(r"\d{2}[0-3]\d[01]\d{3}[A-Z]\d{3}"),
+    "telephone numbers": _matches(r"(\+|00|0)[1-9][\d /()-]{6,}\d"),
+    "addresses": _matches(r".*(straße|strasse|str\.|weg|platz|gasse|street|road)\s+\d+\s*[a-z]?"),
+}
+_TEXTS_ONLY = ("telephone numbers",)
+
+
+def _done(
+    method: str, records: HeldRecords, made: Mapping[str, pl.Series], given: Mapping[str, Any]
+) -> ChangedRecords:
+    """The result of a recoding, with how many values changed."""
+    old = records.columns(list(made))
+    changed = {name: int((_texts(old[name]) != _texts(new)).sum()) for name, new in made.items()}
+    log = pl.DataFrame({"variable": list(changed), "changed": list(changed.values())})
+    return done(
+        method, records.with_values(made), log, None,
+        measures={"changed": changed}, parameters=given, told={"names": ", ".join(made)},
+    )  # fmt: skip
+
+
+def _texts(values: pl.Series) -> pl.Series:
+    return (
+        values.cast(pl.Float64).cast(pl.String)
+        if values.dtype.is_numeric()
+        else values.cast(pl.String)
+    )

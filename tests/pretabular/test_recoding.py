@@ -1,0 +1,249 @@
+"""Recoding, coded ends, rounding, identifiers, microaggregation, local suppression."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import MicrodataError
+from discreet.pretabular import (
+    bottom_code,
+    drop_identifiers,
+    local_suppression,
+    microaggregate,
+    recode,
+    round_values,
+    top_code,
+)
+
+REGION = dc.Classification(
+    name="region", codes=("Total", "N", "N1", "N2", "S"), parents=(-1, 0, 1, 1, 0)
+)
+codes = st.lists(
+    st.tuples(*[st.sampled_from(["a", "b", "c", None])] * 3), min_size=3, max_size=40
+).map(
+    lambda rows: pl.DataFrame(
+        rows, schema=dict.fromkeys("uvw", pl.String), orient="row"
+    ).with_row_index("id")
+)
+
+
+def test_codes_become_those_of_a_level(tmp_path) -> None:
+    frame = pl.DataFrame({"region": ["N1", "N2", None, "S"]})
+    made = recode(frame, "region", classification=REGION, level=1)
+    assert made.records["region"].to_list() == ["N", "N", None, "S"]
+    path = REGION.write(tmp_path / "region.hrc")
+    again = recode(frame, "region", classification=path, level=1)
+    assert again.records.equals(made.records)
+    assert made.measures == {"changed": {"region": 2}}
+    fine = recode(frame, "region", classification=REGION, level=2).records
+    assert fine.equals(frame)
+    merged = recode(frame, "region", codes={"N1": "x", "N2": "x", "S": "y"}).records
+    assert merged["region"].to_list() == ["x", "x", None, "y"]
+
+
+def test_numbers_become_intervals() -> None:
+    frame = pl.DataFrame({"x": [0.0, 9.99, 10.0, float("nan"), None, 1e6]})
+    assert recode(frame, "x", intervals=[0, 10]).records["x"].to_list()[3:5] == [None, None]
+    made = recode(frame, "x", intervals=[0, 10]).records["x"]
+    assert made[0] == made[1] != made[2] == made[5]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "say one of"),
+        ({"intervals": [0], "codes": {}}, "say one of"),
+        ({"classification": REGION}, "say one of"),
+        ({"classification": REGION, "level": 3}, "has 2 levels"),
+        ({"classification": REGION, "level": 0}, "has 2 levels"),
+        ({"codes": {"N1": "N"}}, "2 codes of the records are not in the list"),
+        ({"intervals": [0, 1]}, "no number"),
+    ],
+)
+def test_wrong_recodings_are_refused(asked, said) -> None:
+    frame = pl.DataFrame({"region": ["N1", "N2", "S"]})
+    with pytest.raises(MicrodataError, match=said):
+        recode(frame, "region", **asked)
+
+
+def test_ends_are_coded_and_totals_kept_by_means() -> None:
+    pay = [1.0, 2, 3, 50, 60, 70, float("nan"), None]
+    frame = pl.DataFrame({"pay": pay})
+    assert top_code(frame, "pay", above=10).records["pay"].to_list()[:6] == [1, 2, 3, 10, 10, 10]
+    kept = top_code(frame, "pay", above=10, mean=True).records["pay"]
+    assert kept.to_list()[:6] == [1, 2, 3, 60, 60, 60]
+    assert kept.is_null().to_list() == frame["pay"].is_null().to_list()
+    assert top_code(frame, "pay", share=0.5).records["pay"].to_list()[:6] == [1, 2, 3, 3, 3, 3]
+    low = bottom_code(frame, "pay", below=50).records["pay"].to_list()
+    assert low[:6] == [50, 50, 50, 50, 60, 70]
+    whole = pl.DataFrame({"pay": [1, 5, 6, 8]})
+    assert top_code(whole, "pay", above=4, mean=True).records["pay"].dtype == pl.Float64
+    for asked in ({"above": 60}, {"share": 0.2}):
+        with pytest.raises(MicrodataError, match="fewer than 3"):
+            top_code(frame, "pay", **asked)
+    for asked in ({}, {"above": 1, "share": 0.5}, {"share": 1.5}):
+        with pytest.raises(MicrodataError, match="say from which value"):
+            top_code(frame, "pay", **asked)
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), max_size=20), st.integers(1, 1_000))
+def test_rounded_values_are_the_nearest_multiples(values, base) -> None:
+    made = round_values(pl.DataFrame({"x": pl.Series(values, dtype=pl.Int64)}), "x", base=base)
+    for old, new in zip(values, made.records["x"].to_list(), strict=True):
+        assert new % base == 0
+        assert -base < 2 * (new - old) <= base or 2 * (new - old) == base
+
+
+def test_overlooked_identifiers_are_refused_by_their_form() -> None:
+    number = 40
+    frame = pl.DataFrame(
+        {
+            "id": range(number),
+            "name": [f"Person {at}" for at in range(number)],
+            "mail": ["a@b.org"] * 20 + [None] * 20,
+            "account": ["DE89 3704 0044 0532 0130 00"] * number,
+            "tax": ["86095742719"] * number,
+            "phone": ["+49 30 1234567"] * number,
+            "street": ["Hauptstraße 7"] * number,
+            "sex": ["m", "f"] * 20,
+            "pay": np.arange(number) * 1.5,
+        }
+    )
+    with pytest.raises(MicrodataError) as error:
+        drop_identifiers(frame, ["id"])
+    assert [one.where for one in error.value.problems] == [
+        "name", "mail", "account", "tax", "phone", "street",
+    ]  # fmt: skip
+    assert "Person 3" not in str(error.value)
+    rest = ["mail", "account", "tax", "phone", "street"]
+    made = drop_identifiers(frame, ["id", "name"], harmless=rest).records
+    assert made.columns == [*rest, "sex", "pay"]
+    wrong = frame.with_columns(
+        account=pl.lit("DE88 3704 0044 0532 0130 00"), tax=pl.lit("86095742718")
+    )
+    with pytest.raises(MicrodataError) as error:
+        drop_identifiers(wrong.drop("name", "mail", "phone", "street"), [])
+    assert error.value.problems[0].where == "id"
+    assert len(error.value.problems) == 1
+    with pytest.raises(MicrodataError, match="nobody"):
+        drop_identifiers(frame, ["nobody"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=st.lists(st.integers(0, 30), min_size=4, max_size=9), k=st.integers(2, 4))
+def test_sorted_groups_have_the_least_sum_of_squares(values, k) -> None:
+    frame = pl.DataFrame({"id": range(len(values)), "x": values})
+    made = microaggregate(frame, "x", id="id", k=k, method="sorted").records["x"].to_numpy()
+    ordered = np.sort(np.array(values, dtype=float))
+
+    def squares(cuts: tuple[int, ...]) -> float:
+        ends = [0, *cuts, len(ordered)]
+        parts = [ordered[a:b] for a, b in pairwise(ends)]
+        if any(len(part) < k for part in parts):
+            return np.inf
+        return sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
+
+    places = range(1, len(ordered))
+    least = min(squares(c) for n in range(len(ordered) // k) for c in combinations(places, n))
+    assert ((np.array(values) - made) ** 2).sum() == pytest.approx(least, abs=1e-6)
+    assert made.sum() == pytest.approx(sum(values))
+
+
+@settings(max_examples=40, deadline=None)
+@given(count=st.integers(5, 80), k=st.integers(2, 5), seed=st.integers(0, 99), wide=st.booleans())
+def test_groups_have_k_records_and_means_stay_whatever_the_order(count, k, seed, wide) -> None:
+    draw = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {"id": draw.permutation(count), "a": draw.integers(0, 5, count), "b": draw.random(count)}
+    )
+    names = ["a", "b"] if wide else ["a"]
+    made = microaggregate(frame, names, id="id", k=k)
+    assert made.measures["smallest group"] >= k
+    again = microaggregate(frame.sample(fraction=1, shuffle=True, seed=seed), names, id="id", k=k)
+    assert again.records.sort("id").equals(made.records.sort("id"))
+    for name in names:
+        assert made.records[name].sum() == pytest.approx(frame[name].sum())
+    assert made.records.group_by(names).len()["len"].min() >= k
+
+
+def test_strata_are_not_mixed_and_small_ones_refused() -> None:
+    frame = pl.DataFrame({"id": range(6), "s": list("aaabbb"), "x": [1, 2, 3, 100, 101, 102]})
+    made = microaggregate(frame, "x", id="id", strata="s").records["x"].to_list()
+    assert made == [2, 2, 2, 101, 101, 101]
+    with pytest.raises(MicrodataError, match="fewer than 4"):
+        microaggregate(frame, "x", id="id", strata="s", k=4)
+    with pytest.raises(MicrodataError, match="missing"):
+        microaggregate(frame.with_columns(x=pl.lit(None, pl.Int64)), "x", id="id")
+
+
+@settings(max_examples=100, deadline=None)
+@given(frame=codes, k=st.integers(2, 3), importance=st.sampled_from([(), ("u",), ("w", "u")]))
+def test_every_combination_is_reached_k_times(frame, k, importance) -> None:
+    made = local_suppression(frame, ["u", "v", "w"], id="id", k=k, importance=importance)
+    after = made.records
+    assert after.group_by("u", "v", "w").len()["len"].min() >= k
+    for name in "uvw":  # nothing is changed, values are only left out
+        assert (after[name].is_null() | after[name].eq_missing(frame[name])).all()
+    turned = local_suppression(
+        frame.reverse(), ["u", "v", "w"], id="id", k=k, importance=importance
+    )
+    assert turned.records.reverse().equals(after)
+    risk = dc.assess_records(after, keys=["u", "v", "w"], special=0, k=k)
+    assert risk.rates["below_k"] == 0
+    fine = frame.group_by("u", "v", "w").len()["len"].min() >= k
+    assert fine == (not made.changes.height)
+
+
+def test_what_matters_is_kept() -> None:
+    frame = pl.DataFrame({"id": range(6), "u": list("aabbbb"), "v": list("xyxxyy")})
+    first = local_suppression(frame, ["u", "v"], id="id", k=2, importance=["u"])
+    assert first.records["u"].to_list() == list("aabbbb")
+    assert first.measures["left out"] == {"u": 0, "v": 2}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"k": 1}, "2 or more"),
+        ({"k": 9}, "no more than there are records"),
+        ({"importance": ["z"]}, "importance"),
+        ({"keys": ["u", "id"]}, "identifiers"),
+    ],
+)
+def test_wrong_suppressions_are_refused(asked, said) -> None:
+    frame = pl.DataFrame({"id": range(4), "u": list("aabb"), "v": list("xyxy")})
+    with pytest.raises(MicrodataError, match=said):
+        local_suppression(frame, **({"keys": ["u", "v"], "id": "id", "k": 2} | asked))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "duckdb"])
+def test_recodings_know_no_engine(kind) -> None:
+    frame = pl.DataFrame({"id": range(6), "u": list("aabbbc"), "x": [1, 2, 3, 10, 20, 60]})
+    other = {
+        "pandas": lambda: frame.to_pandas(),
+        "pyarrow": lambda: frame.to_arrow(),
+        "duckdb": lambda: pytest.importorskip("duckdb").from_arrow(frame.to_arrow()),
+    }[kind]()
+    for made, again in (
+        (top_code(frame, "x", above=5), top_code(other, "x", above=5)),
+        (
+            local_suppression(frame, ["u"], id="id", k=2),
+            local_suppression(other, ["u"], id="id", k=2),
+        ),
+        (microaggregate(frame, "x", id="id"), microaggregate(other, "x", id="id")),
+        (
+            drop_identifiers(frame, ["id"], harmless=["x"]),
+            drop_identifiers(other, ["id"], harmless=["x"]),
+        ),
+    ):
+        assert type(again.records) is type(other)
+        read = again.records.pl() if kind == "duckdb" else pl.DataFrame(again.records)
+        read = read.with_columns(pl.col(pl.Float64).fill_nan(None))
+        assert read.rows() == made.records.rows()
