@@ -91,6 +91,30 @@ def test_published_matrices_keep_the_frequencies(reference, case) -> None:
     assert abs(kept - expected) < 4 * np.sqrt(expected * (1 - expected) / len(roofs))
 
 
+@pytest.mark.parametrize(("case", "variable"), [("p02", "roof"), ("p03", "walls"), ("p03", "roof")])
+def test_of_strata_one_matrix_is_published_and_ours_keep_each(reference, case, variable) -> None:
+    """The published matrix is that of one stratum; what was drawn by it stays in the bounds."""
+    folder = reference / "sdcmicro"
+    drawn = pl.read_csv(folder / f"{case}_pram.csv.gz", infer_schema=False)
+    stated = json.loads(gzip.decompress((folder / f"{case}_pram.json.gz").read_bytes()))["params"]
+    published = stated[variable]["Rs"]
+    rows, kept = np.array(published["m"]), []
+    for (stratum,), part in drawn.group_by("urbrur", maintain_order=True):
+        counts = np.array([(part[variable] == code).sum() for code in published["rows"]])
+        if counts @ rows != pytest.approx(counts, abs=1e-6):
+            continue
+        kept.append(stratum)
+        share = float(counts @ np.diag(rows)) / part.height
+        stayed = float((part[variable] == part[f"{variable}_pram"]).mean())
+        assert abs(stayed - share) < 4 * np.sqrt(share * (1 - share) / part.height)
+    assert len(kept) == 1
+    data = drawn.select(variable, "urbrur").with_row_index("id")
+    method = {variable: Invariant(stay=0.8, alpha=0.5)}
+    made = changed(data, method, strata="urbrur", exact=True)
+    by = ["urbrur", variable]
+    assert made.records.group_by(by).len().sort(by).equals(data.group_by(by).len().sort(by))
+
+
 def test_a_given_matrix_of_decimals_is_taken(reference) -> None:
     stated = json.loads(gzip.decompress((reference / "sdcmicro" / "p07_pd.json.gz").read_bytes()))
     made = PramMatrix(stated["levels"], stated["pd"]).matrix(None, stated["levels"])
