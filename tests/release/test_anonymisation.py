@@ -212,6 +212,19 @@ def test_a_column_that_names_someone_does_not_go_out_unseen(folder) -> None:
     assert "mail" in pl.read_parquet(anonymised(kept).path).columns
 
 
+def test_what_a_step_promised_holds_for_the_file_or_it_is_refused(folder) -> None:
+    keys = ["sex", "age", "size"]
+    suppress = f'[[steps]]\nmethod = "local_suppression"\nkeys = {json.dumps(keys)}\nk = 5\n'
+    swapping = PROGRAMME[PROGRAMME.index("[[steps]]") : PROGRAMME.index("[[steps]]", 120)]
+    assert swapping.count("[[steps]]") == 1
+    first = programme(folder, (swapping, suppress))
+    with pytest.raises(DiscreetError, match="suppression: not every combination of sex, age, size"):
+        anonymised(first)
+    last = programme(folder, (swapping, ""), ("[output]", suppress + "[output]"))
+    found = pl.read_parquet(anonymised(last).path)
+    assert found.group_by(keys).len()["len"].min() >= 5
+
+
 def test_several_mistakes_are_listed_at_once(folder) -> None:
     path = programme(
         folder, ("k = 2", "kk = 2"), ("stay = 0.8", "stay = 8.0"), ('"id"\n', '"no"\n')

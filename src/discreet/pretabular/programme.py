@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import polars as pl
+
 from discreet.pretabular.changed_records import ChangedRecords
 from discreet.pretabular.microaggregation import local_suppression, microaggregate
 from discreet.pretabular.pram import Invariant, PramMatrix, pram
@@ -55,3 +57,28 @@ METHODS: Mapping[str, Callable[..., ChangedRecords]] = MappingProxyType(
         "top_code": top_code,
     }
 )
+
+#: Methods that promise how often combinations occur: the options that name variables and number.
+_PROMISES = {
+    "local_suppression": ("keys", "k"),
+    "microaggregate": ("variables", "k"),
+    "safe": ("variables", "at_least"),
+}
+
+
+def broken_promise(method: str, options: Mapping[str, Any], records: pl.DataFrame) -> str:
+    """What a step has promised that records no longer keep after later ones; empty if nothing.
+
+    >>> people = pl.DataFrame({"sex": ["m", "m", "f"]})
+    >>> broken_promise("local_suppression", {"keys": ["sex"], "k": 2}, people)
+    'not every combination of sex occurs 2 times'
+    """
+    alone = method == "microaggregate" and options["method"] != "mdav"
+    if method not in _PROMISES or alone or not records.height:
+        return ""
+    named, fewest = (options[option] for option in _PROMISES[method])
+    listed = [named] if isinstance(named, str) else list(named)
+    kept = [name for name in listed if name in records.columns]
+    if not kept or int(records.group_by(kept).len()["len"].to_numpy().min()) >= fewest:
+        return ""
+    return f"not every combination of {', '.join(kept)} occurs {fewest} times"

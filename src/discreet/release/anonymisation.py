@@ -34,7 +34,7 @@ from discreet.microdata.described_records import (
     plain_variable,
     write_described,
 )
-from discreet.pretabular.programme import METHODS
+from discreet.pretabular.programme import METHODS, broken_promise
 from discreet.pretabular.recoding import suspicion
 from discreet.release.confidential_files import write_confidential
 from discreet.release.programme.checks import check_records, check_secret
@@ -181,6 +181,7 @@ def anonymise(
         records, told = kept.step(number, step, records)
         made.append(told)
         report(number, len(plan.steps), step.method)
+    _check_promises(plan, records)
     described = _described(plan, records)
     result = AnonymisedFile(
         path=None if out is None else Path(out) / plan.document.output.file,
@@ -435,6 +436,17 @@ def _remembered(state: Path, after: Path, digest: str) -> dict[str, Any] | None:
         return {key: kept[key] for key in ("statement", "provenance")} if same else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _check_promises(plan: _Plan, records: pl.DataFrame) -> None:
+    """Refuse a file of which a step says what later ones have undone."""
+    hint = "put it after the steps that change these variables"
+    problems = [
+        Problem(f"{broken} any more", f"{step.place}, {step.method}", hint)
+        for step in plan.steps
+        if (broken := broken_promise(step.method, step.options, records))
+    ]
+    raise_all(ProgrammeError, problems, code="steps")
 
 
 def _described(plan: _Plan, records: pl.DataFrame) -> DescribedRecords:
