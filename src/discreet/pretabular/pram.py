@@ -224,7 +224,7 @@ def pram(
             new = drawn_codes(old, stratum, drawn, matrices)
         taken |= dict.fromkeys(names, _rows_with(old, new, len(texts)))
         log.append(_changes(numbers, name, texts, old, new))
-        measures[name] = _measured(texts, frequencies, matrices, old, new)
+        measures[name] = _measured(texts, frequencies, matrices, new, log[-1].height)
     given = [[*names, asdict(one)] for names, one in zip(sets, variables.values(), strict=True)]
     return done(
         "pram", records.with_taken(taken), pl.concat(log), held, measures=measures,
@@ -279,9 +279,18 @@ def _counts(old: IntArray, stratum: IntArray, size: int) -> IntArray:
             f"{size:,} codes are too many for a matrix", code="pram", where="variables",
             hint="take fewer variables together, or recode them",
         )  # fmt: skip
-    strata = int(stratum.max(initial=0)) + 1
-    flat = np.bincount(stratum * (size + 1) + old + 1, minlength=strata * (size + 1))
-    return flat.reshape(strata, size + 1)[:, 1:].astype(np.int64)
+    found: IntArray = _tally(stratum, old, int(stratum.max(initial=0)) + 1, size)
+    return found
+
+
+@numba.njit(cache=True)
+def _tally(stratum: IntArray, codes: IntArray, strata: int, size: int) -> IntArray:
+    """How often each code occurs in each stratum; what is missing is not counted."""
+    found = np.zeros((strata, size), np.int64)
+    for row in range(len(codes)):
+        if codes[row] >= 0:
+            found[stratum[row], codes[row]] += 1
+    return found
 
 
 def _matrices(
@@ -420,7 +429,7 @@ def _changes(
 
 
 def _measured(
-    texts: pl.Series, counts: IntArray, matrices: Sequence[FloatArray], old: IntArray, new: IntArray
+    texts: pl.Series, counts: IntArray, matrices: Sequence[FloatArray], new: IntArray, changed: int
 ) -> dict[str, Any]:
     """Matrices and frequencies; and how many to one an observed code is the true one."""
     moves = sum(row[:, None] * one for row, one in zip(counts, matrices, strict=True))
@@ -430,10 +439,10 @@ def _measured(
     return {
         "codes": texts.to_list(),
         "before": counts.sum(0).tolist(),
-        "after": np.bincount(new + 1, minlength=len(texts) + 1)[1:].tolist(),
+        "after": _tally(np.zeros_like(new), new, 1, len(texts))[0].tolist(),
         "matrices": [one.tolist() for one in matrices],
         "expected_to_stay": float(stay.sum() / there),
-        "changed": int((old != new).sum()),
+        "changed": changed,
         "expectation_ratio": [
             float(one / other) if other > 0 else None
             for one, other in zip(stay, others, strict=True)

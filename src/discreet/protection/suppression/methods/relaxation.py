@@ -200,7 +200,7 @@ class Relaxation(Confidential):
 
 
 #: With more cells that may be hidden, there is no linear program over them.
-_MANY = 100_000
+_MANY = 250_000
 _ROUNDS = 12
 #: Demands ask for so much less than they could, against rounding.
 _SLACK = 1e-7
