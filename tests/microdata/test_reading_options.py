@@ -151,11 +151,11 @@ def test_errors_name_row_and_column_and_no_value(
 
 
 def test_no_content_of_a_column_is_told(tmp_path: Path) -> None:
-    file = written(tmp_path, "id;income\n1;secret 77\n2;5\n")
+    file = written(tmp_path, "id;income\n1;secret qx\n2;5\n")
     with pytest.raises(MicrodataError) as caught:
         dc.read_microdata(file, types={"income": "number"})
     assert "secret" not in str(caught.value)
-    assert "77" not in str(caught.value)
+    assert "qx" not in str(caught.value)
 
 
 def test_a_point_under_decimal_commas_is_asked_about(tmp_path: Path) -> None:

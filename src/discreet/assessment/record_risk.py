@@ -322,7 +322,7 @@ def individual_risk(frequency: IntArray, share: FloatArray) -> FloatArray:
         share: The estimated share of them that was sampled, f / F.
 
     >>> individual_risk(np.array([1, 1, 2]), np.array([1.0, 0.1, 0.1])).round(6).tolist()
-    [1.0, 0.255843, 0.082693]
+    [1.0, 0.255843, 0.082684]
     """
     nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
     y, width = (nodes + 1) / 2, weights / 2
