@@ -68,6 +68,7 @@ def differences(found: pl.DataFrame, expected: pl.DataFrame, names) -> tuple[int
     return joined.height, joined.height - int(joined.select(same.sum()).item())
 
 
+@pytest.mark.exhaustive
 def test_a_million_cells_agree(persons, ptable, variables, monkeypatch):
     everything = published(persons, NAMES, variables, ptable)
     compared = wrong = 0

@@ -283,6 +283,7 @@ def test_what_to_look_at_is_said_in_words_and_for_programs(demonstration):
     assert described["firms"] == summary.firms.described()
 
 
+@pytest.mark.exhaustive
 def test_two_demonstrations_are_alike(demonstration, tmp_path):
     out, _, _ = demonstration
     run(tmp_path, persons=1_000)

@@ -198,7 +198,7 @@ def _fuzzed(case: tuple[pl.DataFrame, dict[str, Any]], others: Any = ()) -> None
     agreed(*case, others)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_engines_agree_on_anything(case: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     _fuzzed(case)

@@ -245,6 +245,7 @@ def test_the_time_grows_as_the_length_of_a_line(line: str, python: bool) -> None
     assert more < 8 * first + 0.1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("text", "python"),
     [

@@ -196,6 +196,7 @@ def test_two_groups_of_three_hide_each_other() -> None:
     assert found["sd"].is_null().to_list() == [True, True, False, False]
 
 
+@pytest.mark.exhaustive
 def test_all_tables_withhold_the_same_groups() -> None:
     """Else one table would show the deviation that hides another one's."""
     rng = np.random.default_rng(12)

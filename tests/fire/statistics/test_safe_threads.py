@@ -73,6 +73,7 @@ def test_weights_have_the_same_digits_in_any_order_and_number_of_threads(frame, 
     assert found == [[sums.exact_sum(weights) for weights in expected]] * 3
 
 
+@pytest.mark.exhaustive
 def test_models_are_the_same_with_any_number_of_threads(frame, monkeypatch):
     known = frame.filter(pl.col("income").is_not_nan())
 

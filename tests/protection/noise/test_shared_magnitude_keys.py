@@ -85,6 +85,7 @@ def test_a_mean_of_sum_and_count_with_one_key(table: Table) -> None:
     assert found["two"] > 1.5 * found["one"]
 
 
+@pytest.mark.exhaustive
 def test_the_own_noise_is_the_one_that_is_drawn(table: Table) -> None:
     """What ingredients say of their noise key by key has the deviation that they state."""
     for publish in ("sums", "means"):

@@ -109,6 +109,7 @@ def test_tables_that_share_cells_share_figures_and_hierarchies_add_up() -> None:
     assert audit_rounding(safe, tables, how).safe
 
 
+@pytest.mark.exhaustive
 def test_random_controlled_rounding_is_right_on_average(reference: Path) -> None:
     cells = pl.read_csv(reference / "lecture" / "religion_by_school.csv")
     table = dc.Table.from_cells(cells, by=BY, count="count")

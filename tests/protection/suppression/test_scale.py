@@ -185,6 +185,7 @@ def test_waves_and_linear_programs_agree(large, pattern, monkeypatch):
     assert len(proven) > 0.8 * (len(large.primary) - len(open_cells))
 
 
+@pytest.mark.exhaustive
 def test_patches_prove_only_what_linear_programs_on_the_whole_prove(large, pattern, monkeypatch):
     shown = np.flatnonzero(pattern.hidden & (large.state == CellState.free))[::7]
     spoilt = pattern.hidden.copy()
