@@ -189,7 +189,7 @@ def _costs_of_suppression() -> Iterator[Comparison]:
                 title=f"Suppression of random firms, rule P(10), some {share} % of cells sensitive",
                 tasks=(*both, f"suppression: pytauargus modular firms {share}"),
                 sizes=(size,),
-                smoke=200 if size == 1_000 else 0,
+                smoke=100 if size == 1_000 else 0,
                 unit="cells, about",
                 rounds=1,
                 repeats=1,
@@ -456,7 +456,7 @@ def _record_methods() -> Iterator[Comparison]:
                 rounds=1,
                 repeats=2 if size < 40 * MILLION else 1,
                 warm=size < 40 * MILLION,
-                told=("changes", "unique", "MB at most"),
+                told=("unique",) if task == "risk of records" else ("changes",),
                 large=size > 10 * MILLION,
             )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +26,7 @@ class Told:
 
     def told(self) -> dict[str, int]:
         """For the parent process."""
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        return {"changes": self.changes, "MB at most": most}
+        return {"changes": self.changes}
 
 
 def persons(number: int) -> pl.DataFrame:
