@@ -24,6 +24,8 @@ Data flows one way: records → table (confidential) → protected table → pub
   `attack` (secret)
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
   `open_parameters`; whether a release is as its office made it: `verify_release`
+- Cubes, to which records are added up in many places (confidential): `make_cubes`,
+  `join_cube_files`
 - Methods on records: `discreet.pretabular`; programmes of them: `anonymise`; who can be found
   in a file, and what changing it did: `assess_records`, `compare_records` (confidential)
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from discreet.protection.suppression import audit, suppress
     from discreet.release import attack, protect, verify_release
     from discreet.release.anonymisation import anonymise
+    from discreet.release.cubes import join_cube_files, make_cubes
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
     from discreet.tables import CellStatus, ProtectedTable, Table, ValueColumns
@@ -108,7 +111,9 @@ _HOMES = {
     "detect_reading": "microdata",
     "import_record_keys": "microdata",
     "inherit_record_keys": "microdata",
+    "join_cube_files": "release.cubes",
     "make_additive": "protection.rounding",
+    "make_cubes": "release.cubes",
     "open_parameters": "release.packages",
     "pack_parameters": "release.packages",
     "perturb": "protection.noise",
@@ -162,7 +167,9 @@ __all__ = [
     "detect_reading",
     "import_record_keys",
     "inherit_record_keys",
+    "join_cube_files",
     "make_additive",
+    "make_cubes",
     "open_parameters",
     "pack_parameters",
     "perturb",

@@ -82,7 +82,7 @@ LONG = (
     "synthetic-census", "from-cellkey", "from-ons", "from-sdctable", "from-tau-argus",
     "index-de", "programmes-de", "cells-made-elsewhere", "attack-a-release", "reading-records",
     "reading-records-de", "anonymise-records", "assess-records", "run-do-files", "unit-noise",
-    "safe", "structure-files", "output-checking-de",
+    "safe", "cubes", "structure-files", "output-checking-de",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from discreet._version import __version__
-from discreet.cli import keys, params, programmes, ptable, records, suppression
+from discreet.cli import cubes, keys, params, programmes, ptable, records, suppression
 from discreet.cli.program import (
     By,
     CommandGroup,
@@ -34,6 +34,7 @@ from discreet.cli.program import (
 from discreet.cli.records import Read, ShowValues, opened
 
 app = group("Statistical disclosure control for official statistics.", kind=CommandGroup)
+app.add_typer(cubes.app, name="cube")
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")

@@ -21,6 +21,7 @@ _SUFFIXES = {
     "excel": (".xlsx", ".xlsm"),
     "fixed": (".asc", ".asc.gz"),
     "duckdb": (".duckdb", ".db"),
+    "cube": (".cube",),
 }
 
 #: Names of the formats `read_microdata` reads.
@@ -108,12 +109,15 @@ _HINTS = {
     "text that is not UTF-8": 'say its encoding: encoding = "cp1252"; discreet detect finds out',
     "an Arrow stream": "write an Arrow file (IPC file format), or Parquet",
     "encrypted Parquet": "decrypt the file first",
+    "encrypted cubes": "open them with their key: discreet cube join, with --key-file",
     "gzip": "unpack the file first; only CSV is read compressed",
     "a SQLite database": "name it as a URL: sqlite:///FILE, with table or query",
 }
 
 _MAGIC = (
     (b"PAR1", "parquet"),
+    (b"DCCUBES1", "cube"),
+    (b"DCCUBESX", "encrypted cubes"),
     (b"PARE", "encrypted Parquet"),
     (b"ARROW1", "arrow"),
     (b"\xff\xff\xff\xff", "an Arrow stream"),

@@ -15,6 +15,7 @@ import polars as pl
 
 from discreet.errors import MicrodataError
 from discreet.microdata.csv_files import scan_csv
+from discreet.microdata.cube_files import DistantCubes
 from discreet.microdata.file_formats import check_content, format_of
 from discreet.microdata.frames import NarwhalsFrame, open_frame
 from discreet.microdata.reading_options import ReadingOptions
@@ -57,7 +58,9 @@ def read_path(
 ) -> NarwhalsFrame:
     """Read a file, a folder or a pattern of Parquet parts, or a DuckDB database."""
     if not path.exists() and any(mark in str(path) for mark in _WILD):
-        return _read_parts(_matching(path), path, named, table, query, options)
+        if named == "cube" or path.name.lower().endswith(".cube"):
+            return _read_cubes(matching(path), path, options)
+        return _read_parts(matching(path), path, named, table, query, options)
     if not path.exists():
         raise MicrodataError(
             "there is no such file",
@@ -79,6 +82,18 @@ def read_path(
         return adapted(opened, options, str(path))
     refuse_options(table=table, query=query)
     return _READERS.get(file_format, _read_columns)(path, options, file_format)
+
+
+def _read_cubes(paths: list[Path], place: Path, options: ReadingOptions) -> NarwhalsFrame:
+    options.refuse("cube", str(place))
+    if not paths:
+        what, hint = "there are no cubes here", "discreet cube make makes some"
+        raise MicrodataError(what, code="file-missing", where=str(place), hint=hint)
+    return DistantCubes.of_paths(paths).plan()
+
+
+def _read_cube(path: Path, options: ReadingOptions, _: str) -> NarwhalsFrame:
+    return _read_cubes([path], path, options)
 
 
 def _read_csv(path: Path, options: ReadingOptions, _: str) -> NarwhalsFrame:
@@ -120,6 +135,7 @@ _READERS = {
     "sas": _read_statistical,
     "excel": _read_excel,
     "fixed": _read_fixed,
+    "cube": _read_cube,
 }
 
 
@@ -143,7 +159,10 @@ def _opened(plan: pl.LazyFrame, path: Path) -> NarwhalsFrame:
     return open_frame(plan)
 
 
-def _matching(pattern: Path) -> list[Path]:
+def matching(pattern: Path) -> list[Path]:
+    """The files of a pattern; or the file itself."""
+    if pattern.is_file():
+        return [pattern]
     root = Path(pattern.anchor) if pattern.is_absolute() else Path()
     inner = pattern.relative_to(root) if pattern.is_absolute() else pattern
     return sorted(path for path in root.glob(str(inner)) if path.is_file())

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
+from discreet.microdata.cube_files import DistantCubes
+from discreet.microdata.distant_records import distant_records
 from discreet.microdata.file_formats import format_of
+from discreet.microdata.files import matching
 from discreet.microdata.fixed_width_files import description_of
 from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.sql_databases import is_url
@@ -39,6 +42,14 @@ def beside_programme(programme: Programme, url: str) -> str:
     if kind.partition("+")[0] != "sqlite" or not name:
         return url
     return f"{kind}:///{programme.file(name)}"
+
+
+def _places(programme: Programme, source: RecordSource) -> list[Path]:
+    """The file of the records, or several; then what says which column of them stands where."""
+    records = source.records
+    if records.cubes is not None:
+        return sorted(place for each in records.cubes for place in matching(programme.file(each)))
+    return [programme.file(records.address or ""), *_descriptions(programme, source)]
 
 
 def _descriptions(programme: Programme, source: RecordSource) -> list[Path]:
@@ -135,7 +146,7 @@ class Inputs:
                 if is_url(address):
                     keys[name] = ReleaseKey.of_records(self.records[name], secret, parts)
                     continue
-                place, also = programme.file(address), _descriptions(programme, source)
+                place, *also = _places(programme, source)
                 keys[name] = ReleaseKey.of_data(place, secret, parts, also=also)
         return keys
 
@@ -152,6 +163,8 @@ class Inputs:
         import narwhals as nw
 
         enough = math.ceil(_ENOUGH_BITS / math.log2(self.grid.size))
+        if isinstance(added_up := distant_records(self.records[name]), DistantCubes):
+            return added_up.records < enough
         first = self.records[name].lazy().head(enough).select(nw.len())
         return int(first.collect().item()) < enough
 

@@ -57,16 +57,24 @@ class Cube:
         return f"<Cube (confidential): {len(self.axes)} axes, {len(self):,} cells>"
 
 
-def join_cubes(cubes: Sequence[Cube]) -> Cube:
-    """One cube of the records of several that span the same axes."""
+def join_cubes(cubes: Sequence[Cube], axes: Sequence[CubeAxis] | None = None) -> Cube:
+    """One cube of the records of several that span the same axes.
+
+    Args:
+        cubes: The cubes.
+        axes: Those of the joint cube, if not all. Then cells and values are in order, so that
+            it is the same however the records were split.
+    """
     first = cubes[0]
-    if len(cubes) == 1:
+    if len(cubes) == 1 and axes is None:
         return first
     shares = dict.fromkeys(share for cube in cubes for share in cube.layout.shares)
     layout = first.layout.with_shares(tuple(shares))
     values, codes = [], []
-    for at in range(len(first.axes)):
+    spanning = first.axes if axes is None else tuple(axes)
+    for at in (first.place[axis] for axis in spanning):
         joint = pl.concat([cube.values[at] for cube in cubes]).unique(maintain_order=True)
+        joint = joint if axes is None else joint.sort(nulls_last=True)
         values.append(joint)
         recoded = [places_among(cube.values[at], joint)[cube.codes[at]] for cube in cubes]
         codes.append(np.concatenate(recoded))
@@ -78,7 +86,7 @@ def join_cubes(cubes: Sequence[Cube]) -> Cube:
         starts = np.flatnonzero(np.diff(places[order], prepend=-1))
         joined = np.add.reduceat(measures[:, order], starts, axis=1)
     return Cube(
-        axes=first.axes,
+        axes=spanning,
         codes=tuple(positions),
         values=tuple(values),
         measures=joined,

@@ -28,7 +28,7 @@ from discreet.microdata.frames import NarwhalsFrame
 from discreet.record_batches import collected
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.measures import MeasureLayout
-from discreet.tabulation.query import CubeAxis, Query
+from discreet.tabulation.query import CubeAxis, Query, QueryGroup, plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,8 @@ class Pass:
     axes: tuple[CubeAxis, ...]
     where: nw.Expr | None
     layout: MeasureLayout
+    #: The filter as it was asked for.
+    asked: str | nw.Expr | None = None
 
     @property
     def numbers(self) -> list[str]:
@@ -73,6 +75,11 @@ class TabulationTask:
         """The types of the columns."""
         return self.records.collect_schema()
 
+    @cached_property
+    def conditions(self) -> list[nw.Expr | None]:
+        """The filters of the queries, as expressions for these records."""
+        return [query.condition(self.schema) for query in self.queries]
+
     @property
     def reads(self) -> list[str]:
         """Columns to read; expressions may look at any, so then it is all of them."""
@@ -99,7 +106,7 @@ def known_engines() -> list[type[Engine]]:
     """The engines that there are, in the order in which they are asked.
 
     >>> [engine.name for engine in known_engines()]
-    ['memory', 'batches', 'pushdown']
+    ['cubes', 'memory', 'batches', 'pushdown']
     """
     return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
 
@@ -118,6 +125,8 @@ class Engine(ABC):
     name: ClassVar[str]
     #: Engines of a lower rank are asked first.
     rank: ClassVar[int]
+    #: Whether it counts where the records are, instead of fetching them.
+    distant: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         missing = [each for each in ("name", "rank", "takes", "cubes") if each not in vars(cls)]
@@ -156,6 +165,10 @@ class Engine(ABC):
         with refusals(filtered=False):
             some = self.some_keys(task.record_key)
         return check_series(some, task.grid, column=task.record_key, allowed=task.unsuitable_keys)
+
+    def groups(self) -> list[QueryGroup]:
+        """The queries in groups that share a cube."""
+        return plan(self.task.queries, records=self.height, sizes=self.sizes)
 
     def suits(self, one: Pass) -> bool:
         """Whether it is the one for a pass, or leaves it to the next engine."""

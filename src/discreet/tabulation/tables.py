@@ -17,8 +17,11 @@ from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, RecordKeyError, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.microdata import import_record_keys, read_microdata
+from discreet.microdata.distant_records import distant_records
 from discreet.tables import Table
 from discreet.tabulation.assembly import assemble
+from discreet.tabulation.cube import Cube
+from discreet.tabulation.cube_sets import cubes_of_records
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, known_engines, refusals
 from discreet.tabulation.flaws import check_types
 from discreet.tabulation.measures import MeasureLayout
@@ -160,24 +163,73 @@ def iterate_tables(
         grid=KeyGrid.of(key_grid),
         unsuitable_keys=allow_unsuitable_keys,
     )
-    _check_columns(task.schema, queries, record_key)
-    check_types(task.schema, queries, record_key)
-    conditions = [query.condition(task.schema) for query in queries]
-    with refusals(filtered=False):
-        engines = [engine(task) for engine in known_engines() if engine.takes(task)]
+    engines = _engines(task)
     keys = engines[0].key_check()
-    groups = plan(queries, records=engines[0].height, sizes=engines[0].sizes)
+    for group, cube in _counted(engines, engines[0].groups()):
+        for at in group.members:
+            yield at, assemble(cube, queries[at], task.grid, keys)
+
+
+@without_values
+def add_up(
+    records: Any,
+    queries: Sequence[Query],
+    *,
+    record_key: str | None = None,
+    key_grid: KeyGrid | int | str = 10**15,
+    allow_unsuitable_keys: bool = False,
+) -> bytes:
+    """The file of cubes of some records: what is left of them when they are added up.
+
+    Args:
+        records: Some of the records, or all.
+        queries: What will be counted from the cubes.
+        record_key: Column of record keys.
+        key_grid: The grid of the record keys.
+        allow_unsuitable_keys: As for `tabulate`.
+    """
+    task = TabulationTask(
+        records=read_microdata(records),
+        queries=queries,
+        record_key=record_key,
+        grid=KeyGrid.of(key_grid),
+        unsuitable_keys=allow_unsuitable_keys,
+    )
+    engines = _engines(task)
+    # Which cubes there are is up to the queries alone, so that those of all parts add up.
+    counted = list(_counted(engines, plan(queries, records=None, sizes=task.sizes)))
+    return cubes_of_records(task, counted, engines[0].key_check())
+
+
+def _engines(task: TabulationTask) -> list[Engine]:
+    """The engines that take a task, once it is clear that it can be done."""
+    _check_columns(task.schema, task.queries, task.record_key)
+    check_types(task.schema, task.queries, task.record_key)
+    task.conditions  # noqa: B018 - filters that fit
+    with refusals(filtered=False):
+        distant = distant_records(task.records) is not None
+        known = [engine for engine in known_engines() if engine.distant == distant]
+        return [engine(task) for engine in known if engine.takes(task)]
+
+
+def _counted(
+    engines: Sequence[Engine], groups: Sequence[QueryGroup]
+) -> Iterator[tuple[QueryGroup, Cube]]:
+    """The cubes of all groups; engines that suit few passes come first."""
+    task = engines[0].task
     shared: list[tuple[QueryGroup, Pass, Engine]] = []
     for group in groups:
-        where = conditions[group.members[0]]
-        one = Pass(axes=tuple(group.axes), where=where, layout=_layout(group, record_key))
+        one = Pass(
+            axes=tuple(group.axes),
+            where=task.conditions[group.members[0]],
+            layout=_layout(group, task.record_key),
+            asked=task.queries[group.members[0]].where,
+        )
         shared.append((group, one, next(engine for engine in engines if engine.suits(one))))
     for engine in reversed(engines):
         own = [(group, one) for group, one, chosen in shared if chosen is engine]
         cubes = engine.run([one for _, one in own])
-        for (group, _), cube in zip(own, cubes, strict=True):
-            for at in group.members:
-                yield at, assemble(cube, queries[at], task.grid, keys)
+        yield from ((group, cube) for (group, _), cube in zip(own, cubes, strict=True))
 
 
 def _layout(group: QueryGroup, record_key: str | None) -> MeasureLayout:

@@ -250,7 +250,7 @@ def seal(
     grid: int,
 ) -> bytes:
     """The bytes of a package."""
-    encryption = _new_encryption(key)
+    encryption = new_encryption(key)
     keys = encryption.working_keys(key)
     plain, digest = content(keys)
     padded = plain + b" " * (-len(plain) % _BLOCK)
@@ -272,7 +272,8 @@ def seal(
     return start + sealed + signature
 
 
-def _new_encryption(key: PackageKey) -> Encryption:
+def new_encryption(key: PackageKey) -> Encryption:
+    """How something new is encrypted for whoever has a key."""
     n, r, p = _COST
     salt = secrets.token_hex(_SALT_BYTES)
     stretched = key.kind == "passphrase"

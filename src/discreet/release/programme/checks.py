@@ -81,7 +81,8 @@ def check_sources(programme: Programme) -> Found:
 def check_records(programme: Programme, source: RecordSource) -> Found:
     """Whether it is clear where the records of a source are, and how they are read."""
     path, records = source.path, source.records
-    ways = [key for key in ("source", "database", "database_env") if getattr(records, key)]
+    places = ("source", "database", "database_env", "cubes")
+    ways = [key for key in places if getattr(records, key)]
     if len(ways) != 1:
         what = f"{' and '.join(ways)} exclude each other" if ways else "source is missing"
         hint = 'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
@@ -104,6 +105,9 @@ def check_records(programme: Programme, source: RecordSource) -> Found:
         yield programme.at((*path, problem.where), problem.what, problem.hint)
     if records.metadata is not None:
         yield from file_problems(programme, (*path, "metadata"), records.metadata)
+    for number, name in enumerate(records.cubes or []):
+        if not _is_pattern(name):
+            yield from file_problems(programme, (*path, "cubes", number), name)
     for key in ("source", "database"):
         if (name := getattr(records, key)) is not None and not _is_pattern(name) and not by_url:
             yield from file_problems(programme, (*path, key), name, folder=key == "source")

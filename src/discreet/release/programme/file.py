@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
@@ -71,7 +71,7 @@ class RecordSource:
     @property
     def place(self) -> KeyPath:
         """The key that names the file or database."""
-        keys = ("source", "database", "database_env")
+        keys = ("source", "database", "database_env", "cubes")
         return (*self.path, next((key for key in keys if getattr(self.records, key)), "database"))
 
     @property
@@ -214,6 +214,24 @@ class Programme:
     def source_of(self, table: str) -> RecordSource:
         """The source whose records a table counts; the main one if it names none there is."""
         return self.sources.get(self.document.tables[table].source or "", self.main)
+
+    def with_data(self, data: Mapping[str, str | os.PathLike[str]]) -> Programme:
+        """The same with other files of records for some sources."""
+        document = self.document
+        for name, place in data.items():
+            if name not in self.sources:
+                what = f"there is no source {name!r}"
+                hint = f"sources: {', '.join(self.sources)}"
+                raise ProgrammeError(what, code="source", where=str(self.path), hint=hint)
+            others = ("database", "database_env", "cubes", "format", "table", "query")
+            places = {**dict.fromkeys(others), "source": str(Path(place).absolute())}
+            entry = self.sources[name].records.model_copy(update=places)
+            if self.sources[name].main:
+                document = document.model_copy(update={"data": entry})
+            else:
+                sources = {**document.sources, name: entry}
+                document = document.model_copy(update={"sources": sources})
+        return replace(self, document=document)
 
     @property
     def perturbation(self) -> PerturbationEntry:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
 from discreet.files import toml_key
+from discreet.microdata.cube_files import DistantCubes
+from discreet.microdata.distant_records import distant_records
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
@@ -203,6 +205,11 @@ def found_codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
 
     from discreet.tables.table import code_texts
 
+    added_up = distant_records(records)
+    if isinstance(added_up, DistantCubes):
+        from discreet.tabulation.cube_sets import codes_in_cubes
+
+        return {name: natural_order(codes_in_cubes(added_up, name)) for name in columns}
     wrapped = nw.from_native(records, pass_through=False)
     plans = [wrapped.select(nw.col(column)).unique() for column in columns]
     natives = [plan.to_native() for plan in plans]

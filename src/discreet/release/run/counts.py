@@ -16,6 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
+from discreet.microdata.cube_files import DistantCubes
+from discreet.microdata.distant_records import distant_records
 from discreet.protection.protocol import Counts
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
@@ -46,6 +48,9 @@ class KeyedRecords:
         """
         source = self.sources[name]
         keys = source.keys
+        added_up = distant_records(self.inputs.records[name])
+        if isinstance(added_up, DistantCubes):
+            return self.inputs.records[name], added_up.record_key
         if keys.column is None and keys.id is None and keys.inherit is None:
             return self.inputs.records[name], None
         if name not in self._made:
@@ -215,6 +220,50 @@ def _counted(
             waiting[name][counts[at].where] = dataclasses.replace(table, name=name)
             if len(waiting[name]) == len(wanted[name]):
                 yield name, waiting.pop(name)
+
+
+def cube_queries(inputs: Inputs, source: str) -> list[Any]:
+    """What is counted for all tables of a source, in cubes that add up with those of others.
+
+    Which codes there are is not known before all cubes are joined: where the data decide,
+    columns are counted as they are, and on their own.
+    """
+    from discreet.tabulation import Query
+
+    programme = inputs.programme
+    names = [name for name in programme.tables if programme.source_of(name).name == source]
+    counts = dict.fromkeys(count for name in names for count in counts_of(inputs, name))
+    spanning = {count: _as_they_are(inputs, count.by) for count in counts}
+    queries = [
+        Query(
+            by=spanning[count],
+            where=count.where or None,
+            weight=count.weight,
+            values=[column for column, _ in count.values],
+            contributions=dict(count.values),
+        )
+        for count in counts
+    ]
+    every = (each for by in spanning.values() for each in by)
+    found = dict.fromkeys(each for each in every if isinstance(each, str))
+    return [*queries, *(Query(by=[column]) for column in found)]
+
+
+def _as_they_are(inputs: Inputs, by: Sequence[str]) -> list[Any]:
+    """What spans a table: classifications that need no data, and columns."""
+    variables, made = inputs.programme.variables, list[Any]()
+    entries = {name: variables.get(name) for name in by}
+    parts = [part for name, e in entries.items() for part in (e and e.alternatives) or [name]]
+    for name in parts:
+        entry = variables.get(name)
+        if entry is not None and entry.levels:
+            what = "levels that columns tell cannot be told from cubes"
+            hint = "give the variable a hierarchy: a file with the parent of each code"
+            where = f"{inputs.programme.path}, variables.{name}.levels"
+            raise ProgrammeError(what, code="cube-levels", where=where, hint=hint)
+        one = inputs.trees.get(name, name if entry is None else entry.column or name)
+        made += [one] if one not in made else []
+    return made
 
 
 def counts_of(inputs: Inputs, name: str) -> list[TableCount]:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.classifications import MISSING
 from discreet.confidential import without_values
 from discreet.errors import Problem
+from discreet.microdata.cube_files import DistantCubes
+from discreet.microdata.distant_records import distant_records
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, RecordSource, key_line, raise_problems
@@ -26,7 +28,7 @@ from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.variables import check_codes, columns_of, spanning_variables
 from discreet.release.run.counts import KeyedRecords, counts_of
 from discreet.release.run.grids import check_grids
-from discreet.release.run.inputs import open_inputs
+from discreet.release.run.inputs import OtherData, open_inputs
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -56,9 +58,11 @@ def check_release(path: str | os.PathLike[str], *, show_values: bool = False) ->
 
 
 @without_values
-def checked_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> Inputs:
+def checked_inputs(
+    path: str | os.PathLike[str], *, show_values: bool = False, data: OtherData | None = None
+) -> Inputs:
     """Everything a programme names, opened, with data that a run can use."""
-    inputs = open_inputs(path, show_values=show_values)
+    inputs = open_inputs(path, show_values=show_values, data=data)
     raise_problems(str(path), data_problems(inputs, show_values=show_values))
     return inputs
 
@@ -71,6 +75,8 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
     for source in inputs.programme.sources.values():
         checks = _SourceChecks(inputs, source, opener, show_values)
         spanning[source.name] = checks.spanning
+        if isinstance(distant_records(checks.records), DistantCubes):
+            continue  # such records were checked before they were added up
         checks.codes()
         checks.numbers()
         if checks.tables:  # those of others are made when they are handed on

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, ProgrammeError
 from discreet.key_check import KeyCheck, check_series
+from discreet.microdata.cube_files import DistantCubes
+from discreet.microdata.distant_records import distant_records
+from discreet.microdata.files import matching
 from discreet.microdata.reading_options import ReadingOptions
 from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs, beside_programme
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
+
+
+#: Source → the file that stands in for the one that the programme names.
+OtherData = Mapping[str, str | os.PathLike[str]]
 
 
 def read_programme(path: str | os.PathLike[str]) -> Programme:
@@ -60,10 +67,11 @@ def read_programme(path: str | os.PathLike[str]) -> Programme:
 
 
 def _read(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str], data: OtherData | None = None
 ) -> tuple[Programme, list[Problem], dict[str, Classification]]:
     """A programme, what is wrong with it, and the classifications that need no data."""
     programme, problems = load(path)
+    programme = programme.with_data(data or {})
     problems += check_programme(programme)
     trees, more = fixed_classifications(programme)
     problems += not_yet_known(problems, more)
@@ -71,17 +79,20 @@ def _read(
     return programme, problems, trees
 
 
-def open_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> Inputs:
+def open_inputs(
+    path: str | os.PathLike[str], *, show_values: bool = False, data: OtherData | None = None
+) -> Inputs:
     """Open and check everything a programme names.
 
     Args:
         path: The programme.
         show_values: Whether errors may quote the first wrong value of a column.
+        data: Per source, the file to read in place of the one that is named.
 
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
     """
-    programme, problems, trees = _read(path)
+    programme, problems, trees = _read(path, data)
     opener = Opener(programme, problems)
     opened = {
         method.name: opener.attempt(
@@ -102,7 +113,7 @@ def open_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> I
     held = _shared_secret(programme, secrets, shared.secret)
     seals = _seal_keys(programme, held, signing)
     earlier = _read_earlier(opener)
-    schemas = {n: frame.collect_schema() for n, frame in records.items() if frame is not None}
+    schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, shared.grid or programme.keys.grid)
     raise_problems(str(path), problems)
@@ -119,17 +130,20 @@ def open_inputs(path: str | os.PathLike[str], *, show_values: bool = False) -> I
         key_checks=checks,
         warnings=(
             *_key_warnings(checks),
-            *(
-                text
-                for method in protections()
-                for text in method.warnings(
-                    programme, programme.protected[method.name], opened[method.name]
-                )
-            ),
+            *_method_warnings(programme, opened),
             *_earlier_warnings(programme, seals),
         ),
         seals=seals,
     )
+
+
+def _columns(programme: Programme, name: str, records: Any) -> Mapping[str, Any]:
+    """The columns of a source, without keys that were made before it was added up."""
+    columns: Mapping[str, Any] = records.collect_schema()
+    cubes = distant_records(records)
+    if not isinstance(cubes, DistantCubes) or programme.sources[name].keys.column is not None:
+        return columns
+    return {column: kind for column, kind in columns.items() if column != cubes.record_key}
 
 
 def _checked_keys(
@@ -150,9 +164,14 @@ def _checked_keys(
 def _tested_keys(
     records: Any, source: RecordSource, grid: KeyGrid, _: Programme
 ) -> KeyCheck | None:
+    from discreet.tabulation.cube_sets import checked_keys
     from discreet.tabulation.engine import first_keys, refusals
 
-    column = source.keys.column or ""
+    column, cubes = source.keys.column or "", distant_records(records)
+    if isinstance(cubes, DistantCubes):
+        found = checked_keys(cubes, grid, allowed=source.keys.allow_unsuitable)
+        found.raise_faults(column)
+        return found
     with refusals(filtered=False):
         some = first_keys(records, column)
     return check_series(some, grid, column=column, allowed=source.keys.allow_unsuitable)
@@ -165,6 +184,13 @@ def _key_warnings(checks: Mapping[str, KeyCheck]) -> list[str]:
         for name, check in checks.items()
         if check.faults
     ]
+
+
+def _method_warnings(programme: Programme, opened: Mapping[str, Any]) -> Iterator[str]:
+    """What methods say of their tables."""
+    for method in protections():
+        own = programme.protected[method.name], opened[method.name]
+        yield from method.warnings(programme, *own)
 
 
 def _seal_keys(
@@ -260,14 +286,18 @@ def read_records(source: RecordSource, show_values: bool, programme: Programme) 
     from discreet.microdata.sql_databases import is_url
 
     data = source.records
-    ways = (data.source, data.database, data.database_env)
+    ways = (data.source, data.database, data.database_env, data.cubes)
     if sum(way is not None for way in ways) != 1 or data.address is None:
         return None
     name, stated = data.address, {**data.stated, "show_values": show_values}
-    if data.source is None and (data.table is None) == (data.query is None):
+    database = data.source is None and data.cubes is None
+    if database and (data.table is None) == (data.query is None):
         return None
     if ReadingOptions(**data.stated).problems():
         return None  # reported by the checks of the programme
+    if data.cubes is not None:
+        places = [place for each in data.cubes for place in matching(programme.file(each))]
+        return DistantCubes.of_paths(places).plan() if places else None
     if data.metadata is not None:
         stated["metadata"] = programme.file(data.metadata)
     where: str | Path = programme.file(name)

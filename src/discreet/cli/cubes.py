@@ -1,0 +1,107 @@
+"""Commands on cubes: ``discreet cube …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.params import KeyFile, PassphraseEnv, PassphraseFile
+from discreet.cli.program import Json, command, group, pairs, show
+from discreet.cli.records import ShowValues
+
+if TYPE_CHECKING:
+    from discreet.release.packages.keys import PackageKey
+
+app = group("Cubes: records added up where they are, and joined where tables are made.")
+
+Out = Annotated[Path, typer.Option(help="The file to write, .cube, mode 0600. CONFIDENTIAL.")]
+Sign = Annotated[Path | None, typer.Option(help="Sign it with the key in this file.")]
+
+
+def _named(file: Path | None, variable: str | None, passphrase: Path | None) -> PackageKey | None:
+    from discreet.release.packages.keys import PackageKey
+
+    return PackageKey.named(key_file=file, passphrase_env=variable, passphrase_file=passphrase)
+
+
+@command(app, "make", example="discreet cube make part.parquet --programme P.toml --out part.cube")
+def make(
+    programme: Annotated[
+        Path, typer.Option(help="The programme of tables, the same for all parts.")
+    ],
+    out: Out,
+    part: Annotated[
+        Path | None, typer.Argument(help="Some of the records; those of the programme if none.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="The source whose tables are meant, if not the main one.")
+    ] = None,
+    data: Annotated[
+        list[str] | None, typer.Option(help="NAME=FILE: the records of another source.")
+    ] = None,
+    sign: Sign = None,
+    key_file: KeyFile = None,
+    passphrase_env: PassphraseEnv = None,
+    passphrase_file: PassphraseFile = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Add up records to the cubes that the tables of a programme are made of."""
+    from discreet.release.cubes import make_cubes
+    from discreet.release.run.inputs import read_programme
+
+    given = pairs(data, "NAME=FILE")
+    if part is not None:
+        given[source or read_programme(programme).main.name] = str(part)
+    key = _named(key_file, passphrase_env, passphrase_file)
+    made = make_cubes(
+        programme, out, data=given, source=source, sign=sign, key=key, show_values=show_values
+    )
+    described = {"out": str(made), "encrypted": key is not None, "signed": sign is not None}
+    show(f"The cubes are in {made}.", described, as_json=as_json)
+
+
+@command(app, "join", example="discreet cube join north.cube south.cube --out all.cube")
+def join(
+    cubes: Annotated[list[Path], typer.Argument(help="The cubes, each of other records.")],
+    out: Out,
+    verify_key: Annotated[
+        list[Path] | None, typer.Option(help="Public keys: one of them must have signed each file.")
+    ] = None,
+    sign: Sign = None,
+    key_file: KeyFile = None,
+    passphrase_env: PassphraseEnv = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: Json = False,
+) -> None:
+    """Join cubes of different records; in any order, the same bytes come out."""
+    from discreet.release.cubes import join_cube_files
+
+    key = _named(key_file, passphrase_env, passphrase_file)
+    made = join_cube_files(cubes, out, key=key, verify_keys=verify_key or (), sign=sign)
+    show(f"{len(cubes):,} files are joined in {made}.", {"out": str(made)}, as_json=as_json)
+
+
+@command(app, "show", example="discreet cube show all.cube")
+def show_cubes(
+    file: Annotated[Path, typer.Argument(help="The file of cubes.")],
+    key_file: KeyFile = None,
+    passphrase_env: PassphraseEnv = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: Json = False,
+) -> None:
+    """Say what is in a file of cubes. CONFIDENTIAL: numbers of records and cells."""
+    from discreet.release.cubes import describe_cubes
+
+    key = _named(key_file, passphrase_env, passphrase_file)
+    found = describe_cubes(file, key)
+    lines = [f"{file}: {found['records']:,} records, signed by {found['signer'] or 'nobody'}"]
+    for cube in found["cubes"]:
+        about = [" × ".join(cube["by"]) or "total", f"{cube['cells']:,} cells"]
+        about += [f"where {cube['where']}"] if cube["where"] else []
+        about += [f"weight {cube['weight']}"] if cube["weight"] else []
+        about += [f"sums of {', '.join(cube['values'])}"] if cube["values"] else []
+        lines.append("  " + ", ".join(about))
+    show("\n".join(lines), found, as_json=as_json)
