@@ -11,7 +11,8 @@ PIP := $(BIN)/python -m pip install --quiet --no-build-isolation --constraint co
 JAVA := $(shell java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
 SPARK := $(shell test "$(or $(JAVA),0)" -ge 17 && echo yes)
 R := $(shell command -v Rscript)
-WITHOUT := $(if $(SPARK),, and not spark)$(if $(R),, and not r)
+SERVER := $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | head -n 1)
+WITHOUT := $(if $(SPARK),, and not spark)$(if $(R),, and not r)$(if $(SERVER),, and not postgresql)
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -33,6 +34,12 @@ $(if $(R),true,if test -n "$$CI"; then \
     echo "No R: the tests of the R package are left out; install R to run them too")
 endef
 
+define tell-postgresql
+$(if $(SERVER),true,if test -n "$$CI"; then \
+    echo "No PostgreSQL: its tests cannot run" >&2; exit 1; fi; \
+    echo "No PostgreSQL: its tests are left out; install the server to run them too")
+endef
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -48,14 +55,15 @@ demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; re
 	$(BIN)/python -m discreet demo $(ARGS)
 
 test: $(VENV)/.stamp-test ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
-	$(PYTEST) -m "not exhaustive and not spark and not r" $(ARGS)
+	$(PYTEST) -m "not exhaustive and not spark and not r and not postgresql" $(ARGS)
 
 test-more: $(VENV)/.stamp-test ## run only the tests that `make test` leaves out
 	@$(call tell-spark)
 	@$(call tell-r)
-	$(PYTEST) -m "(exhaustive or spark or r)$(WITHOUT)" $(ARGS)
+	@$(call tell-postgresql)
+	$(PYTEST) -m "(exhaustive or spark or r or postgresql)$(WITHOUT)" $(ARGS)
 
-test-all: test test-more bench-smoke ## run every test: also Spark, R, kills at every call, long searches, benchmarks
+test-all: test test-more bench-smoke ## run every test: also Spark, R, PostgreSQL, kills at every call, long searches, benchmarks
 
 check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
 

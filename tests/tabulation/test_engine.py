@@ -19,6 +19,7 @@ from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, known_engines
 from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.tables import add_up
+from tests.helpers.databases import stored
 
 SECRET = 987_654
 RECORDS = pl.DataFrame(
@@ -50,6 +51,10 @@ def counted(engine: str, frame: pl.DataFrame) -> dc.Table:
             source = Path(folder) / "some.cube"
             source.write_bytes(add_up(frame, [query], record_key="key"))
             return dc.tabulate(source, by=["sex"], **call)
+    if engine == "database":
+        with TemporaryDirectory() as folder:
+            url = stored(f"sqlite:///{folder}/some.db", frame)
+            return dc.tabulate(dc.read_microdata(url, table="people"), by=["sex"], **call)
     return dc.tabulate(source, by=["sex"], contributions=lists, **call)
 
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import FilterError, Problem, raise_all
 
@@ -126,56 +126,91 @@ class Filter:
 
     def to_narwhals(self, schema: Mapping[str, Any] | None = None) -> nw.Expr:
         """The filter as an expression; texts of categories are compared as texts."""
-        expression: nw.Expr = self._build(self._tree, schema or {})
+        expression: nw.Expr = self.built(_NarwhalsTerms(schema or {}))
         return expression
 
-    def _build(self, node: ast.expr, schema: Mapping[str, Any]) -> Any:
+    def built(self, terms: FilterTerms) -> Any:
+        """The filter as an expression of any engine."""
+        return self._build(self._tree, terms)
+
+    def _build(self, node: ast.expr, terms: FilterTerms) -> Any:
         if isinstance(node, ast.BoolOp):
-            parts = [self._build(value, schema) for value in node.values]
+            parts = [self._build(value, terms) for value in node.values]
             if isinstance(node.op, ast.And):
                 return reduce(lambda left, right: left & right, parts)
             return reduce(lambda left, right: left | right, parts)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return ~self._build(node.operand, schema)
+            return ~self._build(node.operand, terms)
         if isinstance(node, ast.Compare):
-            return self._comparisons(node, schema)
-        return self._operand(node, schema)
+            return self._comparisons(node, terms)
+        return self._operand(node, terms)
 
-    def _comparisons(self, node: ast.Compare, schema: Mapping[str, Any]) -> Any:
+    def _comparisons(self, node: ast.Compare, terms: FilterTerms) -> Any:
         steps, left = [], node.left
         for operator, right in zip(node.ops, node.comparators, strict=True):
-            steps.append(self._compare(left, operator, right, schema))
+            steps.append(self._compare(left, operator, right, terms))
             left = right
         return reduce(lambda one, other: one & other, steps)
 
     def _compare(
-        self, left: ast.expr, operator: ast.cmpop, right: ast.expr, schema: Mapping[str, Any]
+        self, left: ast.expr, operator: ast.cmpop, right: ast.expr, terms: FilterTerms
     ) -> Any:
         if isinstance(operator, ast.Is | ast.IsNot):
-            empty = self._operand(left, schema).is_null()
+            empty = terms.missing(self._operand(left, terms))
             return empty if isinstance(operator, ast.Is) else ~empty
         if isinstance(operator, ast.In | ast.NotIn):
-            within = _within(self._operand(left, schema), _literals(right))
+            within = terms.within(self._operand(left, terms), _literals(right))
             return within if isinstance(operator, ast.In) else ~within
         compare = _COMPARISONS[type(operator)]
-        return compare(self._operand(left, schema), self._operand(right, schema))
+        return compare(self._operand(left, terms), self._operand(right, terms))
 
-    def _operand(self, node: ast.expr, schema: Mapping[str, Any]) -> Any:
-        import narwhals as nw
-
+    def _operand(self, node: ast.expr, terms: FilterTerms) -> Any:
         if self._is_column(node):
-            name = self._name(node)
-            column = nw.col(name)
-            kind = str(schema.get(name, ""))
-            if kind.startswith(("Categorical", "Enum")):
-                return column.cast(nw.String)
-            if kind.startswith("Float"):  # NaN is a missing value here, as everywhere
-                return nw.when(~column.is_nan()).then(column)
-            return column
-        return nw.lit(_literals(node)[0])
+            return terms.column(self._name(node))
+        return terms.literal(_literals(node)[0])
 
     def __str__(self) -> str:
         return self.text
+
+
+class FilterTerms(Protocol):
+    """What an engine makes of the parts of a filter; `&`, `|`, `~` and comparisons join them."""
+
+    def column(self, name: str) -> Any:
+        """A column; NaN is a missing value here, as everywhere."""
+
+    def literal(self, value: Any) -> Any:
+        """A value."""
+
+    def missing(self, term: Any) -> Any:
+        """Whether a term has no value."""
+
+    def within(self, term: Any, values: list[Any]) -> Any:
+        """Whether a term is one of some values."""
+
+
+class _NarwhalsTerms:
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = schema
+
+    def column(self, name: str) -> Any:
+        import narwhals as nw
+
+        column, kind = nw.col(name), str(self._schema.get(name, ""))
+        if kind.startswith(("Categorical", "Enum")):
+            return column.cast(nw.String)
+        return nw.when(~column.is_nan()).then(column) if kind.startswith("Float") else column
+
+    def literal(self, value: Any) -> Any:
+        import narwhals as nw
+
+        return nw.lit(value)
+
+    def missing(self, term: Any) -> Any:
+        return term.is_null()
+
+    def within(self, term: Any, values: list[Any]) -> Any:
+        return _within(term, values)
 
 
 def parse_filter(text: str) -> Filter:

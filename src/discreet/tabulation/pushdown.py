@@ -56,7 +56,7 @@ def _split_keys(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(key_high=total // LIMB, key_low=total % LIMB)
 
 
-def _measure(row: int) -> str:
+def measure_name(row: int) -> str:
     """The name of an engine's column for a row of the measures."""
     return f"m{row}"
 
@@ -101,7 +101,7 @@ def _share(
         parts = [nw.lit(1)] if key is None else [nw.lit(1), key // LIMB, key % LIMB]
         names = ("n", "high", "low")[: len(parts)]
         for part, name in zip(parts, names, strict=True):
-            row = _measure(layout.rows[share.of, share.column, name])
+            row = measure_name(layout.rows[share.of, share.column, name])
             columns[row] = nw.when(inside).then(part).otherwise(nw.lit(0)).cast(nw.Int64)
     if layout.sums_of(share):
         amount = _amount(share.column, weight, schema)
@@ -129,10 +129,10 @@ def _limbs(value: nw.Expr) -> list[nw.Expr]:
 
 def _named(layout: MeasureLayout, limbs: list[nw.Expr], *what: str) -> dict[str, nw.Expr]:
     rows = (layout.rows[*what, limb] for limb in LIMBS)
-    return {_measure(row): part for row, part in zip(rows, limbs, strict=True)}
+    return {measure_name(row): part for row, part in zip(rows, limbs, strict=True)}
 
 
-_VALUE, _WEIGHT, _SIZE, _PLACE, _ALL = "value", "weight", "size", "place", "all"
+VALUE, WEIGHT, SIZE, PLACE, ALL = "value", "weight", "size", "place", "all"
 
 
 def _end_columns(layout: MeasureLayout, schema: nw.Schema) -> dict[str, nw.Expr]:
@@ -159,18 +159,18 @@ def _first_records(
         frame = frame.filter(one.where)
     groups, layout = _groups(one.axes, schema), one.layout
     named = [expression.alias(name) for name, expression in groups.items()]
-    cells = [*groups] or [_ALL]
+    cells = [*groups] or [ALL]
     plans = []
     for name, k in layout.largest.items():
         value = number(name, schema)
-        parts = {_SIZE: value.abs(), _VALUE: value}
+        parts = {SIZE: value.abs(), VALUE: value}
         if layout.weight is not None:
-            parts = {_SIZE: value.abs(), _WEIGHT: number(layout.weight, schema), _VALUE: value}
+            parts = {SIZE: value.abs(), WEIGHT: number(layout.weight, schema), VALUE: value}
         ready = frame.filter(~absent(value)).select(
-            *named, nw.lit(1).alias(_ALL), *(part.alias(at) for at, part in parts.items())
+            *named, nw.lit(1).alias(ALL), *(part.alias(at) for at, part in parts.items())
         )
         place = nw.struct(*parts).rank("ordinal", descending=True).over(*cells)
-        plans.append(ready.with_columns(place.alias(_PLACE)).filter(nw.col(_PLACE) <= k))
+        plans.append(ready.with_columns(place.alias(PLACE)).filter(nw.col(PLACE) <= k))
     return plans
 
 
@@ -188,8 +188,8 @@ def _read_largest(
                 places, on=names, how="left", nulls_equal=True, maintain_order="left"
             )
             rows = joined["cell"].to_numpy()
-        where = rows, first[_PLACE].cast(pl.Int64).to_numpy() - 1
-        columns = [_VALUE, *([] if layout.weight is None else [_WEIGHT])]
+        where = rows, first[PLACE].cast(pl.Int64).to_numpy() - 1
+        columns = [VALUE, *([] if layout.weight is None else [WEIGHT])]
         filled = {column: np.full((cells.height, k), np.nan) for column in columns}
         for column, array in filled.items():
             array[where] = first[column].to_numpy()
@@ -197,12 +197,12 @@ def _read_largest(
             cells[f"{end}{at}"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
             for end in ("low", "high")
         ]
-        lists[name] = Largest.of(ends[0], ends[1], filled[_VALUE], filled.get(_WEIGHT))
+        lists[name] = Largest.of(ends[0], ends[1], filled[VALUE], filled.get(WEIGHT))
     return lists
 
 
 #: Stands for a number with decimals in a level column; no code is this character.
-_FRACTION = "\ue000"
+FRACTION = "\ue000"
 
 
 class PushdownEngine(Engine):
@@ -225,15 +225,15 @@ class PushdownEngine(Engine):
         frames = _collect([_plan(frame, schema, one, record_key, grid) for one in passes])
         largest = [_collect(_first_records(frame, schema, one)) for one in passes]
         for result, first, one in zip(frames, largest, passes, strict=True):
-            if _stumbled(result):
+            if stumbled(result):
                 raise_flaws(frame, one, record_key, grid)
                 raise MicrodataError(
                     "the records changed while they were counted", code="engine-failed"
                 )
-            yield _cube(result, first, one, record_key, grid, schema)
+            yield cube_of(result, first, one, record_key, grid, schema)
 
 
-def _stumbled(frame: pl.DataFrame) -> bool:
+def stumbled(frame: pl.DataFrame) -> bool:
     """Whether a record had no usable key, weight or value."""
     bad = [name for name in frame.columns if name.startswith("bad_")]
     keys = "usable_keys" in frame.columns
@@ -312,10 +312,10 @@ def _text(name: str, schema: nw.Schema) -> nw.Expr:
     number = nw.col(name).cast(nw.Float64)
     whole = ~absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
     digits = nw.when(whole).then(number).cast(nw.Int64).cast(nw.String)
-    return nw.when(whole | absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
+    return nw.when(whole | absent(number)).then(digits).otherwise(nw.lit(FRACTION))
 
 
-def _cube(
+def cube_of(
     frame: pl.DataFrame,
     first: list[pl.DataFrame],
     one: Pass,
@@ -323,10 +323,11 @@ def _cube(
     grid: KeyGrid,
     schema: nw.Schema,
 ) -> Cube:
+    """The cube of a pass, from its cells and the first records of each."""
     if not one.axes and frame["n"][0] == 0:
         frame = frame.clear()
     known = {("n",): "n", ("key", "high"): "key_high", ("key", "low"): "key_low"}
-    rows = [known.get(row, _measure(at)) for row, at in one.layout.rows.items()]
+    rows = [known.get(row, measure_name(at)) for row, at in one.layout.rows.items()]
     if one.layout.keyed:
         frame = _split_keys(frame)
     measures = np.vstack([frame[row].cast(pl.Int64).to_numpy() for row in rows])
@@ -351,7 +352,7 @@ def _texts(series: pl.Series, axis: CubeAxis, *, raw: bool) -> pl.Series:
     """The values of one axis as texts: codes, or numbers of intervals."""
     if axis.bounds is None:
         texts = code_texts(series, axis.column)
-        if axis.levels and bool((texts == _FRACTION).any()):
+        if axis.levels and bool((texts == FRACTION).any()):
             raise fractions(axis.column)
         return texts
     outside = len(axis.bounds) - 1

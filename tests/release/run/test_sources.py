@@ -16,9 +16,11 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.demo import example_perturbation_table
 from discreet.errors import ProgrammeError
 from discreet.release import protect, read_parameters
 from discreet.release.packages import write_key_pair
+from tests.helpers.databases import stored
 
 KINDS = ("persons", "households", "dwellings", "buildings")
 SECRET = "a sentence that only this test knows"
@@ -468,3 +470,32 @@ def test_a_third_party_with_a_package_gets_the_same_bytes(edited: Edit, tmp_path
     assert listed[0] == listed[1]
     different = [name for name in shown if theirs[name] != ours[name]]
     assert sorted(different) == ["index.html", "release.json", "release.seal"]
+
+
+def test_a_release_of_a_database_is_that_of_the_file(tmp_path: Path) -> None:
+    """Tables are counted there: records are fetched for the test of keys and for digests only."""
+    people = units()["persons"]
+    people = dc.with_record_keys(people, id="person_id", secret=SECRET.encode() * 2)
+    people.write_parquet(tmp_path / "people.parquet")
+    stored(f"sqlite:///{tmp_path}/census.db", people)
+    example_perturbation_table().write(tmp_path / "ptable.csv")
+    text = (
+        '[data]\nsource = "people.parquet"\n[keys]\ncolumn = "record_key"\n'
+        '[perturbation]\ntable = "ptable.csv"\n[defaults]\nformats = ["csv"]\n'
+        '[tables.people]\nby = ["region", "sex"]\n[tables.men]\nby = ["region"]\n'
+        "where = \"sex == 'm'\"\n"
+    )
+    (tmp_path / "file.toml").write_text(text)
+    place = 'database = "sqlite:///census.db"\ntable = "people"'
+    (tmp_path / "database.toml").write_text(text.replace('source = "people.parquet"', place))
+    for name in ("file", "database"):
+        dc.release.check_release(tmp_path / f"{name}.toml")
+        protect(tmp_path / f"{name}.toml", tmp_path / name)
+    for table in ("people.csv", "men.csv"):
+        first, second = ((tmp_path / name / table).read_text() for name in ("file", "database"))
+        assert first == second
+    again = protect(tmp_path / "database.toml", tmp_path / "database")
+    assert [table.fresh for table in again.tables] == [False, False]
+    stored(f"sqlite:///{tmp_path}/census.db", people.head(-1))
+    changed = protect(tmp_path / "database.toml", tmp_path / "database")
+    assert [table.fresh for table in changed.tables] == [True, True]

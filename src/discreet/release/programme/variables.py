@@ -16,6 +16,7 @@ from discreet.errors import DiscreetError, Problem, ProgrammeError
 from discreet.files import toml_key
 from discreet.microdata.cube_files import DistantCubes
 from discreet.microdata.distant_records import distant_records
+from discreet.microdata.sql_databases import DatabaseTable
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
@@ -205,11 +206,15 @@ def found_codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
 
     from discreet.tables.table import code_texts
 
-    added_up = distant_records(records)
-    if isinstance(added_up, DistantCubes):
+    distant = distant_records(records)
+    if isinstance(distant, DistantCubes):
         from discreet.tabulation.cube_sets import codes_in_cubes
 
-        return {name: natural_order(codes_in_cubes(added_up, name)) for name in columns}
+        return {name: natural_order(codes_in_cubes(distant, name)) for name in columns}
+    if isinstance(distant, DatabaseTable):
+        series = [code_texts(distant.distinct(name), name).drop_nulls() for name in columns]
+        pairs = zip(columns, series, strict=True)
+        return {name: natural_order(part.unique().to_list()) for name, part in pairs}
     wrapped = nw.from_native(records, pass_through=False)
     plans = [wrapped.select(nw.col(column)).unique() for column in columns]
     natives = [plan.to_native() for plan in plans]

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import MicrodataError, Problem, PublicationError
 from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_folder, write_text
+from discreet.microdata.distant_records import distant_records
+from discreet.microdata.sql_databases import DatabaseTable
 from discreet.protection.protocol import COUNT, clash, protection
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme
@@ -146,11 +148,13 @@ class ReleaseKey:
         cls, records: Any, secret: Secret | None = None, parts: ReleaseKey | None = None
     ) -> ReleaseKey:
         """The key for data that are no file: records of a database, in any order."""
+        digest = hashlib.sha256(b"" if parts is None else parts.value)
+        if isinstance(source := distant_records(records), DatabaseTable):
+            digest.update(source.fingerprint())
+            return cls(digest.digest(), secret)
         frame = collected(records)
         names = sorted(frame.columns)
-        ordered = frame.select(names).sort(names)
-        digest = hashlib.sha256(b"" if parts is None else parts.value)
-        digest.update(ordered.write_csv().encode())
+        digest.update(frame.select(names).sort(names).write_csv().encode())
         return cls(digest.digest(), secret)
 
     def digest(self, entry: Any) -> str:
