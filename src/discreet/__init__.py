@@ -26,6 +26,7 @@ Data flows one way: records → table (confidential) → protected table → pub
   `open_parameters`; whether a release is as its office made it: `verify_release`
 - Cubes, to which records are added up in many places (confidential): `make_cubes`,
   `join_cube_files`
+- Stores, from which any table is made at once (confidential): `Store`
 - Methods on records: `discreet.pretabular`; programmes of them: `anonymise`; who can be found
   in a file, and what changing it did: `assess_records`, `compare_records` (confidential)
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from discreet.release.cubes import join_cube_files, make_cubes
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
+    from discreet.store import Store
     from discreet.tables import CellStatus, ProtectedTable, Table, ValueColumns
     from discreet.tabulation import Query, tabulate, tabulate_many
 
@@ -95,6 +97,7 @@ _HOMES = {
     "ProtectedTable": "tables",
     "Query": "tabulation",
     "SimpleStrength": "protection.noise",
+    "Store": "store",
     "Table": "tables",
     "UnitNoise": "protection.noise",
     "ValueColumns": "tables",
@@ -150,6 +153,7 @@ __all__ = [
     "ProtectedTable",
     "Query",
     "SimpleStrength",
+    "Store",
     "Table",
     "UnitNoise",
     "ValueColumns",

@@ -55,6 +55,13 @@ def counted(engine: str, frame: pl.DataFrame) -> dc.Table:
         with TemporaryDirectory() as folder:
             url = stored(f"sqlite:///{folder}/some.db", frame)
             return dc.tabulate(dc.read_microdata(url, table="people"), by=["sex"], **call)
+    if engine == "store":
+        with TemporaryDirectory() as folder:
+            values = ["weight", "income"]
+            made = dc.Store.create(
+                folder, frame, variables=["sex"], values=values, record_key="key"
+            )
+            return made.tabulate(["sex"], weight="weight", values=["income"])
     return dc.tabulate(source, by=["sex"], contributions=lists, **call)
 
 

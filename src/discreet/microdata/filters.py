@@ -66,6 +66,16 @@ class Filter:
         ]
         return uses + [(node, [True]) for node in bare if self._is_column(node)]
 
+    def parts(self) -> list[Filter]:
+        """The conditions that all must be true.
+
+        >>> [sorted(part.columns) for part in parse_filter("a == 1 and (b == 2 or c == 3)").parts()]
+        [['a'], ['b', 'c']]
+        """
+        both = isinstance(self._tree, ast.BoolOp) and isinstance(self._tree.op, ast.And)
+        trees = self._tree.values if both else [self._tree]  # type: ignore[attr-defined]
+        return [Filter(self.text, tree, self._names) for tree in trees]
+
     def excluded(self) -> list[tuple[str, Any]]:
         """Each column with a literal it must differ from: all other values pass.
 

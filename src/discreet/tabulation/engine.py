@@ -106,7 +106,7 @@ def known_engines() -> list[type[Engine]]:
     """The engines that there are, in the order in which they are asked.
 
     >>> [engine.name for engine in known_engines()]
-    ['cubes', 'database', 'memory', 'batches', 'pushdown']
+    ['cubes', 'database', 'store', 'memory', 'batches', 'pushdown']
     """
     return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
 

@@ -152,7 +152,7 @@ def accumulate(records: RecordArrays) -> Counted:
         threads = 1
     edges = [records.count * k // threads for k in range(threads + 1)]
     spans = list(pairwise(edges))
-    way = _Compiled if _compiled_pays(records) else _Interpreted
+    way = CompiledPass if _compiled_pays(records) else _Interpreted
     if threads == 1:
         return _pass(records, spans[0], way)
     with ThreadPoolExecutor(threads) as pool:
@@ -187,8 +187,15 @@ def _nothing(records: RecordArrays) -> Counted:
 
 def _pass(records: RecordArrays, span: tuple[int, int], way: type[_Interpreted]) -> Counted:
     """Count the records of a span, step by step."""
-    found = _nothing(records)
-    loops = way(records, found)
+    loops = way(records, _nothing(records))
+    measure(loops, span)
+    loops.finish(span)
+    return Counted(loops.measures, loops.largest)
+
+
+def measure(loops: _Interpreted, span: tuple[int, int]) -> None:
+    """Take in the records of a span, step by step."""
+    records = loops.records
     for start in range(*span, _STEP):
         stop = min(start + _STEP, span[1])
         numbers = loops.numbers(start, stop)
@@ -197,8 +204,6 @@ def _pass(records: RecordArrays, span: tuple[int, int], way: type[_Interpreted])
             row = loops.add(numbers, values[start:stop], row)
         for part in records.parts:
             row = _measure_part(loops, records, part, numbers, (start, stop), row)
-    loops.finish(span)
-    return found
 
 
 def _measure_part(
@@ -266,8 +271,13 @@ class _Interpreted:
             self.largest[name].add_records(numbers, values, weights, compiled=compiled)
 
 
-class _Compiled(_Interpreted):
+class CompiledPass(_Interpreted):
     """The pass in compiled loops."""
+
+    @classmethod
+    def of(cls, records: RecordArrays) -> CompiledPass:
+        """One that has counted nothing yet."""
+        return cls(records, _nothing(records))
 
     def __init__(self, records: RecordArrays, found: Counted) -> None:
         super().__init__(records, found)

@@ -1,0 +1,59 @@
+"""The compiled loops that count records of a store. Loaded for stores only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from numba import types
+
+_INT = numba.int64
+_SUMS = numba.int64[::1]
+_NUMBERS = numba.int32[::1]
+_KEYS = types.Array(numba.int64, 1, "C", readonly=True)
+_TABLE = types.Array(numba.int32, 1, "C", readonly=True)
+_ADD = [
+    numba.void(types.Array(kind, 1, "C", readonly=True), _TABLE, _NUMBERS)
+    for kind in (numba.uint8, numba.uint16, numba.uint32, numba.int32)
+]
+
+
+@numba.njit(numba.void(_KEYS, _TABLE, _INT, _INT, _NUMBERS), nogil=True, cache=True)
+def start_areas(offsets: Any, table: Any, area: Any, start: Any, numbers: Any) -> None:
+    """Begin the numbers of cells with what the areas of the records add to them."""
+    stop = start + numbers.size
+    at = start
+    while at < stop:
+        last = min(offsets[area + 1], stop)
+        for place in range(at - start, last - start):
+            numbers[place] = table[area]
+        at = max(at, last)
+        area += 1
+
+
+@numba.njit(_ADD, nogil=True, cache=True)
+def add_table(codes: Any, table: Any, numbers: Any) -> None:
+    """Add what the codes of one column add to the numbers of cells."""
+    for at in range(codes.size):
+        numbers[at] += table[codes[at]]
+
+
+@numba.njit(numba.void(_NUMBERS, _SUMS), nogil=True, cache=True)
+def count(numbers: Any, counts: Any) -> None:
+    """Count records; those that a filter leaves out go into the last place."""
+    spare = counts.size - 1
+    for cell in numbers:
+        counts[min(cell, spare)] += 1
+
+
+@numba.njit(numba.void(_NUMBERS, _KEYS, _INT, _SUMS, _SUMS), nogil=True, cache=True)
+def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) -> None:
+    """Count records and add their keys; one subtraction keeps each sum on the grid."""
+    spare = counts.size - 1
+    for at in range(numbers.size):
+        cell = min(numbers[at], spare)
+        counts[cell] += 1
+        total = sums[cell] + keys[at]
+        if total >= modulus:
+            total -= modulus
+        sums[cell] = total

@@ -1,0 +1,335 @@
+"""Engine for stores: what a query needs is read where it lies, and counted in one pass.
+
+In: records of a store. Out: `Cube` (confidential), bit for bit that of other engines. A filter
+becomes ranges of records where it tells areas apart, else tables with an entry per code; a cell's
+number is a sum of such entries. What cannot be said so is left to other engines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.errors import DiscreetError, MicrodataError
+from discreet.key_check import KeyCheck
+from discreet.keygrid import LIMB, KeyGrid
+from discreet.microdata.distant_records import distant_records
+from discreet.microdata.filters import Filter, parse_filter
+from discreet.microdata.stored_records import StoredRecords
+from discreet.tabulation.columns import CodedColumn, code_column
+from discreet.tabulation.cube import Cube
+from discreet.tabulation.engine import Engine, Pass, TabulationTask
+from discreet.tabulation.flaws import raise_flaws
+from discreet.tabulation.memory import (
+    Amounts,
+    CompiledPass,
+    Counted,
+    RecordArrays,
+    chosen_records,
+    measure,
+    read_numbers,
+)
+from discreet.tabulation.query import CubeAxis, QueryGroup, plan
+
+#: Records per step: their numbers of cells stay in the cache.
+_STEP = 2**15
+#: Steps that are decoded at once where values are added.
+_DECODED = 8
+#: A record that a filter leaves out is at least so far off, for each column that does so.
+_OUT = 2**26
+_MOST_CELLS, _MOST_FILTERS = 2**24, 24
+#: Conditions on several columns become tables of at most so many entries.
+_JOINT = 2**22
+
+
+@dataclass(frozen=True, repr=False)
+class _Condition:
+    """A part of a filter: the columns it reads, and for each combination of codes if it is true."""
+
+    filter: Filter
+    columns: tuple[str, ...]
+    passed: BoolArray | None
+
+
+class StoreEngine(Engine):
+    """Stores: what is asked for is counted where it lies."""
+
+    name = "store"
+    rank = 0
+    distant = True
+
+    def __init__(self, task: TabulationTask) -> None:
+        super().__init__(task)
+        found = distant_records(task.records)
+        assert isinstance(found, StoredRecords)
+        self.store = found
+
+    @classmethod
+    def takes(cls, task: TabulationTask) -> bool:
+        """Whether these are records of a store, and what is asked for can be counted there."""
+        store = distant_records(task.records)
+        if not isinstance(store, StoredRecords):
+            return False
+        return not any(_too_much(store, query) for query in task.queries)
+
+    @property
+    def height(self) -> int:
+        """Number of records."""
+        return self.store.records
+
+    @property
+    def sizes(self) -> Mapping[CubeAxis, int]:
+        """Number of values per axis."""
+        axes = {axis for query in self.task.queries for axis in query.axes}
+        return {axis: len(self.store.values(axis.column)) for axis in axes}
+
+    def groups(self) -> list[QueryGroup]:
+        """The queries in groups: a pass is cheaper than adding up a large cube."""
+        return plan(self.task.queries, records=None, sizes=self.sizes)
+
+    def key_check(self) -> KeyCheck | None:
+        """What was found out about the keys when the store was built."""
+        task, tested = self.task, self.store.manifest["keys"]
+        if task.record_key is None:
+            return None
+        if task.record_key != self.store.record_key or tested["grid"] != task.grid.size:
+            what = "the store was built with other record keys, or keys of another grid"
+            raise MicrodataError(what, code="store", where=task.record_key)
+        found = KeyCheck(
+            grid=task.grid,
+            records=tested["records"],
+            points=tested["points"],
+            faults=tuple(tested["faults"]),
+            fits=tested["fits"] and KeyGrid(tested["fits"]),
+            unsuitable_allowed=task.unsuitable_keys,
+        )
+        found.raise_faults(task.record_key)
+        return found
+
+    def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
+        """One cube after the other."""
+        for one in passes:
+            try:
+                yield _StorePass(self.store, one, self.task.grid).cube()
+            except DiscreetError:
+                key = self.task.record_key if one.layout.keyed else None
+                raise_flaws(self.store.plan(), one, key, self.task.grid)
+                raise
+
+
+def _too_much(store: StoredRecords, query: Any) -> bool:
+    """Whether a query is none for tables of codes."""
+    columns = store.columns
+    if query.opaque or any(axis.levels for axis in query.axes):
+        return True
+    if any(columns.get(axis.column, {"kind": "plain"})["kind"] == "plain" for axis in query.axes):
+        return True
+    if any(store.values(axis.column).dtype.is_float() and not axis.bounds for axis in query.axes):
+        return True  # numbers with decimals are no codes, unless a filter leaves them out
+    parts = query.filter.parts() if query.filter else []
+    cells = math.prod(len(store.values(axis.column)) for axis in query.axes)
+    return cells > _MOST_CELLS or len(parts) > _MOST_FILTERS
+
+
+class _StorePass:
+    """One pass over a store.
+
+    Args:
+        store: The records.
+        one: What is counted.
+        grid: The key grid.
+    """
+
+    def __init__(self, store: StoredRecords, one: Pass, grid: KeyGrid) -> None:
+        self.store, self.one, self.grid = store, one, grid
+        self.codings = [_coding(store, axis) for axis in one.axes]
+        asked = one.asked if isinstance(one.asked, str) and one.asked else None
+        self.conditions = (
+            [self._condition(part) for part in parse_filter(asked).parts()] if asked else []
+        )
+        self.passed = {name: np.ones(len(store.values(name)), np.bool_) for name in self._coded()}
+        for each in self.conditions:
+            if len(each.columns) == 1 and each.passed is not None:
+                self.passed[each.columns[0]] &= each.passed
+        self.areas = self._areas()
+        self.kept, self.tables, self.cells = self._tables()
+
+    def _coded(self) -> list[str]:
+        named = [name for each in self.conditions for name in each.columns]
+        plain = [name for name in named if self.store.columns[name]["kind"] == "plain"]
+        columns = [*(axis.column for axis in self.one.axes), *named]
+        return [name for name in dict.fromkeys(columns) if name not in plain]
+
+    def _condition(self, part: Filter) -> _Condition:
+        """A part of the filter, worked out for each combination of codes if there are few."""
+        store, columns = self.store, tuple(sorted(part.columns))
+        if any(name == store.record_key for name in columns):
+            return _Condition(part, (), None)
+        plain = any(store.columns[name]["kind"] == "plain" for name in columns)
+        sizes = [len(store.values(name)) for name in columns]
+        if plain or math.prod(sizes) > _JOINT:
+            return _Condition(part, (), None)
+        codes = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+        values = zip(columns, codes, strict=True)
+        frame = pl.DataFrame({name: store.values(name).gather(at) for name, at in values})
+        return _Condition(part, columns, self._mask(part, frame))
+
+    def _mask(self, part: Filter, frame: pl.DataFrame) -> BoolArray:
+        passed = np.zeros(frame.height, dtype=np.bool_)
+        passed[chosen_records(frame, part.to_narwhals(self.store.plan().collect_schema()))] = True
+        return passed
+
+    def _areas(self) -> IntArray:
+        """The areas with records that may pass."""
+        store = self.store
+        inside = np.diff(store.offsets) > 0
+        for name, passed in self.passed.items():
+            kind = store.columns[name]["kind"]
+            if kind != "coded":
+                inside &= passed if kind == "sorted" else passed[store.codes(name)]
+        return np.flatnonzero(inside)
+
+    def _tables(self) -> tuple[list[IntArray], dict[str, Any], int]:
+        """Per axis the positions that may occur, per column what a code adds, number of cells."""
+        store, kept, places = self.store, [], []
+        for axis, coding in zip(self.one.axes, self.codings, strict=True):
+            name, position = axis.column, coding.codes.to_numpy()
+            kind, passed = store.columns[name]["kind"], self.passed[name]
+            if kind != "coded":
+                own = self.areas if kind == "sorted" else store.codes(name)[self.areas]
+                among = np.zeros(len(passed), dtype=np.bool_)
+                among[own] = True
+                passed = among
+            kept.append(np.unique(position[passed]))
+            places.append(np.searchsorted(kept[-1], position).clip(0, max(len(kept[-1]) - 1, 0)))
+        sizes = [max(len(each), 1) for each in kept]
+        tables: dict[str, Any] = {
+            name: np.where(passed, 0, _OUT).astype(np.int32) for name, passed in self.passed.items()
+        }
+        cells = math.prod(sizes)
+        stride = cells
+        for axis, size, place in zip(self.one.axes, sizes, places, strict=True):
+            stride //= size
+            tables[axis.column] += (place * stride).astype(np.int32)
+        return kept, tables, cells
+
+    def cube(self) -> Cube:
+        """Count."""
+        from discreet.tabulation import compiled_store as loops
+
+        self.loops, self.area_table = loops, np.zeros(len(self.store.offsets) - 1, np.int32)
+        self.steps: list[tuple[Any, Any]] = []
+        for name, table in self.tables.items():
+            kind = self.store.columns[name]["kind"]
+            if kind == "coded" and bool(table.any()):
+                self.steps.append((self.store.codes(name), table))
+            elif kind != "coded":
+                codes = slice(None) if kind == "sorted" else self.store.codes(name)
+                self.area_table += table[codes]
+        one = self.one.complete()
+        counted = one.numbers or one.layout.largest
+        found = self._measured(one) if counted else self._counted(one)
+        flat = np.flatnonzero(found.measures[0])
+        sizes = [max(len(each), 1) for each in self.kept]
+        positions = np.unravel_index(flat, sizes) if sizes else ()
+        kept = zip(self.kept, positions, strict=True)
+        found = found.of_cells(flat)
+        return Cube(
+            axes=one.axes,
+            codes=tuple(own[at].astype(np.int32) for own, at in kept),
+            values=tuple(coding.values for coding in self.codings),
+            measures=found.measures,
+            layout=one.layout,
+            largest=found.largest,
+        )
+
+    def _ranges(self, step: int) -> Iterator[tuple[int, int]]:
+        """The records of the areas, at most so many at a time."""
+        if not len(self.areas):
+            return
+        breaks = np.flatnonzero(np.diff(self.areas) > 1) + 1
+        for run in np.split(self.areas, breaks):
+            first, last = self.store.offsets[run[0]], self.store.offsets[run[-1] + 1]
+            edges = [*range(int(first), int(last), step), int(last)]
+            yield from pairwise(edges)
+
+    def _numbers(self, start: int, stop: int, room: Any) -> Any:
+        """The number of the cell of each record; beyond all cells for those left out."""
+        numbers = room[: stop - start]
+        area = int(np.searchsorted(self.store.offsets, start, side="right")) - 1
+        self.loops.start_areas(self.store.offsets, self.area_table, area, start, numbers)
+        for codes, table in self.steps:
+            self.loops.add_table(codes[start:stop], table, numbers)
+        for each in self.conditions:
+            if len(each.columns) == 1:
+                continue
+            if each.passed is None:
+                frame = self.store.frame(sorted(each.filter.columns), start, stop)
+                numbers[~self._mask(each.filter, frame)] += _OUT
+                continue
+            sizes = [len(self.store.values(name)) for name in each.columns]
+            codes = [self._codes(name, start, stop) for name in each.columns]
+            joint = np.ravel_multi_index(codes, sizes)
+            numbers[~each.passed[joint]] += _OUT
+        return numbers
+
+    def _codes(self, name: str, start: int, stop: int) -> Any:
+        kind = self.store.columns[name]["kind"]
+        if kind == "coded":
+            return self.store.codes(name)[start:stop]
+        areas = self.store.areas(start, stop)
+        return areas if kind == "sorted" else self.store.codes(name)[areas]
+
+    def _counted(self, one: Pass) -> Counted:
+        """Records, and their keys."""
+        counts = np.zeros(self.cells + 1, dtype=np.int64)
+        sums = np.zeros(self.cells + 1, dtype=np.int64)
+        room = np.empty(_STEP, dtype=np.int32)
+        keys = self.store.keys if one.layout.keyed else None
+        for start, stop in self._ranges(_STEP):
+            numbers = self._numbers(start, stop, room)
+            if keys is None:
+                self.loops.count(numbers, counts)
+            else:
+                self.loops.count_keys(numbers, keys[start:stop], self.grid.size, counts, sums)
+        rows = [counts] if keys is None else [counts, *divmod(sums, LIMB)]
+        return Counted(np.vstack(rows)[:, :-1], {})
+
+    def _measured(self, one: Pass) -> Counted:
+        """The same with weights, values and the largest contributions."""
+        step = _STEP * _DECODED
+        room, layout, loops = np.empty(step, dtype=np.int32), one.layout, None
+        for start, stop in [(0, 0), *self._ranges(step)]:
+            numbers = self._numbers(start, stop, room) if stop else room[:0]
+            chosen = np.flatnonzero(numbers < self.cells)
+            frame = self.store.frame(list(dict.fromkeys(one.numbers)), start, stop)[chosen]
+            amounts = Amounts.of(layout, {n: read_numbers(frame[n], n) for n in frame.columns})
+            keys = self.store.keys[start:stop][chosen] if layout.keyed else None
+            records = RecordArrays(
+                codes=[numbers[chosen].astype(np.uint32)],
+                sizes=[self.cells],
+                keys=keys,
+                modulus=self.grid.size,
+                sums=amounts.in_order,
+                count=len(chosen),
+                parts=amounts.parts(layout),
+                largest=amounts.largest(layout),
+            )
+            loops = CompiledPass.of(records) if loops is None else loops
+            loops.records = records
+            measure(loops, (0, len(chosen)))
+        assert loops is not None
+        loops.finish((0, 0))
+        return Counted(loops.measures, loops.largest)
+
+
+def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
+    """For each code of a column, its position on an axis."""
+    return code_column(store.values(axis.column), axis)

@@ -1,0 +1,278 @@
+"""Stores: the same tables as from the records, whole versions, nothing that was changed."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import DiscreetError, MicrodataError
+
+AREAS = dc.Classification.from_parents(
+    "area",
+    {f"{at:02d}": f"s{at // 4}" for at in range(12)} | {f"s{at}": "Total" for at in range(3)},
+)
+VALUES = ["rent", "income", "weight", "rooms"]
+VARIABLES = [AREAS, "state", "sex", "age", "born", "owner"]
+FILTERS = [
+    "",
+    "area in ('03', '07', '08')",
+    "state == '1' and age >= 30",
+    "state != '0' and sex == 'w' and age < 80",
+    "sex is null or age is null",
+    "not (sex == 'm' or age < 20) and owner",
+    "income > 0 and state == '2'",
+    "income is null",
+    "rent < age",
+    "area == 'nowhere'",
+]
+
+
+def people(count: int, seed: int) -> pl.DataFrame:
+    """Records with codes of all kinds, some of them missing."""
+    draw = np.random.default_rng(seed)
+    area = draw.integers(0, 12, count)
+    frame = pl.DataFrame(
+        {
+            "area": pl.Series([f"{at:02d}" for at in area], dtype=pl.String),
+            "state": pl.Series([str(at // 4) for at in area], dtype=pl.Categorical),
+            "sex": pl.Series(draw.choice(["m", "w", "x"], count), dtype=pl.String),
+            "age": draw.integers(-3, 95, count),
+            "born": pl.Series(draw.integers(0, 9, count)).cast(pl.Date),
+            "owner": draw.integers(0, 2, count) == 1,
+            "rent": draw.normal(500, 300, count).round(2),
+            "income": draw.normal(0, 1e5, count),
+            "weight": draw.integers(1, 40, count) / 8,
+            "rooms": draw.integers(0, 3, count),
+            "key": draw.integers(0, 10**15, count),
+        }
+    )
+    return frame.with_columns(
+        sex=pl.when(pl.col("sex") != "x").then("sex"),
+        age=pl.when(pl.col("age") != 50).then("age"),
+        income=pl.when(pl.col("age") > 40).then("income"),
+    )
+
+
+def described(table: dc.Table) -> dict[str, Any]:
+    """All of a table, in bytes."""
+
+    def content(part: Any) -> Any:
+        return part.tobytes() if isinstance(part, np.ndarray) else part
+
+    return {
+        "cells": [content(part) for part in (*table.index, table.count, table.cell_key)],
+        "weight": content(table.weight),
+        "sums": {name: content(part) for name, part in table.sums.items()},
+        "lists": {
+            name: {key: content(part) for key, part in vars(each).items()}
+            for name, each in table.contributions.items()
+        },
+        "codes": table.dimensions,
+    }
+
+
+@pytest.fixture(scope="module")
+def records() -> pl.DataFrame:
+    return people(3000, 1)
+
+
+@pytest.fixture(scope="module")
+def stores(records: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> list[dc.Store]:
+    """The same records, in their order and shuffled, sorted by places and by something else."""
+    folder = tmp_path_factory.mktemp("stores")
+    shuffled = records.sample(fraction=1, shuffle=True, seed=3)
+    shuffled.write_parquet(folder / "records.parquet")
+    how: dict[str, Any] = {"values": [*VALUES], "record_key": "key"}
+    return [
+        dc.Store.create(folder / "a", records, variables=VARIABLES, **how),
+        dc.Store.create(folder / "b", folder / "records.parquet", variables=VARIABLES, **how),
+        dc.Store.create(folder / "c", shuffled.lazy(), variables=VARIABLES[::-1], **how),
+    ]
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    by=st.lists(
+        st.sampled_from([AREAS, "state", "sex", "age", "born", "owner"]), max_size=3, unique=True
+    ),
+    where=st.sampled_from(FILTERS),
+    weight=st.sampled_from([None, "weight"]),
+    values=st.lists(st.sampled_from(["rent", "income", "rooms"]), max_size=2, unique=True),
+    largest=st.integers(0, 3),
+)
+def test_the_same_tables_as_from_the_records(
+    records: pl.DataFrame,
+    stores: list[dc.Store],
+    by: list[Any],
+    where: str,
+    weight: str | None,
+    values: list[str],
+    largest: int,
+) -> None:
+    how: dict[str, Any] = {"where": where, "weight": weight, "values": values}
+    how["contributions"] = largest if values else 0
+    expected = described(dc.tabulate(records, by, record_key="key", **how))
+    for store in stores:
+        assert described(store.tabulate(by, **how)) == expected
+    relation = duckdb.from_arrow(records.to_arrow())
+    assert described(dc.tabulate(relation, by, record_key="key", **how)) == expected
+
+
+def test_ages_in_intervals_and_what_a_store_leaves_to_others(
+    records: pl.DataFrame, stores: list[dc.Store]
+) -> None:
+    import narwhals as nw
+
+    ages = dc.Classification.from_intervals("age", [0, 18, 65, 200])
+    for by, where in [(["state", ages], "age >= 0"), (["sex"], nw.col("rent") > nw.col("income"))]:
+        how: dict[str, Any] = {"where": where, "values": ["rent"]}
+        expected = described(dc.tabulate(records, by, record_key="key", **how))
+        assert described(stores[0].tabulate(by, **how)) == expected
+
+
+def test_no_records_and_no_keys(tmp_path: Path, records: pl.DataFrame) -> None:
+    for rows in (0, 1):
+        few = records[:rows]
+        store = dc.Store.create(tmp_path / str(rows), few, variables=["area", "age"], values=VALUES)
+        for by in ([], ["area"], ["age"]):
+            found, expected = (
+                store.tabulate(by, values=VALUES[:2]),
+                dc.tabulate(few, by, values=VALUES[:2]),
+            )
+            assert found.to_polars().equals(expected.to_polars())
+
+
+def test_only_the_owner_opens_it_and_nothing_shows_a_value(stores: list[dc.Store]) -> None:
+    folder = stores[0].records.folder
+    modes = {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()}
+    assert modes == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (folder, stores[0].records.place)} == {0o700}
+    assert repr(stores[0]) == f"<Store {folder} (confidential): 10 columns>"
+
+
+def test_what_cannot_be_built_leaves_the_store_as_it_was(
+    tmp_path: Path, records: pl.DataFrame
+) -> None:
+    how: dict[str, Any] = {"variables": [AREAS, "sex"], "record_key": "key"}
+    before = dc.Store.create(tmp_path / "s", records, **how).info()
+    wrong = [
+        records.drop("sex"),
+        records.with_columns(key=pl.lit(None, pl.Int64)),
+        records.with_columns(key=pl.int_range(pl.len())),
+        records.with_columns(area=pl.lit("elsewhere")),
+    ]
+    for frame in wrong:
+        with pytest.raises(DiscreetError) as error:
+            dc.Store.create(tmp_path / "s", frame, **how)
+        assert "elsewhere" not in str(error.value)
+    assert dc.Store.open(tmp_path / "s").info() == before
+    assert len(list((tmp_path / "s").glob("version-*"))) == 1
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").touch()
+    with pytest.raises(MicrodataError, match="holds something else"):
+        dc.Store.create(tmp_path / "other", records, **how)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_what_was_changed_is_refused(tmp_path: Path, records: pl.DataFrame, check: bool) -> None:
+    def all_of(folder: Path) -> None:
+        store = dc.Store.open(folder, check=check)
+        if not check:
+            store.tabulate(["area", "sex", "age"], values=["rent"])
+
+    how: dict[str, Any] = {"values": ["rent"], "record_key": "key"}
+    made = dc.Store.create(tmp_path, records, variables=["area", "sex", "age"], **how)
+    all_of(tmp_path)
+    files = [*made.records.place.iterdir(), tmp_path / "CURRENT"]
+    assert len(files) > 8
+    for path in files:
+        content = path.read_bytes()
+        flipped = bytearray(content)
+        flipped[len(content) // 2] ^= 1
+        for forged in (bytes(flipped), content[:-1], b""):
+            path.write_bytes(forged)
+            with pytest.raises(MicrodataError):
+                all_of(tmp_path)
+        path.unlink()
+        with pytest.raises(MicrodataError):
+            all_of(tmp_path)
+        path.write_bytes(content)
+    all_of(tmp_path)
+    outside = json.dumps({"version": "version-/../../x", "sha256": "0"})
+    (tmp_path / "CURRENT").write_text(outside)
+    with pytest.raises(MicrodataError):
+        all_of(tmp_path)
+
+
+PUBLISH = """
+import sys, polars as pl, discreet as dc
+folder, first, last = sys.argv[1], *map(int, sys.argv[2:])
+for number in range(first, last):
+    same = pl.DataFrame({"a": [number % 7] * 500, "b": [number % 7] * 500})
+    dc.Store.create(folder, same, variables=["a", "b"])
+    print(number, flush=True)
+"""
+
+
+def whole(folder: Path) -> int:
+    """The number that all records of the current version carry."""
+    cells = dc.Store.open(folder).tabulate(["a", "b"]).to_polars().rows()
+    assert len(cells) == 4
+    assert {count for *_, count in cells} == {500}
+    return int(max(a for a, b, _ in cells if a == b != "Total"))
+
+
+def _read(folder: Path, seconds: float) -> set[int]:
+    until, seen = time.monotonic() + seconds, set()
+    while time.monotonic() < until:
+        seen.add(whole(folder))
+    return seen
+
+
+def _publisher(folder: Path, first: int, last: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PUBLISH, str(folder), str(first), str(last)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ})
+
+
+def test_two_read_while_a_third_publishes(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    with _publisher(folder, 0, 10**6) as publisher:
+        assert publisher.stdout is not None
+        publisher.stdout.readline()
+        with multiprocessing.get_context("spawn").Pool(2) as pool:
+            seen = pool.starmap(_read, [(folder, 2.0)] * 2)
+        publisher.kill()
+    assert all(len(each) > 1 for each in seen)
+
+
+@pytest.mark.exhaustive
+def test_killed_at_fifty_moments(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    with _publisher(folder, 0, 1):
+        pass
+    for moment in range(50):
+        with _publisher(folder, 1, 10**6) as publisher:
+            assert publisher.stdout is not None
+            publisher.stdout.readline()
+            time.sleep(0.0013 * moment)
+            publisher.send_signal(signal.SIGKILL)
+        whole(folder)
+    with _publisher(folder, 5, 6) as publisher:
+        pass
+    assert whole(folder) == 5
+    assert len(list(folder.glob("version-*"))) == 2
