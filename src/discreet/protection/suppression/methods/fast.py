@@ -1,15 +1,16 @@
 """The method `fast`: a proven pattern for tables of any size. CONFIDENTIAL.
 
 In: a `SuppressionProblem`. Out: a `Pattern`, or a `SuppressionError` that names all cells
-that stay unprotected even if every cell that may be hidden is hidden. Where many cells are
-sensitive, everything is hidden and what can be is published again. Else hidden cells prove
+that stay unprotected even if every cell that may be hidden is hidden. Hidden cells prove
 what they can; each sensitive cell left gets the cheapest flow through a patch around it;
 superfluous secondaries are published again. A relaxation over single relations leads the
-way and bounds the cost from below. An audit ends the work.
+way and bounds the cost from below. Where many cells are sensitive and the table is too large
+for it, everything is hidden and what can be is published again. An audit ends the work.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -23,7 +24,10 @@ from discreet.protection.suppression.methods.relaxation import (
     quick_lower_bound,
     single_relation_bounds,
 )
-from discreet.protection.suppression.methods.stepwise_release import released_stepwise
+from discreet.protection.suppression.methods.stepwise_release import (
+    many_sensitive,
+    released_stepwise,
+)
 from discreet.protection.suppression.methods.unit_exchange import released_by_exchange
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
@@ -130,8 +134,8 @@ _SHARE, _LEAST = 1.0, 2e8
 _TRIED = 2e7
 #: The same for work on blocks, at least and at most.
 _BLOCK_LEAST, _BLOCK_MOST = 1e7, 1e9
-#: Covering beside a pattern from above is given up after so much work, or when it costs so
-#: many times as much; the latter is looked at every so many tasks.
+#: Covering of many cells is given up after so much work; beside a pattern from above also when
+#: it costs so many times as much, which is looked at every so many tasks.
 _COVER, _DEARER, _LOOK = 1.5e10, 1.5, 32
 
 
@@ -157,16 +161,18 @@ def quick_draft(
 ) -> tuple[DraftPattern, Relaxation | None]:
     """A pruned pattern, all proven, and the relaxation over single relations unless too large.
 
-    Where many cells are sensitive it is found from above; where that may be far too dear, by
-    covering as well, and the cheaper one is kept.
+    It is covered cell by cell, where the relaxation says what that is likely to cost. Where
+    many cells are sensitive it is found from above if that is not so, or by exchanges of units;
+    then, where that may be far too dear, by covering as well, and the cheaper one is kept.
     """
-    above = stepwise_draft(problem, watch, seed)
+    above = stepwise_draft(problem, watch, seed, exchanges=True)
+    near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
+    if above is None and near is None:
+        above = stepwise_draft(problem, watch, seed)
     if above is None:
         fallback = kept_for_the_limit(problem, watch, seed)
         base = started_draft(problem, watch, seed)
-        near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
         return pruned(covered(base, near, watch, seed, fallback), watch), near
-    near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
     bound = quick_lower_bound(problem) if near is None else near.bound
     if gap_of(above, bound) > WIDE_GAP and len(above.proofs) < _MANY_PROOFS and not watch.over():
         above = _cheaper(above, near, watch, seed)
@@ -242,7 +248,9 @@ def covered(
         watch.tell("cover")
         order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
         tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
-        cover_or_refuse(draft, order, watch.over, tell, price_factor(draft, near))
+        most = _COVER if many_sensitive(draft) else math.inf
+        enough = lambda: watch.over() or draft.effort > most  # noqa: E731
+        cover_or_refuse(draft, order, enough, tell, price_factor(draft, near))
     if len(draft.open):
         return fallback or draft_at_time_limit(draft.problem, watch, seed)
     drop_unused(draft)
@@ -278,13 +286,28 @@ def price_factor(draft: DraftPattern, relaxation: Relaxation | None) -> FloatArr
 
 
 def stepwise_draft(
-    problem: SuppressionProblem, watch: WorkTime, seed: int, *, always: bool = False
+    problem: SuppressionProblem,
+    watch: WorkTime,
+    seed: int,
+    *,
+    always: bool = False,
+    exchanges: bool = False,
 ) -> DraftPattern | None:
-    """A pattern found from above, all proven; None if the problem is not of that kind."""
+    """A pattern found from above, all proven; None if the problem is not of that kind.
+
+    Args:
+        problem: The problem.
+        watch: The time there is.
+        seed: For what is drawn.
+        always: With few sensitive cells, too.
+        exchanges: By exchanges of units only.
+    """
     watch.tell("check")
     draft = DraftPattern(problem)
     check_outer_bounds(draft)
     exchanged = released_by_exchange(draft, watch.over, always=always)
+    if exchanges and not exchanged:
+        return None
     if not exchanged and not released_stepwise(draft, watch, seed, always=always):
         return None
     if len(draft.open):

@@ -173,6 +173,12 @@ class _ReleaseState:
     moved: FloatArray
 
 
+def many_sensitive(draft: DraftPattern) -> bool:
+    """Whether many of the cells that may be hidden are sensitive."""
+    watched = int(draft.unknowns.sensitive.sum())
+    return watched >= max(_LEAST, _SHARE * len(draft))
+
+
 def released_stepwise(
     draft: DraftPattern, watch: WorkTime, seed: int = 0, *, always: bool = False
 ) -> bool:
@@ -182,10 +188,9 @@ def released_stepwise(
     but those that no joint move moves even if everything is hidden. Once time is up little more
     is published. `always`: with few sensitive cells, too.
     """
-    watched = int(draft.unknowns.sensitive.sum())
-    if not always and (watched < _LEAST or watched < _SHARE * len(draft)):
+    if not always and not many_sensitive(draft):
         return False
-    leaves = leaves_of(draft.problem) if watched else None
+    leaves = leaves_of(draft.problem) if draft.unknowns.sensitive.any() else None
     if leaves is None:
         return False
     before = draft.target.copy()
