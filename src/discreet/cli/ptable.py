@@ -6,16 +6,18 @@ or converted, readable by their owner only. SECRET.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from discreet.cli.program import Json, command, group, names, secret_from, show, warn
+from discreet.cli.program import FAILURE, Json, command, group, names, secret_from, show, warn
 from discreet.errors import PerturbationError
 
 if TYPE_CHECKING:
     from discreet.protection.noise import PerturbationTable
+    from discreet.release.methods.noise.exposure import PlannedExposure
 
 app = group("Perturbation tables: check, convert, show. They are secret.")
 
@@ -27,19 +29,61 @@ Format = Annotated[
 
 
 @command(app, "check", example="discreet ptable check ptable.csv")
-def check(file: File, file_format: Format = None, as_json: Json = False) -> None:
-    """Check that a perturbation table is valid; shows nothing of its content."""
+def check(
+    file: File,
+    file_format: Format = None,
+    programme: Annotated[
+        Path | None,
+        typer.Option("--for", help="A programme: say what averaging finds out in its tables."),
+    ] = None,
+    average: Annotated[
+        float | None,
+        typer.Option(help="With --for: fail where averaging is right more often, such as 0.6."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that a perturbation table is valid; and, with --for, what a programme exposes."""
     from discreet.protection.noise import PerturbationTable
     from discreet.release import warnings_about
 
+    if average is not None and programme is None:
+        raise typer.BadParameter("a limit goes with --for PROGRAMME")
     table = PerturbationTable.read(file, format=file_format)
     warn(warnings_about(file))
     grid = "any" if table.key_grid is None else str(table.key_grid)
-    show(
-        f"{file} is valid: rows for the counts 0 to {table.n_max}, key grid: {grid}.",
-        {"file": str(file), "valid": True, "n_max": table.n_max, "key_grid": grid},
-        as_json=as_json,
-    )
+    lines = [f"{file} is valid: rows for the counts 0 to {table.n_max}, key grid: {grid}."]
+    described: dict[str, Any] = {
+        "file": str(file),
+        "valid": True,
+        "n_max": table.n_max,
+        "key_grid": grid,
+    }
+    over = False
+    if programme is not None:
+        from discreet.release.methods.noise.exposure import planned_exposure
+
+        found = planned_exposure(programme, table, average=average)
+        described["tables"] = [asdict(each) for each in found]
+        over = any(each.variance is not None for each in found)
+        lines += ["", f"{'table':20} {'alone':>8} {'together':>9} {'found':>8}"]
+        lines += [line for each in found for line in _exposed(each)]
+    show("\n".join(lines), described, as_json=as_json)
+    if over:
+        raise typer.Exit(FAILURE)
+
+
+def _exposed(each: PlannedExposure) -> list[str]:
+    """One table: its exposure, and what would help if that is too much."""
+    row = f"{each.table:20} {each.alone:8.2f} {each.together:9.2f} {each.average:8.1%}"
+    lines = [row]
+    if each.variance is not None:
+        lines.append(f"  too much: the limit is kept with a variance of {each.variance:.1f}")
+        if each.leave_out is not None:
+            variable, left = each.leave_out
+            lines.append(f"  without {variable} the table alone exposes {left:.2f}")
+    if each.unknown:
+        lines.append(f"  {', '.join(each.unknown)}: codes not stated; taken to have two, the worst")
+    return lines
 
 
 @command(app, "show", example="discreet ptable show ptable.csv")

@@ -102,6 +102,12 @@ class CountProtection(Protection[ProgrammeT, InputsT]):
     def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
         """No internal report besides that on quality."""
 
+    def given_away(
+        self, inputs: InputsT, tables: Mapping[str, ProtectedTable]
+    ) -> Iterable[str] | None:
+        """They are not attacked."""
+        return None
+
     def must_repeat(self, inputs: InputsT, digests: Mapping[str, str], internal: Path) -> bool:
         """Never."""
         return False

@@ -350,6 +350,15 @@ class Protection(Protocol[ProgrammeT, InputsT]):
     def concluded(self, inputs: InputsT, made: Sequence[str]) -> Iterable[str]:
         """Warnings, when all of these tables are made."""
 
+    @abstractmethod
+    def given_away(
+        self, inputs: InputsT, tables: Mapping[str, ProtectedTable]
+    ) -> Iterable[str] | None:
+        """What attacks find in all its tables above the limits of a programme, in words.
+
+        None if its tables are not attacked.
+        """
+
     # -- reports -----------------------------------------------------------------
 
     @abstractmethod

@@ -110,6 +110,7 @@ def test_the_public_version_has_no_other_content(log: QualityLog) -> None:
     assert set(document) == {
         "format", "format_version", "kind", "software", "title",
         "tables", "cells", "shown", "shown_by_level", "statements",
+        "attacked",
     }  # fmt: skip
     for one in document["statements"]:
         assert set(one) == {"code", "bound", "value", "unit", "text"}

@@ -53,6 +53,12 @@ class NoiseOdds:
         mean = float(values @ self.share)
         return float(((values - mean) ** 2) @ self.share)
 
+    @property
+    def staying(self) -> float:
+        """How likely a large count is published as it is."""
+        at = -self.noise
+        return float(self.share[at]) if 0 <= at < len(self.share) else 0.0
+
     def equal(self, count: int | None = None) -> float:
         """How likely a cell shows the same with and without one person: q(n).
 

@@ -243,7 +243,8 @@ def attacked(
 def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) -> AttackedUniverse:
     parameters = found_parameters(system)
     variance = parameters.variance if odds is None else odds.variance
-    layers = [_layer(system, each, variance) for each in averaged(system).values()]
+    staying = parameters.staying if odds is None else odds.staying
+    layers = [_layer(system, each, variance, staying) for each in averaged(system).values()]
     return AttackedUniverse(
         name=system.name,
         layers=sorted(
@@ -257,17 +258,22 @@ def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) 
     )
 
 
-def _layer(system: System, found: AveragedCounts, variance: float) -> AveragedLayer:
+def _layer(system: System, found: AveragedCounts, variance: float, staying: float) -> AveragedLayer:
+    """Averaging, of an attacker who takes the published figure where that is likelier right."""
     layer = found.layer
     seen = layer.shown & ~layer.official & (found.crossings > 0)
-    exposure, hit, unchanged = found.exposure[seen], None, None
+    exposure, hit, unchanged, expected = found.exposure[seen], None, None, None
+    estimate = found.estimate[seen]
+    if np.isfinite(variance) and seen.any():
+        chances = np.array(_averaged(variance, exposure))
+        if np.isfinite(staying):
+            estimate = np.where(chances < staying, layer.value[seen], estimate)
+            chances = np.maximum(chances, staying)
+        expected = float(chances.mean())
     if layer.true is not None and seen.any():
         true = layer.truth(layer.ids[seen])
-        hit = float((np.rint(found.estimate[seen]) == true).mean())
+        hit = float((np.rint(estimate) == true).mean())
         unchanged = float((layer.value[seen] == true).mean())
-    expected = None
-    if np.isfinite(variance) and seen.any():
-        expected = float(np.mean(_averaged(variance, exposure)))
     return AveragedLayer(
         layer=system.title(layer.key),
         cells=int(seen.sum()),

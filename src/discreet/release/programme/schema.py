@@ -292,6 +292,24 @@ class CellNoteEntry(ProgrammeEntry):
     text: Texts = Field(default_factory=dict)
 
 
+class AttacksEntry(ProgrammeEntry):
+    """[attacks]: how much attacks may find out before a release is withheld. SECRET."""
+
+    knows: Literal["table", "maximum"] = "table"
+    average: Limit | None = None
+    exposure: Limit | None = None
+    determined: Limit | None = None
+    twins: Limit | None = None
+    groups: Limit | None = None
+    contradictions: Limit | None = None
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits that are stated, by the rate that they limit."""
+        stated = self.model_dump(exclude={"knows"})
+        return {name: float(limit) for name, limit in stated.items() if limit is not None}
+
+
 class QualityEntry(ProgrammeEntry):
     """[quality]: the report on quality."""
 
@@ -683,6 +701,7 @@ class Document(ProgrammeEntry):
     values: dict[str, ValueEntry] = Field(default_factory=dict)
     relations: dict[str, Text] = Field(default_factory=dict)
     quality: QualityEntry = QualityEntry()
+    attacks: AttacksEntry | None = None
     release: SealEntry = SealEntry()
     variables: dict[str, VariableEntry] = Field(default_factory=dict)
     defaults: ReleaseSettings = ReleaseSettings()

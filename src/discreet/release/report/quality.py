@@ -179,23 +179,26 @@ class QualityReport:
         title: language → name of the release.
         remarks: What the internal version says besides, each as language → text.
         tables: The tables themselves, with or without cells: pages take their labels.
+        attacked: Whether attacks on them stayed below the limits of the programme.
     """
 
     log: QualityLog
     title: Mapping[str, str]
     remarks: Sequence[Mapping[str, str]] = ()
     tables: Sequence[ProtectedTable] = ()
+    attacked: bool = False
 
     @cached_property
     def public(self) -> Document:
         """What anyone may know."""
-        return public_figures(self.log, dict(self.title))
+        return {**public_figures(self.log, dict(self.title)), "attacked": self.attacked}
 
     @cached_property
     def internal(self) -> Document:
         """Everything. CONFIDENTIAL."""
         remarks = [dict(remark) for remark in self.remarks]
-        return {**internal_figures(self.log, dict(self.title)), "remarks": remarks}
+        known = internal_figures(self.log, dict(self.title))
+        return {**known, "attacked": self.attacked, "remarks": remarks}
 
     def html(self, language: str = "en", *, internal: bool = False) -> str:
         """A page that stands on its own.
@@ -220,6 +223,7 @@ class QualityReport:
                 f'<h1>{html.escape(title)}</h1>\n<p class="lead">{html.escape(lead)}</p>\n',
                 facts_html(_at_a_glance(document, text, language), text["summary"]),
                 heading(text["statements"], statement_list(document, text, language) + seen),
+                f"<p>{html.escape(text['attacked'])}</p>\n" if self.attacked else "",
                 remark_list(document, language),
                 shown_section(document, text, language, labels),
                 internal_sections(document, text, language, labels) if internal else "",
@@ -272,6 +276,7 @@ def write_quality(
     internal: str | os.PathLike[str] | None = None,
     remarks: Sequence[Mapping[str, str]] = (),
     tables: Sequence[ProtectedTable] = (),
+    attacked: bool = False,
 ) -> list[Path]:
     """Write the report on the quality of a release.
 
@@ -283,6 +288,7 @@ def write_quality(
         internal: Another folder, for the internal version; none is written without it.
         remarks: What the internal version says besides, each as language → text.
         tables: The tables themselves, with or without cells: pages take their labels.
+        attacked: Whether attacks on them stayed below the limits of the programme.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -296,7 +302,7 @@ def write_quality(
         places.append((_internal_folder(Path(internal), Path(out)), True))
         check_writable(internal)
     titles = dict.fromkeys(languages, title) if isinstance(title, str) else dict(title)
-    report = QualityReport(log=log, title=titles, remarks=remarks, tables=tables)
+    report = QualityReport(log=log, title=titles, remarks=remarks, tables=tables, attacked=attacked)
     written = []
     for folder, secret in places:
         pages = [report.html(language, internal=secret) for language in languages]

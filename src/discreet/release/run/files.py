@@ -71,6 +71,8 @@ class Writer:
         self.digests = digests
         self.resume = resume
         self.reported: dict[str, list[Mapping[str, Any]]] = {}
+        #: Whether attacks on the tables stayed below limits.
+        self.attacked = False
 
     def tables(self, step: Callable[[str], None]) -> None:
         """Write each table in each format and language."""
@@ -213,6 +215,7 @@ class Writer:
             internal=internal,
             remarks=self._remarks(),
             tables=[self.shelf.outline(name) for name in every],
+            attacked=self.attacked,
         )
 
     def _inherited_keys(self) -> dict[str, dict[str, str]]:

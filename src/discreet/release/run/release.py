@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.confidential import without_values
-from discreet.errors import DiscreetError, PublicationError
+from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
 from discreet.files import told_if_full
 from discreet.protection.protocol import (
     Counts,
@@ -103,6 +103,7 @@ def protect(
             release = _Release(inputs, shelf, resume=resume, internal=inside, progress=progress)
             release.tabulate_and_protect()
             check_formats(inputs.programme, shelf)
+            release.withhold()
             release.writer.tables(release.step)
             release.writer.about(inside)
             release.step("report")
@@ -312,6 +313,30 @@ class _Release:
         for method in programme.methods:
             made = [name for name in programme.protected[method.name] if name in self.pending]
             self.later += method.concluded(inputs, made)
+
+    def withhold(self) -> None:
+        """Refuse the release if attacks on it find more than the programme allows."""
+        programme = self.programme
+        if programme.document.attacks is None:
+            return
+        self.tell("attacks")
+        problems, attacked = [], set[str]()
+        for method in programme.methods:
+            names = programme.protected[method.name]
+            tables = {name: self.shelf.table(name) for name in names}
+            found = method.given_away(self.inputs, tables)
+            attacked |= set() if found is None else set(names)
+            problems += [Problem(line, method.name) for line in found or ()]
+        raise_all(
+            PublicationError,
+            problems,
+            code="attacks",
+            many="attacks find more than [attacks] allows, in {} ways",
+            where=str(programme.path),
+        )
+        self.writer.attacked = bool(attacked)
+        if left := [name for name in programme.tables if name not in attacked]:
+            self.later.append(f"no attack was carried out on {', '.join(left)}")
 
     def _printed(self, sources: Sequence[str]) -> dict[str, dict[str, str]]:
         """Per table, the digests to print: none that could be found by trial."""

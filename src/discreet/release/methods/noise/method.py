@@ -221,6 +221,23 @@ class NoiseProtection(Protection[Programme, Inputs]):
     def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
         """No internal report besides that on quality."""
 
+    def given_away(
+        self, inputs: Inputs, tables: Mapping[str, ProtectedTable]
+    ) -> Iterable[str] | None:
+        """What a reader who knows the perturbation table, or the largest noise, finds out."""
+        from discreet.assessment.attacks import attacked
+
+        programme, limits = inputs.programme, inputs.programme.document.attacks
+        if limits is None:
+            return None
+        universes: dict[str, list[ProtectedTable]] = {}
+        for name, table in tables.items():
+            about = f"{programme.source_of(name).name} where {programme.tables[name].where or ''}"
+            universes.setdefault(about, []).append(table)
+        ptable = opened_noise(inputs).parameters.perturbation_table
+        found = attacked(universes, knows=limits.knows, ptable=ptable)
+        return found.exceeded(limits.limits)
+
     def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
         """Never: what the report on quality needs is remembered, sealed."""
         return False

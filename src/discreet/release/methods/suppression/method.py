@@ -238,6 +238,12 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         """Patterns with their costs and proofs. CONFIDENTIAL."""
         write_internal(entries, folder)
 
+    def given_away(
+        self, inputs: Inputs, tables: Mapping[str, ProtectedTable]
+    ) -> Iterable[str] | None:
+        """They are not attacked: that they are protected is proven."""
+        return None
+
     def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
         """Whether the internal report is about other tables: its true values are not kept.
 
