@@ -98,7 +98,9 @@ class Store:
                 **about,
                 "record_key": record_key,
                 "keys": record_key and about["keys"](record_key, grid, allow_unsuitable_keys),
-                "classifications": {tree.name: tree_digest(tree) for tree in trees},
+                "classifications": {
+                    tree.name: tree_digest(tree) for tree in trees if tree.bounds is None
+                },
             }
 
         publish(Path(folder), write)
@@ -151,9 +153,8 @@ class Store:
 
 
 def tree_digest(tree: Classification) -> str:
-    """A digest of what a classification says of records: codes, parents, column, bounds."""
-    bounds = tree.bounds and [str(bound) for bound in tree.bounds]
-    about = [tree.codes, tree.parents, tree.column or tree.name, bounds, tree.level_columns]
+    """A digest of what a classification says of records: codes, parents, columns."""
+    about = [tree.codes, tree.parents, tree.column or tree.name, tree.level_columns]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from discreet._version import __version__
-from discreet.cli import cubes, keys, params, programmes, ptable, records, suppression
+from discreet.cli import cubes, keys, params, programmes, ptable, records, stores, suppression
 from discreet.cli.program import (
     By,
     CommandGroup,
@@ -38,6 +38,7 @@ app.add_typer(cubes.app, name="cube")
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")
+app.add_typer(stores.app, name="store")
 records.register(app)
 suppression.register(app)
 

@@ -26,7 +26,7 @@ import polars as pl
 
 from discreet.errors import MicrodataError, Problem
 from discreet.files import atomic_path
-from discreet.microdata.distant_records import DistantRecords
+from discreet.microdata.distant_records import KeyedBefore
 
 MAGIC, SIGNED = b"DCCUBES1", b"DCSIGNED"
 #: Bytes of the part that holds a signature.
@@ -141,7 +141,7 @@ def _dtype(name: str) -> Any:
     return found() if issubclass(found, pl.DataType) else None
 
 
-class DistantCubes(DistantRecords):
+class DistantCubes(KeyedBefore):
     """Records that were added up elsewhere: what is left of them is in files of cubes.
 
     Args:

@@ -28,6 +28,9 @@ class DistantRecords(ABC):
     def fetched(self, columns: Sequence[str], most: int | None) -> Iterator[pl.DataFrame]:
         """Some columns of the records, of the first ones where `most` says so; or an error."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} (confidential): {len(self.schema)} columns>"
+
     def plan(self) -> nw.LazyFrame[Any]:
         """A plan that stands in for the records."""
         names = list(self.schema)
@@ -48,8 +51,19 @@ class DistantRecords(ABC):
         opened: nw.LazyFrame[Any] = nw.from_native(plan)
         return opened
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} (confidential): {len(self.schema)} columns>"
+
+class KeyedBefore(DistantRecords):
+    """Records that were checked, and given their keys, before they came where they are."""
+
+    @property
+    @abstractmethod
+    def records(self) -> int:
+        """How many there are, or were."""
+
+    @property
+    @abstractmethod
+    def record_key(self) -> str | None:
+        """The column of their keys."""
 
 
 #: The attribute of a plan that names what it stands in for; plans made of it have none.

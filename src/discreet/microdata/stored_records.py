@@ -37,7 +37,9 @@ import polars as pl
 from discreet.arrays import IntArray
 from discreet.errors import MicrodataError
 from discreet.files import make_folder, told_if_full, write_text
-from discreet.microdata.distant_records import DistantRecords
+from discreet.key_check import KeyCheck
+from discreet.keygrid import KeyGrid
+from discreet.microdata.distant_records import KeyedBefore
 
 POINTER, MANIFEST, KEY, VERSION = "CURRENT", "manifest.json", "key.arrow", "version-"
 _FORMAT = 1
@@ -164,7 +166,7 @@ def _pointer(folder: Path) -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class StoredRecords(DistantRecords):
+class StoredRecords(KeyedBefore):
     """The current version of a store (confidential).
 
     Args:
@@ -234,6 +236,28 @@ class StoredRecords(DistantRecords):
         """Hold all files against their digests."""
         for name in self.manifest["files"]:
             self._file(name)
+
+    def key_check(self, column: str, grid: KeyGrid, *, allowed: bool) -> KeyCheck:
+        """What was found out about the keys when the store was built."""
+        tested = self.manifest["keys"]
+        if column != self.record_key or tested["grid"] != grid.size:
+            what = "it was built with other record keys, or keys of another grid"
+            raise bad_store(self.folder, what)
+        found = KeyCheck(
+            grid=grid,
+            records=tested["records"],
+            points=tested["points"],
+            faults=tuple(tested["faults"]),
+            fits=tested["fits"] and KeyGrid(tested["fits"]),
+            unsuitable_allowed=allowed,
+        )
+        found.raise_faults(column)
+        return found
+
+    @property
+    def manifest_file(self) -> Path:
+        """What tells this version from all others: it has the digest of every file."""
+        return self.place / MANIFEST
 
     @property
     def records(self) -> int:

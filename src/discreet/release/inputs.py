@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
-from discreet.microdata.cube_files import DistantCubes
-from discreet.microdata.distant_records import distant_records
+from discreet.microdata.distant_records import KeyedBefore, distant_records
 from discreet.microdata.file_formats import format_of
 from discreet.microdata.files import matching
 from discreet.microdata.fixed_width_files import description_of
 from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.sql_databases import is_url
+from discreet.microdata.stored_records import StoredRecords
 from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import Programme, RecordSource, key_line
 from discreet.release.programme.variables import total_codes
@@ -146,7 +146,9 @@ class Inputs:
                 if is_url(address):
                     keys[name] = ReleaseKey.of_records(self.records[name], secret, parts)
                     continue
-                place, *also = _places(programme, source)
+                held = distant_records(self.records[name])
+                stored = [held.manifest_file] if isinstance(held, StoredRecords) else None
+                place, *also = stored or _places(programme, source)
                 keys[name] = ReleaseKey.of_data(place, secret, parts, also=also)
         return keys
 
@@ -163,7 +165,7 @@ class Inputs:
         import narwhals as nw
 
         enough = math.ceil(_ENOUGH_BITS / math.log2(self.grid.size))
-        if isinstance(added_up := distant_records(self.records[name]), DistantCubes):
+        if isinstance(added_up := distant_records(self.records[name]), KeyedBefore):
             return added_up.records < enough
         first = self.records[name].lazy().head(enough).select(nw.len())
         return int(first.collect().item()) < enough

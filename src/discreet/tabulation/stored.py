@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.errors import DiscreetError, MicrodataError
+from discreet.errors import DiscreetError
 from discreet.key_check import KeyCheck
 from discreet.keygrid import LIMB, KeyGrid
 from discreet.microdata.distant_records import distant_records
@@ -96,22 +96,10 @@ class StoreEngine(Engine):
 
     def key_check(self) -> KeyCheck | None:
         """What was found out about the keys when the store was built."""
-        task, tested = self.task, self.store.manifest["keys"]
+        task = self.task
         if task.record_key is None:
             return None
-        if task.record_key != self.store.record_key or tested["grid"] != task.grid.size:
-            what = "the store was built with other record keys, or keys of another grid"
-            raise MicrodataError(what, code="store", where=task.record_key)
-        found = KeyCheck(
-            grid=task.grid,
-            records=tested["records"],
-            points=tested["points"],
-            faults=tuple(tested["faults"]),
-            fits=tested["fits"] and KeyGrid(tested["fits"]),
-            unsuitable_allowed=task.unsuitable_keys,
-        )
-        found.raise_faults(task.record_key)
-        return found
+        return self.store.key_check(task.record_key, task.grid, allowed=task.unsuitable_keys)
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """One cube after the other."""

@@ -81,7 +81,7 @@ def check_sources(programme: Programme) -> Found:
 def check_records(programme: Programme, source: RecordSource) -> Found:
     """Whether it is clear where the records of a source are, and how they are read."""
     path, records = source.path, source.records
-    places = ("source", "database", "database_env", "cubes")
+    places = ("source", "database", "database_env", "cubes", "store")
     ways = [key for key in places if getattr(records, key)]
     if len(ways) != 1:
         what = f"{' and '.join(ways)} exclude each other" if ways else "source is missing"
@@ -108,9 +108,9 @@ def check_records(programme: Programme, source: RecordSource) -> Found:
     for number, name in enumerate(records.cubes or []):
         if not _is_pattern(name):
             yield from file_problems(programme, (*path, "cubes", number), name)
-    for key in ("source", "database"):
+    for key in ("source", "database", "store"):
         if (name := getattr(records, key)) is not None and not _is_pattern(name) and not by_url:
-            yield from file_problems(programme, (*path, key), name, folder=key == "source")
+            yield from file_problems(programme, (*path, key), name, folder=key != "database")
 
 
 def _is_pattern(name: str) -> bool:

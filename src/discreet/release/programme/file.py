@@ -71,7 +71,7 @@ class RecordSource:
     @property
     def place(self) -> KeyPath:
         """The key that names the file or database."""
-        keys = ("source", "database", "database_env", "cubes")
+        keys = ("source", "database", "database_env", "cubes", "store")
         return (*self.path, next((key for key in keys if getattr(self.records, key)), "database"))
 
     @property
@@ -223,7 +223,7 @@ class Programme:
                 what = f"there is no source {name!r}"
                 hint = f"sources: {', '.join(self.sources)}"
                 raise ProgrammeError(what, code="source", where=str(self.path), hint=hint)
-            others = ("database", "database_env", "cubes", "format", "table", "query")
+            others = ("database", "database_env", "cubes", "store", "format", "table", "query")
             places = {**dict.fromkeys(others), "source": str(Path(place).absolute())}
             entry = self.sources[name].records.model_copy(update=places)
             if self.sources[name].main:

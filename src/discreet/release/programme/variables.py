@@ -17,6 +17,7 @@ from discreet.files import toml_key
 from discreet.microdata.cube_files import DistantCubes
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.sql_databases import DatabaseTable
+from discreet.microdata.stored_records import StoredRecords
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
@@ -211,6 +212,9 @@ def found_codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
         from discreet.tabulation.cube_sets import codes_in_cubes
 
         return {name: natural_order(codes_in_cubes(distant, name)) for name in columns}
+    if isinstance(distant, StoredRecords):
+        listed = {name: code_texts(distant.values(name), name).drop_nulls() for name in columns}
+        return {name: natural_order(part.to_list()) for name, part in listed.items()}
     if isinstance(distant, DatabaseTable):
         series = [code_texts(distant.distinct(name), name).drop_nulls() for name in columns]
         pairs = zip(columns, series, strict=True)

@@ -16,8 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
-from discreet.microdata.cube_files import DistantCubes
-from discreet.microdata.distant_records import distant_records
+from discreet.microdata.distant_records import KeyedBefore, distant_records
 from discreet.protection.protocol import Counts
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
@@ -49,7 +48,7 @@ class KeyedRecords:
         source = self.sources[name]
         keys = source.keys
         added_up = distant_records(self.inputs.records[name])
-        if isinstance(added_up, DistantCubes):
+        if isinstance(added_up, KeyedBefore):
             return self.inputs.records[name], added_up.record_key
         if keys.column is None and keys.id is None and keys.inherit is None:
             return self.inputs.records[name], None

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.classifications import MISSING
 from discreet.confidential import without_values
 from discreet.errors import Problem
-from discreet.microdata.cube_files import DistantCubes
-from discreet.microdata.distant_records import distant_records
+from discreet.microdata.distant_records import KeyedBefore, distant_records
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, RecordSource, key_line, raise_problems
@@ -75,8 +74,8 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
     for source in inputs.programme.sources.values():
         checks = _SourceChecks(inputs, source, opener, show_values)
         spanning[source.name] = checks.spanning
-        if isinstance(distant_records(checks.records), DistantCubes):
-            continue  # such records were checked before they were added up
+        if isinstance(distant_records(checks.records), KeyedBefore):
+            continue  # such records were checked before they were added up, or stored
         checks.codes()
         checks.numbers()
         if checks.tables:  # those of others are made when they are handed on

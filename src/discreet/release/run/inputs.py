@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import Problem, ProgrammeError
 from discreet.key_check import KeyCheck, check_series
 from discreet.microdata.cube_files import DistantCubes
-from discreet.microdata.distant_records import distant_records
+from discreet.microdata.distant_records import KeyedBefore, distant_records
 from discreet.microdata.files import matching
 from discreet.microdata.reading_options import ReadingOptions
+from discreet.microdata.stored_records import StoredRecords
 from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.programme.checks import check_programme
@@ -29,6 +30,7 @@ from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import check_codes, check_columns, fixed_classifications
 from discreet.release.state.memory import EarlierTable, contradictions, read_release, related
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
+from discreet.store import Store, tree_digest
 from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ def open_inputs(
         name: opener.attempt(source.place, partial(read_records, source, show_values))
         for name, source in programme.sources.items()
     }
+    problems += _store_problems(programme, records, trees)
     signing = opener.attempt(("release", "sign"), _read_signing_key)
     held = _shared_secret(programme, secrets, shared.secret)
     seals = _seal_keys(programme, held, signing)
@@ -140,10 +143,28 @@ def open_inputs(
 def _columns(programme: Programme, name: str, records: Any) -> Mapping[str, Any]:
     """The columns of a source, without keys that were made before it was added up."""
     columns: Mapping[str, Any] = records.collect_schema()
-    cubes = distant_records(records)
-    if not isinstance(cubes, DistantCubes) or programme.sources[name].keys.column is not None:
+    made = distant_records(records)
+    if not isinstance(made, KeyedBefore) or programme.sources[name].keys.column is not None:
         return columns
-    return {column: kind for column, kind in columns.items() if column != cubes.record_key}
+    return {column: kind for column, kind in columns.items() if column != made.record_key}
+
+
+def _store_problems(
+    programme: Programme, records: Mapping[str, Any], trees: Mapping[str, Classification]
+) -> list[Problem]:
+    """Classifications that are others than those that a store was built with."""
+    stores = {name: distant_records(each) for name, each in records.items()}
+    return [
+        programme.problem(
+            programme.sources[name].place,
+            f"the store was built with another classification {each!r}",
+            "build it again with this programme: discreet store build",
+        )
+        for name, store in stores.items()
+        if isinstance(store, StoredRecords)
+        for each, digest in store.manifest["classifications"].items()
+        if each in trees and trees[each].bounds is None and tree_digest(trees[each]) != digest
+    ]
 
 
 def _checked_keys(
@@ -172,6 +193,8 @@ def _tested_keys(
         found = checked_keys(cubes, grid, allowed=source.keys.allow_unsuitable)
         found.raise_faults(column)
         return found
+    if isinstance(cubes, StoredRecords):
+        return cubes.key_check(column, grid, allowed=source.keys.allow_unsuitable)
     with refusals(filtered=False):
         some = first_keys(records, column)
     return check_series(some, grid, column=column, allowed=source.keys.allow_unsuitable)
@@ -286,11 +309,11 @@ def read_records(source: RecordSource, show_values: bool, programme: Programme) 
     from discreet.microdata.sql_databases import is_url
 
     data = source.records
-    ways = (data.source, data.database, data.database_env, data.cubes)
+    ways = (data.source, data.database, data.database_env, data.cubes, data.store)
     if sum(way is not None for way in ways) != 1 or data.address is None:
         return None
     name, stated = data.address, {**data.stated, "show_values": show_values}
-    database = data.source is None and data.cubes is None
+    database = data.database is not None or data.database_env is not None
     if database and (data.table is None) == (data.query is None):
         return None
     if ReadingOptions(**data.stated).problems():
@@ -298,6 +321,8 @@ def read_records(source: RecordSource, show_values: bool, programme: Programme) 
     if data.cubes is not None:
         places = [place for each in data.cubes for place in matching(programme.file(each))]
         return DistantCubes.of_paths(places).plan() if places else None
+    if data.store is not None:
+        return Store.open(programme.file(data.store), check=True).records.plan()
     if data.metadata is not None:
         stated["metadata"] = programme.file(data.metadata)
     where: str | Path = programme.file(name)

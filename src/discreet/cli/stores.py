@@ -1,0 +1,86 @@
+"""Commands on stores: ``discreet store …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.program import By, Json, Trees, command, group, names, pairs, show, trees_from
+from discreet.cli.records import ShowValues
+
+app = group("Stores: records of which any table is made at once.")
+
+Folder = Annotated[Path, typer.Argument(help="The store. CONFIDENTIAL.")]
+
+
+@command(app, "build", example="discreet store build programme.toml --out census.store")
+def build(
+    programme: Annotated[Path, typer.Argument(help="The programme whose tables will be made.")],
+    out: Annotated[Path, typer.Option(help="The folder of the store, mode 0700. CONFIDENTIAL.")],
+    sort: Annotated[
+        str | None, typer.Option(help="The variable of areas; the longest hierarchy if none.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="The source whose records are meant, if not the main one.")
+    ] = None,
+    data: Annotated[
+        list[str] | None, typer.Option(help="NAME=FILE: the records of a source.")
+    ] = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Build a store, or a new version of it, with all that the tables of a programme need."""
+    from discreet.release.stores import build_store
+
+    given = pairs(data, "NAME=FILE")
+    build_store(programme, out, source=source, sort=sort, data=given, show_values=show_values)
+    show(f"The store is in {out}.", {"out": str(out)}, as_json=as_json)
+
+
+@command(app, "info", example="discreet store info census.store")
+def info(
+    folder: Folder,
+    check: Annotated[
+        bool, typer.Option("--check", help="Hold every file against its digest.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what is in a store. CONFIDENTIAL: the number of its records is."""
+    from discreet.store import Store
+
+    found = Store.open(folder, check=check).info()
+    lines = [
+        f"{folder}: {found['records']:,} records, {found['bytes'] / 1e6:,.1f} MB, "
+        f"sorted by {found['sorted_by']}, keys in {found['record_key'] or 'no column'}",
+        *(f"  {name}: {kind}" for name, kind in found["columns"].items()),
+    ]
+    show("\n".join(lines), found, as_json=as_json)
+
+
+@command(
+    app,
+    "query",
+    example="discreet store query census.store --by state,sex --ptable ptable.csv --out t.csv",
+)
+def query(
+    folder: Folder,
+    by: By,
+    ptable: Annotated[Path, typer.Option(help="The perturbation table.")],
+    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
+    where: Annotated[str | None, typer.Option(help="Which records count.")] = None,
+    classification: Trees = None,
+    language: Annotated[str, typer.Option(help="en or de")] = "en",
+    as_json: Json = False,
+) -> None:
+    """Make one table and protect its counts; only the protected table is written."""
+    from discreet.protection.noise import PerturbationTable, perturb
+    from discreet.store import Store
+
+    noise, trees = PerturbationTable.read(ptable), trees_from(classification)
+    spanning = [trees.get(name, name) for name in names(by)]
+    name = out.name.partition(".")[0]
+    table = Store.open(folder).tabulate(spanning, where=where, name=name)
+    written = perturb(table, noise).write(out, language=language)
+    show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)
