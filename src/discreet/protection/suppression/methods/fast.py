@@ -161,9 +161,9 @@ def quick_draft(
 ) -> tuple[DraftPattern, Relaxation | None]:
     """A pruned pattern, all proven, and the relaxation over single relations unless too large.
 
-    It is covered cell by cell, where the relaxation says what that is likely to cost. Where
-    many cells are sensitive it is found from above if that is not so, or by exchanges of units;
-    then, where that may be far too dear, by covering as well, and the cheaper one is kept.
+    It is covered cell by cell, where a relaxation leads the way. Where many cells are sensitive
+    it is found from above if there is none, or by exchanges of units. Where one way may be far
+    too dear the other one is gone too, and the cheaper pattern is kept.
     """
     above = stepwise_draft(problem, watch, seed, exchanges=True)
     near = single_relation_bounds(problem, watch.over, watch.share(NEAR_SHARE).until)
@@ -172,7 +172,11 @@ def quick_draft(
     if above is None:
         fallback = kept_for_the_limit(problem, watch, seed)
         base = started_draft(problem, watch, seed)
-        return pruned(covered(base, near, watch, seed, fallback), watch), near
+        draft = covered(base, near, watch, seed, fallback)
+        if near is not None and gap_of(draft, near.bound) > WIDE_GAP and not watch.over():
+            other = stepwise_draft(problem, watch, seed)
+            draft = other if other is not None and other.spent < draft.spent else draft
+        return pruned(draft, watch), near
     bound = quick_lower_bound(problem) if near is None else near.bound
     if gap_of(above, bound) > WIDE_GAP and len(above.proofs) < _MANY_PROOFS and not watch.over():
         above = _cheaper(above, near, watch, seed)
