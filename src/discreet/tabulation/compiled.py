@@ -39,10 +39,8 @@ def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) ->
     for at in range(numbers.size):
         cell = numbers[at]
         counts[cell] += 1
-        total = sums[cell] + keys[at]
-        if total >= modulus:
-            total -= modulus
-        sums[cell] = total
+        total = sums[cell] + keys[at] - modulus
+        sums[cell] = total + (modulus & (total >> 63))  # a branch could not be foreseen
 
 
 @numba.njit(numba.void(_SUMS, _VALUES, _SUMS, _SUMS, _SUMS), nogil=True, cache=True)

@@ -43,7 +43,7 @@ def count(numbers: Any, counts: Any) -> None:
     """Count records; those that a filter leaves out go into the last place."""
     spare = counts.size - 1
     for cell in numbers:
-        counts[min(cell, spare)] += 1
+        counts[numba.uint64(min(cell, spare))] += 1
 
 
 @numba.njit(numba.void(_NUMBERS, _KEYS, _INT, _SUMS, _SUMS), nogil=True, cache=True)
@@ -51,9 +51,7 @@ def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) ->
     """Count records and add their keys; one subtraction keeps each sum on the grid."""
     spare = counts.size - 1
     for at in range(numbers.size):
-        cell = min(numbers[at], spare)
+        cell = numba.uint64(min(numbers[at], spare))  # one that cannot be negative
         counts[cell] += 1
-        total = sums[cell] + keys[at]
-        if total >= modulus:
-            total -= modulus
-        sums[cell] = total
+        total = sums[cell] + keys[at] - modulus
+        sums[cell] = total + (modulus & (total >> 63))  # a branch could not be foreseen
