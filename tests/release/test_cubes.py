@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -300,3 +304,33 @@ def test_the_commands(programme: Path) -> None:
     assert told["records"] == persons().height
     assert any({"municipality", "sex"} <= set(each["by"]) for each in told["cubes"])
     assert run("cube", "join", cubes[0], cubes[0], "--out", folder / "x.cube").exit_code == 2
+
+
+KILLED = """\
+import sys
+from discreet.release.cubes import join_cube_files
+print("ready", flush=True)
+while True:
+    join_cube_files(sys.argv[2:], sys.argv[1])
+"""
+
+
+@pytest.mark.exhaustive
+def test_a_killed_join_leaves_a_whole_file_or_none(programme: Path) -> None:
+    folder = programme.parent
+    parts = made(programme, split(persons(), 3, folder))
+    whole = join_cube_files(parts, folder / "expected.cube").read_bytes()
+    out, draw, seen = folder / "out.cube", np.random.default_rng(1), 0
+    command = [sys.executable, "-c", KILLED, out, *parts]
+    for _ in range(50):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(float(draw.uniform(0, 0.25)))
+            process.send_signal(signal.SIGKILL)
+        if out.exists():
+            assert out.read_bytes() == whole
+            assert dc.tabulate(out, by=["sex"], record_key="record_key").count.max() == 500
+            out.unlink()
+            seen += 1
+    assert seen > 5
