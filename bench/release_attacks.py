@@ -3,10 +3,13 @@
     python bench/release_attacks.py designs --persons 200_000
     python bench/release_attacks.py size --persons 20_000_000
     python bench/release_attacks.py census --persons 1_000_000
+    python bench/release_attacks.py equality --persons 200_000
 
 `designs` counts some tables of synthetic persons once, and protects them by three designs, with
 intervals of the noise in order and permuted. `size` attacks one table of very many cells. `census`
 attacks the programme of 600 tables of `census.py`, from its folder and held against its data.
+`equality` takes one person after the other out of a universe until a million pairs of figures are
+compared: unequal ones must be cells of that person.
 """
 
 from __future__ import annotations
@@ -156,13 +159,56 @@ def census(persons: int) -> None:
             print(report.rates(), flush=True)
 
 
+_PAIRS = 1_000_000
+
+
+def equality(persons: int) -> None:
+    """Pairs of figures with and without one person: which are unequal, and are they his?"""
+    frame = people(persons)
+    trees = spanning(frame, 1, 3)
+    by = [trees["region"], trees["age"], "sex", "marital"]
+    ptable = designs()["D=5, V=3, no 1 and 2"]
+    names = ["region", "age", "sex", "marital"]
+    every = dc.perturb(dc.tabulate(frame, by=by, record_key="key"), ptable).to_polars()
+    draw = np.random.default_rng(2)
+    pairs = unequal = false = own = proven = trials = 0
+    while pairs < _PAIRS:
+        person = int(draw.integers(persons))
+        rest = frame.with_row_index().filter(pl.col("index") != person).drop("index")
+        safe = dc.perturb(dc.tabulate(rest, by=by, record_key="key"), ptable).to_polars()
+        alone = dc.tabulate(frame[person : person + 1], by=by, record_key="key",
+                            allow_unsuitable_keys=True).to_polars()  # fmt: skip
+        cells = alone.filter(pl.col("count") > 0).select(pl.col(names).cast(pl.String), his=True)
+        both = every.join(safe, on=names, how="full", coalesce=True, suffix=" rest")
+        both = both.with_columns(pl.col(names).cast(pl.String)).join(cells, on=names, how="left")
+        apart = pl.col("value").fill_null(0) != pl.col("value rest").fill_null(0)
+        told = both.select(
+            pl.len(),
+            apart.sum().alias("apart"),
+            (apart & pl.col("his").is_null()).sum().alias("no"),
+            pl.col("his").sum(),
+        ).row(0)  # fmt: skip
+        pairs, unequal, false, own = (
+            pairs + told[0],
+            unequal + told[1],
+            false + told[2],
+            own + told[3],
+        )
+        proven, trials = proven + (told[1] > 0), trials + 1
+    print(f"{trials} persons, {pairs:,} pairs, {own:,} of them cells of the person")
+    print(
+        f"{unequal:,} unequal, {false:,} of these not cells of the person; {proven} persons proven"
+    )
+
+
 def main() -> None:
-    """Run one of the three."""
+    """Run one of the four."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["designs", "size", "census"])
+    parser.add_argument("what", choices=["designs", "size", "census", "equality"])
     parser.add_argument("--persons", type=lambda text: int(text.replace("_", "")))
     options = parser.parse_args()
     run = {"designs": (compare, 200_000), "size": (size, 20_000_000), "census": (census, 10**6)}
+    run["equality"] = (equality, 200_000)
     function, usual = run[options.what]
     function(options.persons or usual)
 

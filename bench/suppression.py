@@ -64,6 +64,24 @@ Kind 11 1 9
 Var2 13 12 999999999999
   <NUMERIC>
 """
+#: Farms: a place and a type in their levels, a size, a legal form, and an area.
+FARMS = """Region 1 7 9999999
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "{name}-region.hrc"
+  <HIERLEADSTRING> "@"
+Farming 9 7 9999999
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "{name}-farming.hrc"
+  <HIERLEADSTRING> "@"
+Size 17 2 99
+  <RECODEABLE>
+Form 20 1 9
+  <RECODEABLE>
+Var2 22 12 999999999999
+  <NUMERIC>
+"""
 #: Firms per inner cell that make about so many per cent of the occupied cells sensitive.
 RATES = {10: 16.0, 40: 5.0, 70: 1.8}
 BATCH = """<OPENMICRODATA> "{records}.asc"
@@ -134,6 +152,26 @@ def random_firms(place: Path, cells: int, share: int) -> tuple[str, str, str]:
 _FIRM_SPANS = ("Branch", "Place", "Kind")
 
 
+def farm_survey(place: Path, cells: int) -> tuple[str, ...]:
+    """Records of the survey in `bench/sparse.py`, with about so many occupied cells."""
+    from sparse import PER_FARM, PER_PLACE, farming, farms, places
+
+    name, regions = f"farms-{cells}", max(10, cells // PER_PLACE)
+    if (place / f"{name}.rda").exists():
+        return name, *_FARM_SPANS
+    place.mkdir(exist_ok=True)
+    for tree in (places(regions), farming()):
+        tree.write(place / f"{name}-{tree.name}.hrc")
+    rows = farms(max(60, int(cells / PER_FARM)), regions).rows()
+    lines = (f"{r} {f} {s:02d} {k} {v:12d}" for r, f, s, k, v in rows)
+    (place / f"{name}.asc").write_text("\n".join(lines) + "\n")
+    (place / f"{name}.rda").write_text(FARMS.format(name=name))
+    return name, *_FARM_SPANS
+
+
+_FARM_SPANS = ("Region", "Farming", "Size", "Form")
+
+
 def _engine(folder: Path, name: str) -> Any:
     """The other engine with one table, its sensitive cells marked."""
     from pytauargus.engine import Engine
@@ -143,6 +181,10 @@ def _engine(folder: Path, name: str) -> Any:
         place.mkdir(exist_ok=True)
         _, cells, share = name.split("-")
         records, *variables = random_firms(place, int(cells), int(share))
+    elif name.startswith("farms"):
+        place = folder.resolve() / "argus"
+        place.mkdir(exist_ok=True)
+        records, *variables = farm_survey(place, int(name.split("-")[1]))
     else:
         place, records, variables = _files(folder.resolve()), "records", list(SPANS[name])
     spanning = "".join(f'"{variable}"' for variable in variables)

@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError
 from discreet.files import TEMPORARY_SUFFIX
 
 if TYPE_CHECKING:
+    from discreet.assessment.attacks import AttackReport
     from discreet.release import ReleaseSummary
     from discreet.release.first_programmes import TableLine
     from discreet.release.inputs import Inputs
@@ -529,16 +530,21 @@ def attack(
     out: Annotated[
         Path | None, typer.Option(help="A file for the report: .json, or .txt. SECRET.")
     ] = None,
+    public: Annotated[
+        Path | None, typer.Option(help="A page for everybody, with rates only: .html.")
+    ] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of pages.")] = "en",
     as_json: Json = False,
 ) -> None:
     """Find out what a release gives away, by attacking it."""
-    from discreet.files import write_text
     from discreet.protection.noise import PerturbationTable
     from discreet.release import attack as attacked
 
     limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
-    if out is not None and out.suffix not in (".json", ".txt"):
-        raise typer.BadParameter("a report is written as .json or .txt")
+    if out is not None and out.suffix not in (".json", ".txt", ".html"):
+        raise typer.BadParameter("a report is written as .json, .txt or .html")
+    if public is not None and public.suffix != ".html":
+        raise typer.BadParameter("the page for everybody is written as .html")
     found = attacked(
         release,
         knows=knows,
@@ -548,13 +554,27 @@ def attack(
         beside=beside or [],
     )
     over = found.exceeded(limits)
-    if out is not None:
-        words = json.dumps(found.described(), indent=2, ensure_ascii=False) + "\n"
-        write_text(out, words if out.suffix == ".json" else found.text() + "\n", private=True)
+    _write_attack(found, release.name, language, out, public)
     lines = [found.text(), *(f"FAILED: {line}" for line in over)]
     show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
     if over:
         raise typer.Exit(FAILURE)
+
+
+def _write_attack(
+    found: AttackReport, title: str, language: str, out: Path | None, public: Path | None
+) -> None:
+    """The report in the form that the name asks for, and the page for everybody."""
+    from discreet.files import write_text
+    from discreet.release.methods.noise.attack_page import attack_page
+
+    if out is not None:
+        words = json.dumps(found.described(), indent=2, ensure_ascii=False)
+        page = attack_page(found, title, language=language, internal=True)
+        texts = {".json": words + "\n", ".txt": found.text() + "\n", ".html": page}
+        write_text(out, texts[out.suffix], private=True)
+    if public is not None:
+        write_text(public, attack_page(found, title, language=language))
 
 
 def _limit(name: str, text: str) -> float:

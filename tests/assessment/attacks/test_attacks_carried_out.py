@@ -19,9 +19,11 @@ from discreet.assessment.attacks import (
     likeliest,
     near_twins,
     reconstruct,
+    shared_noise,
 )
 from discreet.errors import PerturbationError, PublicationError, TableError
 from discreet.protection.noise import PerturbationTable
+from discreet.release.methods.noise.attack_page import attack_page
 from discreet.tables import ProtectedTable, Table
 
 
@@ -222,3 +224,74 @@ def test_what_is_no_publication_is_refused(noise: PerturbationTable) -> None:
     safe, _ = made(people(100, 9, age=2), noise, ["age"])
     with pytest.raises(TableError, match="does not span the true table"):
         dc.attack(safe, truth={"": [true]})
+
+
+# -- leaks made for the purpose ------------------------------------------------------------------
+
+#: Sums over both sexes are official: each stands beside two parts.
+OFFICIAL = "sex == 'Total' and area != 'Total'"
+
+
+def test_the_report_finds_every_leak_of_a_release_made_for_the_purpose(
+    noise: PerturbationTable,
+) -> None:
+    """One person's difference, an eight-way table, columns of one noise, an official total."""
+    codes = {f"v{at}": 2 for at in range(8)}
+    persons = people(20_000, 31, area=60, sex=2, **codes)
+    without = persons.with_row_index().filter(pl.col("index") != 777).drop("index")
+    doubled = persons.with_columns(people(20_000, 32, x=2)["record_key"])
+    # Every second unit of another kind has twice the records of a person, under the same keys.
+    halves = persons.group_by("area", "sex", maintain_order=True).agg(
+        pl.len().alias("records"), pl.col("record_key").sum() % 10**15
+    )
+    halves = pl.concat([halves] * 40).with_columns(
+        record_key=pl.when(pl.int_range(pl.len()) < len(halves)).then("record_key").otherwise(0)
+    )
+    by = ["area", "sex"]
+    table = dc.tabulate(halves, by=by, record_key="record_key", allow_unsuitable_keys=True)
+    tables = {
+        "persons": [made(persons, noise, by)[0], made(persons, noise, list(codes))[0]],
+        "most": [made(without, noise, by)[0]],
+        "homes": [dc.perturb(table, noise)],
+        "others": [
+            dc.perturb(
+                dc.tabulate(doubled, by=by, record_key="record_key"), noise, official=OFFICIAL
+            )
+        ],
+    }
+    report = dc.attack(tables, ptable=noise)
+    assert report.rates()["exposure"] >= 1.5**8
+    assert any({twin.first, twin.second} == {"persons", "most"} for twin in report.twins)
+    shared = [{pair.first, pair.second} for pair in report.shared]
+    assert {"persons", "homes"} in shared
+    assert all("homes" in pair for pair in shared)
+    assert not any(one.regular for one in report.universes if one.name in ("persons", "others"))
+    assert report.rates()["official"] == 60
+    text = report.text()
+    assert "carry the same noise" in text
+    assert "official sums stand beside" in text
+    page = attack_page(report, internal=True)
+    for words in ("Keys of their own", "A variance of at least", "Publish these sums with noise"):
+        assert words in page
+
+
+def test_keys_that_are_no_keys_are_seen_in_the_figures(noise: PerturbationTable) -> None:
+    """Numbers in a row are no keys: all large counts get nearly the same noise."""
+    records = people(9_000, 41, area=45, sex=2).with_columns(record_key=pl.int_range(9_000))
+    table = dc.tabulate(
+        records, by=["area", "sex"], record_key="record_key", allow_unsuitable_keys=True
+    )
+    report = dc.attack({"persons": [dc.perturb(table, noise)]}, ptable=noise)
+    assert report.rates()["regular"] == 1
+    proper = dc.attack(
+        {"persons": [made(people(9_000, 41, area=45, sex=2), noise, ["area", "sex"])[0]]}
+    )
+    assert proper.rates()["regular"] == 0
+
+
+def test_universes_with_keys_of_their_own_share_no_noise(noise: PerturbationTable) -> None:
+    one, other = (people(9_000, seed, area=45, sex=2) for seed in (51, 52))
+    tables = {
+        str(at): [made(each, noise, ["area", "sex"])[0]] for at, each in enumerate((one, other))
+    }
+    assert shared_noise(Catalogue.of(tables)) == []

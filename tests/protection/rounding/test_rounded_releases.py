@@ -322,3 +322,22 @@ def test_two_bases_can_bound_a_count_exactly() -> None:
     low, high = both.intervals()
     alone = [audit_rounding([s], [table], h).intervals() for s, h in zip(shown, hows, strict=True)]
     assert all(((high - low) <= (each[1] - each[0])).all() for each in alone)
+
+
+def test_a_rounded_release_is_attacked_by_the_base_that_its_figures_tell(
+    edited: Callable[..., Path],
+) -> None:
+    """Bounds hold the truth, and are those of one who knows the base."""
+    path = edited()
+    protect(path, path.parent / "attacked")
+    report = dc.attack(path.parent / "attacked", truth=path)
+    (bounds,) = {one.bounds for one in report.universes}
+    assert report.knows == "maximum"
+    assert bounds is not None
+    assert bounds.contradicted == 0
+    assert bounds.cells > 10
+    rates = report.rates()
+    assert (
+        rates["determined"]
+        == dc.attack(path.parent / "attacked", max_noise=4).rates()["determined"]
+    )

@@ -4,8 +4,8 @@ Protected tables go in, by the universe they count; what each attack finds comes
 
 - `attacked`: all attacks on tables, as an `AttackReport`
 - `Catalogue`: every published count once, and what adds up to what
-- `averaged`, `bounded`, `likeliest`, `near_twins`, `found_parameters`, `group_disclosures`,
-  `reconstruct`: each attack on its own
+- `averaged`, `bounded`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
+  `group_disclosures`, `reconstruct`: each attack on its own
 - `NoiseOdds`, `exposure_of`: how likely attacks succeed, before anything is counted
 """
 
@@ -21,7 +21,12 @@ from discreet.assessment.attacks.bounds import (
 from discreet.assessment.attacks.catalogue import Catalogue, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
 from discreet.assessment.attacks.odds import NoiseOdds, exposure_of
-from discreet.assessment.attacks.parameters import FoundParameters, found_parameters
+from discreet.assessment.attacks.parameters import (
+    FoundParameters,
+    SharedNoise,
+    found_parameters,
+    shared_noise,
+)
 from discreet.assessment.attacks.reconstruction import Reconstruction, reconstruct
 from discreet.assessment.attacks.report import AttackReport, attacked
 
@@ -37,6 +42,7 @@ __all__ = [
     "NoiseOdds",
     "NoiseRange",
     "Reconstruction",
+    "SharedNoise",
     "System",
     "attacked",
     "averaged",
@@ -47,4 +53,5 @@ __all__ = [
     "likeliest",
     "near_twins",
     "reconstruct",
+    "shared_noise",
 ]

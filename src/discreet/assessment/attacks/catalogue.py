@@ -339,7 +339,7 @@ class _Reading:
         self.known = {(axis.variable, axis.name): at for at, axis in enumerate(system.axes)}
 
     def take(self, safe: ProtectedTable, true: Table | None) -> None:
-        counts = _counts(safe)
+        counts = count_cells(safe)
         if counts is None:
             self.system.left_out.append(safe.name)
             return
@@ -543,7 +543,7 @@ def _pairs(axis: Axis) -> list[tuple[str, str]]:
     return [(codes[at], codes[parents[at]]) for at in range(1, len(codes))]
 
 
-def _counts(safe: ProtectedTable) -> tuple[Sequence[PositionArray], AnyArray, AnyArray] | None:
+def count_cells(safe: ProtectedTable) -> tuple[Sequence[PositionArray], AnyArray, AnyArray] | None:
     """The cells of a table that are counts: codes, values, statuses."""
     if not safe.several_figures:
         if safe.figures and safe.figures[0].kind != "count":

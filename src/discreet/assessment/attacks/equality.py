@@ -8,12 +8,13 @@ one proves the contrary of large differences. There are no false alarms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from discreet.arrays import IntArray, PositionArray
 from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
 
 #: Pairs with fewer compared figures, or a larger share of unequal ones, are no twins.
@@ -22,6 +23,8 @@ _LEAST, _UNEQUAL = 6, 0.5
 _TELLING = 20
 #: So many pairs of codes are followed up at most, those with most equal figures.
 _PAIRS = 200_000
+#: In larger layers codes are not held against the true counts.
+_LARGE = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +37,8 @@ class NearTwins:
         compared: Number of pairs of figures, in all crossings, of which one is not zero.
         unequal: How many of them are unequal.
         cells: Some of the cells that are unequal: who differs is in them.
-        difference: True number of persons in one and not in the other; None if not known.
-            CONFIDENTIAL.
+        difference: How many records at least are in one and not in the other, by the true
+            counts; None if these are not known. CONFIDENTIAL.
     """
 
     first: str
@@ -75,42 +78,60 @@ def _of_universes(one: System, other: System) -> Iterator[NearTwins]:
     ]
     if not rows:
         return
-    every = pl.concat(rows)
-    summed = every.group_by("subject", maintain_order=True).agg(
-        pl.len().alias("compared"),
-        pl.col("unequal").sum(),
-        pl.col("cell").filter(pl.col("unequal")).first().alias("cell"),
-        pl.col("layer").filter(pl.col("unequal")).first().alias("layer"),
+    there = pl.col("there")
+    seen = there & pl.col("unequal")
+    summed = (
+        pl.concat(rows)
+        .group_by("subject", "layer", maintain_order=True)
+        .agg(
+            there.sum().alias("compared"),
+            seen.sum().alias("unequal"),
+            pl.col("cell").filter(seen).first(),
+            pl.col("apart").sum(),
+        )
+        .group_by("subject", maintain_order=True)
+        .agg(
+            pl.col("compared", "unequal").sum(),
+            pl.col("cell", "layer").filter(pl.col("unequal") > 0).first(),
+            # A layer without true counts has no sum, but nulls sum up to zero.
+            pl.when(pl.col("apart") > 0).then(pl.col("apart")).max().alias("apart"),
+        )
     )
+    layers = list(one.layers.values())
     for row in summed.iter_rows(named=True):
         if _is_near(row["compared"], row["unequal"]):
-            layer = list(one.layers.values())[row["layer"]]
             place = f", {row['subject']}" if row["subject"] else ""
             yield NearTwins(
                 first=one.name + place,
                 second=other.name + place,
                 compared=row["compared"],
                 unequal=row["unequal"],
-                cells=(one.cell_name(layer, row["cell"]),),
+                cells=(one.cell_name(layers[row["layer"]], row["cell"]),),
+                difference=row["apart"],
             )
 
 
 def _unequal(one: System, layer: Layer, twin: Layer) -> Iterator[pl.DataFrame]:
     """Cells of a layer that two universes have, by each code that they lie in."""
     ids = np.union1d(layer.ids, twin.ids)
+    apart = None
+    if layer.true is not None and twin.true is not None:
+        ids = np.union1d(ids, np.union1d(layer.true[0], twin.true[0]))
+        apart = np.abs(layer.truth(ids) - twin.truth(ids))
     values, shown = [], np.ones(len(ids), dtype=np.bool_)
     for each in (layer, twin):
         at = each.at(ids)
         values.append(np.where(at >= 0, each.value[at], 0))
         shown &= np.where(at >= 0, each.shown[at], True)
     there = shown & ((values[0] != 0) | (values[1] != 0))
-    number = list(one.layers).index(layer.key)
-    base = pl.DataFrame(
-        {"cell": layer.at(ids)[there], "unequal": (values[0] != values[1])[there]}
-    ).with_columns(layer=pl.lit(number))
-    base = base.with_columns(pl.col("cell").clip(0))
+    kept = there if apart is None else there | (apart > 0)
+    columns = {"cell": layer.at(ids).clip(0), "unequal": values[0] != values[1], "there": there}
+    base = pl.DataFrame({name: column[kept] for name, column in columns.items()}).with_columns(
+        layer=pl.lit(list(one.layers).index(layer.key)),
+        apart=pl.lit(None, pl.Int64) if apart is None else pl.Series(apart[kept]),
+    )
     yield base.with_columns(subject=pl.lit(""))
-    for (axis, cut), part in zip(layer.key, layer.grid.positions(ids[there]), strict=True):
+    for (axis, cut), part in zip(layer.key, layer.grid.positions(ids[kept]), strict=True):
         own = one.axes[axis]
         names = pl.Series([f"{own.variable}={own.codes[code]}" for code in own.cuts[cut]])
         yield base.with_columns(subject=names.gather(part))
@@ -172,7 +193,43 @@ def _twin_codes(
                 second=names[1],
                 compared=row["compared"],
                 unequal=row["unequal"],
+                difference=_apart(system, rests, (first, row["code"]), (second, row["code_2"])),
             )
+
+
+def _apart(
+    system: System, rests: list[LayerKey], *codes: tuple[tuple[int, int], int]
+) -> int | None:
+    """By how many records two codes differ at least, by the smaller one of their layers."""
+    found = None
+    for rest in rests:
+        counts = []
+        for chosen, code in codes:
+            key = tuple(sorted((*rest, chosen)))
+            layer = system.layers.get(key)
+            if layer is None or layer.true is None or len(layer.true[0]) > _LARGE:
+                break
+            positions = layer.grid.positions(layer.true[0])
+            own = positions.pop(key.index(chosen)) == code
+            rest_of = [part[own] for part in positions]
+            cells = _numbered(rest_of, layer.sizes, key.index(chosen), int(own.sum()))
+            counts.append(dict(zip(cells.tolist(), layer.true[1][own].tolist(), strict=True)))
+        if len(counts) == len(codes):
+            one, other = counts
+            apart = sum(abs(one.get(at, 0) - other.get(at, 0)) for at in one.keys() | other.keys())
+            found = max(found or 0, apart)
+    return found
+
+
+def _numbered(
+    positions: Sequence[PositionArray], sizes: Sequence[int], without: int, length: int
+) -> IntArray:
+    """Cells by the codes of all variables of a layer but one."""
+    rest = [size for place, size in enumerate(sizes) if place != without]
+    number = np.zeros(length, dtype=np.int64)
+    for size, part in zip(rest, positions, strict=True):
+        number = number * size + part
+    return number
 
 
 def _crossed(system: System, rests: list[LayerKey], chosen: tuple[int, int]) -> pl.DataFrame:
@@ -186,10 +243,7 @@ def _crossed(system: System, rests: list[LayerKey], chosen: tuple[int, int]) -> 
         at = key.index(chosen)
         positions = layer.grid.positions(layer.ids)
         code = positions.pop(at)
-        sizes = [size for place, size in enumerate(layer.sizes) if place != at]
-        cell = np.zeros(len(layer), dtype=np.int64)
-        for size, part in zip(sizes, positions, strict=True):
-            cell = cell * size + part
+        cell = _numbered(positions, layer.sizes, at, len(layer))
         kept = layer.shown & (layer.value != 0)
         columns = {
             "code": code[kept].astype(np.int64),

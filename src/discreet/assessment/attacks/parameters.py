@@ -1,6 +1,8 @@
-"""Parameters: how much of a secret perturbation table a publication tells.
+"""Parameters: how much of a secret perturbation table a publication tells, and what undoes it.
 
-In: a `System`. Out: `FoundParameters`, from sums beside their parts alone. SECRET where true.
+In: a `System` or a `Catalogue`. Out: `FoundParameters`, from sums beside their parts alone,
+SECRET where true; `SharedNoise` where figures of two universes carry the same noise, so that
+their difference is the true one.
 """
 
 from __future__ import annotations
@@ -9,13 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
-from discreet.assessment.attacks.catalogue import System
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.assessment.attacks.catalogue import Catalogue, LayerStep, System
 
 #: Figures smaller than this may carry other noise.
 _LARGE = 30
 #: So few sums tell nothing; only sums of so many parts at most are used.
 _LEAST, _PARTS = 30, 20
+#: Noise that comes from keys differs from sum to sum; such a share of equal ones does not.
+_SAME = 0.9
+#: So few errors of estimate are chance.
+_CHANCE = 6.0
+#: So few parts of an official sum tell their noise.
+_FEW_PARTS = 3
 #: The share that stays shows in so many sums.
 _MANY = 5_000
 
@@ -31,6 +39,8 @@ class FoundParameters:
         largest: The largest noise is at least this.
         staying: The share of figures that are not changed, as estimated from sums of two.
         never: Small figures that never occur, though figures around them do.
+        official: Number of official sums of at most three parts with noise: they tell of it.
+        constant: Whether the noise hardly differs from sum to sum: the record keys are no keys.
     """
 
     sums: int
@@ -39,9 +49,62 @@ class FoundParameters:
     largest: int
     staying: float
     never: tuple[int, ...]
+    official: int
+    constant: bool
+
+    def unlike(self, variance: float) -> bool:
+        """Whether the noise is not that of a perturbation table of this variance."""
+        known = np.isfinite(self.variance) and np.isfinite(variance)
+        return bool(known and abs(self.variance - variance) > _CHANCE * self.error + 0.1 * variance)
 
     def __repr__(self) -> str:
         return "<FoundParameters: secret>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedNoise:
+    """Two universes whose figures carry the same noise: their difference is exact.
+
+    Args:
+        first: The one.
+        second: The other.
+        sums: Number of sums that both have, with different figures.
+        equal: In how many of them the noise leaves the same difference.
+    """
+
+    first: str
+    second: str
+    sums: int
+    equal: int
+
+
+def shared_noise(catalogue: Catalogue) -> list[SharedNoise]:
+    """Pairs of universes with one noise, as found in what sums and their parts differ by."""
+    known = {name: _by_sum(system) for name, system in catalogue.systems.items()}
+    found = []
+    for at, (first, one) in enumerate(known.items()):
+        for second, other in list(known.items())[at + 1 :]:
+            both = [each for each in one.keys() & other.keys() if one[each][0] != other[each][0]]
+            equal = sum(one[each][1] == other[each][1] for each in both)
+            if len(both) >= _LEAST and equal >= _SAME * len(both):
+                pair = SharedNoise(first=first, second=second, sums=len(both), equal=equal)
+                found.append(pair)
+    return found
+
+
+def _by_sum(system: System) -> dict[tuple[object, ...], tuple[int, int]]:
+    """Per sum of large figures: the figure, and by how much it differs from its parts."""
+    found: dict[tuple[object, ...], tuple[int, int]] = {}
+    for step in system.steps():
+        differences, _, good = _sums(step)
+        if not good.any():
+            continue
+        ids = step.coarse.ids[good].tolist()
+        values = step.coarse.value[good].tolist()
+        apart = differences[good].tolist()
+        key = (step.coarse.key, step.fine.key)
+        found |= {(key, i): (v, d) for i, v, d in zip(ids, values, apart, strict=True)}
+    return found
 
 
 def found_parameters(system: System) -> FoundParameters:
@@ -63,6 +126,8 @@ def found_parameters(system: System) -> FoundParameters:
         largest=largest,
         staying=staying,
         never=_never(system),
+        official=_official(system),
+        constant=_constant(differences, parts),
     )
 
 
@@ -71,19 +136,45 @@ def _differences(system: System) -> tuple[IntArray, IntArray]:
     found: list[IntArray] = []
     numbers: list[IntArray] = []
     for step in system.steps():
-        inside = step.whole >= 0
-        place = step.whole[inside]
-        value = step.fine.value[inside]
-        bad = ~step.fine.shown[inside] | step.fine.official[inside] | (value < _LARGE)
-        number = np.bincount(place, minlength=len(step.coarse))
-        wrong = np.bincount(place, weights=bad, minlength=len(step.coarse))
-        total = np.bincount(place, weights=value, minlength=len(step.coarse)).astype(np.int64)
-        good = (wrong == 0) & (step.unlisted == 0) & (number > 1) & (number <= _PARTS)
-        good &= step.coarse.shown & ~step.coarse.official
-        found.append((step.coarse.value - total)[good])
-        numbers.append(number[good].astype(np.int64))
+        differences, number, good = _sums(step)
+        found.append(differences[good])
+        numbers.append(number[good])
     none = np.zeros(0, dtype=np.int64)
     return np.concatenate([none, *found]), np.concatenate([none, *numbers])
+
+
+def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArray, BoolArray]:
+    """Per whole: minus its parts, how many there are, and whether all are large and with noise."""
+    inside = step.whole >= 0
+    place = step.whole[inside]
+    value = step.fine.value[inside]
+    bad = ~step.fine.shown[inside] | step.fine.official[inside] | (value < _LARGE)
+    number = np.bincount(place, minlength=len(step.coarse)).astype(np.int64)
+    wrong = np.bincount(place, weights=bad, minlength=len(step.coarse))
+    total = np.bincount(place, weights=value, minlength=len(step.coarse)).astype(np.int64)
+    good = (wrong == 0) & (step.unlisted == 0) & (number > 1) & (number <= _PARTS)
+    good &= step.coarse.shown & (step.coarse.official == official)
+    return step.coarse.value - total, number, good
+
+
+def _official(system: System) -> int:
+    """How many official sums have so few parts that they tell of their noise."""
+    found = 0
+    for step in system.steps():
+        if step.coarse.official.any():
+            _, number, good = _sums(step, official=True)
+            found += int((good & (number <= _FEW_PARTS)).sum())
+    return found
+
+
+def _constant(differences: IntArray, parts: IntArray) -> bool:
+    """Whether nearly all sums of as many parts differ from them by the same noise, not by none."""
+    chosen = differences[parts == np.bincount(parts).argmax()] if len(parts) else differences
+    if len(chosen) < _LEAST:
+        return False
+    values, often = np.unique(chosen, return_counts=True)
+    most = int(often.argmax())
+    return bool(often[most] >= _SAME * len(chosen) and values[most] != 0)
 
 
 def _staying(differences: IntArray) -> float:

@@ -19,7 +19,12 @@ from discreet.assessment.attacks.bounds import CountBounds, NoiseRange, bounded,
 from discreet.assessment.attacks.catalogue import Catalogue, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
 from discreet.assessment.attacks.odds import NoiseOdds
-from discreet.assessment.attacks.parameters import FoundParameters, found_parameters
+from discreet.assessment.attacks.parameters import (
+    FoundParameters,
+    SharedNoise,
+    found_parameters,
+    shared_noise,
+)
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import ProtectedTable, Table
@@ -28,6 +33,8 @@ Knows = Literal["maximum", "table"]
 
 #: Layers with fewer cells are not called the worst.
 _ENOUGH = 20
+#: Exposure per variance up to which 60 % of the best estimates are right.
+_TOLERATED = 2.83
 #: Counts this likely are taken as found out by one sum.
 _SURE = 0.95
 _SHOWN = 5
@@ -39,6 +46,7 @@ class AveragedLayer:
 
     Args:
         layer: Its variables and levels.
+        variables: Its variables.
         cells: Number of cells that show a count.
         exposure: The largest exposure of a cell; the mean stands beside it.
         mean_exposure: The mean.
@@ -49,6 +57,7 @@ class AveragedLayer:
     """
 
     layer: str
+    variables: tuple[str, ...]
     cells: int
     exposure: float
     mean_exposure: float
@@ -93,6 +102,9 @@ class AttackedUniverse:
         groups: Rows that tell a category.
         contradictions: Cells that two tables show with different figures, and where first.
         left_out: Tables that hold no counts.
+        variance: The variance of the noise, found or known. SECRET.
+        regular: Whether the noise does not look drawn by record keys.
+        growth: Per table in order, by how much it adds to the exposure of the total.
     """
 
     name: str
@@ -102,6 +114,20 @@ class AttackedUniverse:
     groups: list[GroupDisclosures]
     contradictions: tuple[int, str]
     left_out: list[str]
+    variance: float
+    regular: bool
+    growth: list[tuple[str, float]]
+
+    @property
+    def needed(self) -> float:
+        """The variance with which averaging is expected to succeed in 60 % at most. SECRET."""
+        exposure = max((each.exposure for each in self.layers), default=0.0)
+        return exposure / _TOLERATED
+
+    @property
+    def exposure_kept(self) -> float:
+        """The exposure up to which it succeeds in 60 % at most. SECRET."""
+        return _TOLERATED * self.variance
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,11 +137,13 @@ class AttackReport:
     Args:
         universes: Per universe.
         twins: Sets that differ by few records.
+        shared: Universes whose figures carry the same noise.
         knows: What the attacker knew.
     """
 
     universes: list[AttackedUniverse]
     twins: list[NearTwins]
+    shared: list[SharedNoise]
     knows: str
 
     def rates(self) -> dict[str, float | int | None]:
@@ -128,6 +156,9 @@ class AttackReport:
         - twins: number of pairs of sets that differ by few records
         - groups: number of rows that tell a category
         - contradictions: number of cells that two tables show with different figures
+        - shared: number of pairs of universes with one noise: their differences are exact
+        - official: number of official sums of at most three parts, which tell their noise
+        - regular: number of universes whose noise does not look drawn by record keys
         """
         layers = [each for one in self.universes for each in one.layers]
         large = [each for each in layers if each.cells >= _ENOUGH] or layers
@@ -141,6 +172,9 @@ class AttackReport:
             "twins": len(self.twins),
             "groups": sum(each.single for one in self.universes for each in one.groups),
             "contradictions": sum(one.contradictions[0] for one in self.universes),
+            "shared": len(self.shared),
+            "official": sum(one.parameters.official for one in self.universes),
+            "regular": sum(one.regular for one in self.universes),
         }
 
     def exceeded(self, limits: Mapping[str, float]) -> list[str]:
@@ -168,6 +202,7 @@ class AttackReport:
             "knows": self.knows,
             "rates": self.rates(),
             "twins": [asdict(twin) for twin in self.twins],
+            "shared": [asdict(pair) for pair in self.shared],
             "universes": [
                 {
                     "universe": one.name,
@@ -192,6 +227,11 @@ class AttackReport:
                 "  One unequal pair of figures proves that somebody in the difference is in that"
                 " cell, whatever the noise. Publish one of the two, or make the difference empty."
             )
+        lines += [
+            f"{pair.first} and {pair.second} carry the same noise ({pair.equal:,} of {pair.sums:,}"
+            " sums): the difference of their figures is exact. Give one of them keys of its own."
+            for pair in self.shared
+        ]
         for one in self.universes:
             lines += [f"Universe {one.name}:" if one.name else "Tables:", *_told(one)]
         return "\n".join(lines)
@@ -236,6 +276,7 @@ def attacked(
     return AttackReport(
         universes=[_universe(each, odds, known) for each in catalogue.systems.values()],
         twins=near_twins(catalogue),
+        shared=shared_noise(catalogue),
         knows=knows,
     )
 
@@ -255,7 +296,20 @@ def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) 
         groups=group_disclosures(system),
         contradictions=(system.contradictions, system.contradicting),
         left_out=system.left_out,
+        variance=variance if np.isfinite(variance) else 0.0,
+        regular=parameters.constant or parameters.unlike(variance),
+        growth=_growth(system),
     )
+
+
+def _growth(system: System) -> list[tuple[str, float]]:
+    """What the layers that each table shows first add to the exposure of the total."""
+    added: dict[str, float] = {}
+    for layer in system.layers.values():
+        occupied = int(np.count_nonzero(layer.value))
+        if layer.tables and occupied:
+            added[layer.tables[0]] = added.get(layer.tables[0], 0.0) + 1 / occupied
+    return list(added.items())
 
 
 def _layer(system: System, found: AveragedCounts, variance: float, staying: float) -> AveragedLayer:
@@ -276,6 +330,7 @@ def _layer(system: System, found: AveragedCounts, variance: float, staying: floa
         unchanged = float((layer.value[seen] == true).mean())
     return AveragedLayer(
         layer=system.title(layer.key),
+        variables=tuple(dict.fromkeys(system.axes[axis].variable for axis, _ in layer.key)),
         cells=int(seen.sum()),
         exposure=float(exposure.max(initial=0.0)),
         mean_exposure=float(exposure.mean()) if seen.any() else 0.0,
@@ -388,7 +443,7 @@ def _told(one: AttackedUniverse) -> list[str]:
                 f"  {found.contradicted:,} cells fit no count: the noise is larger than assumed,"
                 " or the tables are not of the same records."
             )
-    lines += _about_parameters(one.parameters)
+    lines += [*_about_parameters(one.parameters), *_undone(one)]
     if one.groups:
         worst = one.groups[0]
         lines.append(
@@ -397,6 +452,22 @@ def _told(one: AttackedUniverse) -> list[str]:
         )
     if one.left_out:
         lines.append(f"  Not looked at, since they hold no counts: {', '.join(one.left_out)}.")
+    return lines
+
+
+def _undone(one: AttackedUniverse) -> list[str]:
+    """What undoes noise: keys that are no keys, and official sums."""
+    lines = []
+    if one.regular:
+        lines.append(
+            "  The noise does not look drawn by record keys: it is nearly the same in all sums, or"
+            " of another size than that of the perturbation table. Check the keys."
+        )
+    if one.parameters.official:
+        lines.append(
+            f"  {one.parameters.official:,} official sums stand beside two or three parts, whose"
+            " noise they tell. Publish the sum with noise, or fewer parts."
+        )
     return lines
 
 

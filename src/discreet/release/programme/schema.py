@@ -302,6 +302,9 @@ class AttacksEntry(ProgrammeEntry):
     twins: Limit | None = None
     groups: Limit | None = None
     contradictions: Limit | None = None
+    shared: Limit | None = None
+    official: Limit | None = None
+    regular: Limit | None = None
 
     @property
     def limits(self) -> dict[str, float]:

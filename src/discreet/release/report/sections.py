@@ -186,10 +186,10 @@ def shown_section(document: Document, text: Words, language: str, labels: LevelL
     entries = [(labels.level(e["variable"], e["level"]), e) for e in document["shown_by_level"]]
     for name, entry in sorted(entries, key=lambda one: one[0].casefold()):
         share = entry["complete"] / entry["tables"]
-        bars.append(_share_bar(name, share, language))
+        bars.append(share_bar(name, share, language))
         rows.append([name, entry["tables"], *(entry[state] for state in states)])
     heads = [text["level"], text["tables"], *(text[state] for state in states)]
-    return _pair("shown", text["shown"], heads, rows, bars, language, full=1)
+    return charted_section("shown", text["shown"], heads, rows, bars, language, full=1)
 
 
 def internal_sections(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
@@ -220,7 +220,7 @@ def _noise_section(document: Document, text: Words, language: str) -> str:
     bars, rows = [], []
     for value in range(low, high + 1):
         cells = noise.get(str(value), 0)
-        bars.append(_share_bar(_signed(value), cells / total, language))
+        bars.append(share_bar(_signed(value), cells / total, language))
         rows.append([bars[-1].label, cells, bars[-1].value])
     heads = [text["noise value"], text["cells"], text["share"]]
     chart = column_chart(bars, identifier="noise", title=text["noise"])
@@ -253,15 +253,15 @@ def _classes(
     ]
     heads = [text[names[1]], text["cells"], text["mad"], text["bias"]]
     heads += [text[share] for share in shares]
-    return _pair(names[0].replace(" ", "-"), text[names[0]], heads, rows, bars, language)
+    return charted_section(names[0].replace(" ", "-"), text[names[0]], heads, rows, bars, language)
 
 
 def _relative(document: Document, text: Words, language: str) -> str:
     there = [entry for entry in document["by_size"] if entry["cells"]]
-    bars = [_share_bar(one["original"], one["mean_relative_error"], language) for one in there]
+    bars = [share_bar(one["original"], one["mean_relative_error"], language) for one in there]
     rows = [[bar.label, bar.value] for bar in bars]
     heads = [text["original"], text["relative"]]
-    return _pair("relative", text["relative by size"], heads, rows, bars, language)
+    return charted_section("relative", text["relative by size"], heads, rows, bars, language)
 
 
 def _deviations(document: Document, text: Words, language: str) -> str:
@@ -270,7 +270,7 @@ def _deviations(document: Document, text: Words, language: str) -> str:
         total = sum(cells.values())
         if not total:
             continue
-        bars = [_share_bar(label, part / total, language) for label, part in cells.items()]
+        bars = [share_bar(label, part / total, language) for label, part in cells.items()]
         rows = [
             [bar.label, part, bar.value] for bar, part in zip(bars, cells.values(), strict=True)
         ]
@@ -287,10 +287,10 @@ def _brackets(document: Document, text: Words, language: str) -> str:
     for kind, pair in document["brackets"].items():
         share = pair["bracketed"] / pair["shown"]
         name = text.get(f"kind {kind}", kind)
-        bars.append(_share_bar(name, share, language))
+        bars.append(share_bar(name, share, language))
         rows.append([name, pair["shown"], pair["bracketed"], bars[-1].value])
     heads = [text["kind"], text["shown figures"], text["bracketed"], text["share"]]
-    return _pair("brackets", text["brackets"], heads, rows, bars, language, full=1)
+    return charted_section("brackets", text["brackets"], heads, rows, bars, language, full=1)
 
 
 def _sums(document: Document, text: Words, language: str) -> str:
@@ -299,20 +299,20 @@ def _sums(document: Document, text: Words, language: str) -> str:
     mean = number(sums["mean_difference"], language, 3)
     row = [number(sums["compared"], language, 0), sums["differing"], mean]
     rows = [[*row, sums["largest_difference"]]]
-    return _alone(text["sums"], heads, rows, language)
+    return listed_section(text["sums"], heads, rows, language)
 
 
 def _aside(document: Document, text: Words, language: str) -> str:
     rows: list[list[Any]] = [[text[name], cells] for name, cells in document["set_aside"].items()]
     rows.append([text["suppressed cells"], document["suppressed_cells"]])
-    return _alone(text["aside"], [text["aside"], text["cells"]], rows, language)
+    return listed_section(text["aside"], [text["aside"], text["cells"]], rows, language)
 
 
 def _reasons(document: Document, text: Words, language: str) -> str:
     told = texts_of("discreet.protection.parts", "reasons", language)
     rows = [[told.get(reason, reason), parts] for reason, parts in document["reasons"].items()]
     heads = [text["reason"], text["parts"]]
-    return _alone(text["reasons"], heads, rows, language) if rows else ""
+    return listed_section(text["reasons"], heads, rows, language) if rows else ""
 
 
 def _each_table(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
@@ -332,15 +332,18 @@ def _each_table(document: Document, text: Words, language: str, labels: LevelLab
         )
     heads = [text["table"], text["state"], text["cells"], text["suppressed cells"], text["mad"]]
     heads.append(text["at_most_1"])
-    return _alone(text["each table"], heads, rows, language)
+    return listed_section(text["each table"], heads, rows, language)
 
 
-def _alone(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str) -> str:
+def listed_section(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str
+) -> str:
     """A section that is a table."""
     return heading(title, _table(title, heads, rows, language))
 
 
-def _share_bar(label: str, share: float, language: str) -> Bar:
+def share_bar(label: str, share: float, language: str) -> Bar:
+    """A bar for a share, with the per cent beside it."""
     return Bar(label, share, percent(share, language))
 
 
@@ -352,7 +355,7 @@ def _beside(
     return f'<div class="pair">\n{chart}{table}</div>\n'
 
 
-def _pair(
+def charted_section(
     identifier: str,
     title: str,
     heads: Sequence[str],

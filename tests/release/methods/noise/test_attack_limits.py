@@ -13,6 +13,7 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import ProgrammeError, PublicationError
 from discreet.protection.noise import PerturbationTable
+from discreet.publication.words import read_words
 from discreet.release import protect, read_programme
 from discreet.release.methods.noise.exposure import planned_exposure
 from tests.release.conftest import persons, perturbation_table
@@ -103,3 +104,35 @@ def test_the_command(programme: Path) -> None:
     assert failed.exit_code == 1
     assert {each["table"] for each in json.loads(failed.stdout)["tables"]} == {"T1", "T2", "T3"}
     assert CliRunner().invoke(app, [*words[:3], "--average", "0.4"]).exit_code == 2
+
+
+# -- pages --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_pages_for_the_office_and_for_everybody(programme: Path, language: str) -> None:
+    """The one for everybody has rates in steps, and neither cells nor what tells of the noise."""
+    out = programme.parent
+    protect(programme, out / "out")
+    pages = ["--out", str(out / "secret.html"), "--public", str(out / "public.html")]
+    line = ["attack", str(out / "out"), "--truth", str(programme), *pages, "--language", language]
+    assert CliRunner().invoke(app, line).exit_code == 0
+    secret, public = ((out / f"{name}.html").read_text("utf-8") for name in ("secret", "public"))
+    text = attack_page_words(language)
+    for name in ("by table part", "by variable", "growth", "secret"):
+        assert text[name] in secret
+    assert (out / "secret.html").stat().st_mode & 0o077 == 0
+    for name in ("exposure", "variance", "found", "by table part", "secret"):
+        assert text[name] not in public
+    assert text["at most"].split("{")[0] in public
+    assert "<script" not in secret + public
+
+
+def attack_page_words(language: str) -> dict[str, str]:
+    return read_words("discreet.release.methods.noise")[language]
+
+
+def test_pages_are_html(programme: Path) -> None:
+    protect(programme, programme.parent / "out")
+    line = ["attack", str(programme.parent / "out"), "--public", "page.txt"]
+    assert CliRunner().invoke(app, line).exit_code == 2

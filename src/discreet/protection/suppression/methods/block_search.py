@@ -294,7 +294,7 @@ def _solved(
     effort.steps += _LEAST
     block = block_around(draft, centre, size)
     if block is None:
-        return draft, False
+        return draft, True
     program = BlockProgram(block, watch.until, min(_WORK, end - draft.effort))
     chosen, done = program.solve()
     effort.steps += program.steps

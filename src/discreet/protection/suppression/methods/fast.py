@@ -151,7 +151,7 @@ def protect_fast(
     draft, near = quick_draft(problem, watch, seed)
     few = len(draft.proofs) <= _MANY_PROOFS
     if near is not None and few and gap_of(draft, near.bound) > WIDE_GAP:
-        effort = min(max(_BLOCK_LEAST, _SHARE * draft.effort), _BLOCK_MOST)
+        effort = min(max(_BLOCK_LEAST, _SHARE * draft.usual_effort), _BLOCK_MOST)
         draft = improved(draft, near.bound, watch, seed, effort)
     return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
 
@@ -266,7 +266,7 @@ def fitted(draft: DraftPattern, watch: WorkTime) -> DraftPattern:
     if int((draft.target > 0).sum()) > _REFIT_TASKS:
         return draft
     watch.tell("refit")
-    end = draft.effort + max(_LEAST, _SHARE * draft.effort)
+    end = draft.effort + max(_LEAST, _SHARE * draft.usual_effort)
     return refitted(draft, lambda: watch.over() or draft.effort > end)
 
 
@@ -276,7 +276,7 @@ def pruned(draft: DraftPattern, watch: WorkTime, share: float = _SHARE) -> Draft
         return draft
     watch.tell("prune")
     least = _LEAST if draft.effort else _TRIED
-    end = draft.effort + max(least, share * draft.effort)
+    end = draft.effort + max(least, share * draft.usual_effort)
     prune(draft, lambda: watch.over() or draft.effort > end)
     watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
     return draft

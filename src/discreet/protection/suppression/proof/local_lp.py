@@ -8,6 +8,7 @@ far hidden cells were seen to move. Each deviation is held against all relations
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -28,6 +29,9 @@ from discreet.protection.suppression.proof.patches import (
 _STEP_HIDDEN, _STEP_COST = 0.5, 0.1
 #: Cells of the first patch that is tried around a cell.
 PATCH_SIZE = 600
+#: A way that hides more than so many times the median cost is looked for in larger patches, up to
+#: so many cells, as long as that makes it so much cheaper and takes no more work than this.
+_DEAR, _GROWN, _CHEAPER, _GROWTH = 20.0, 2_400, 0.95, 1.5e9
 #: Cells of a patch when many tasks are to be proven at once.
 _PROOF_PATCH = 800
 #: A patch is left after so many goes that proved less than this share of what is open.
@@ -53,27 +57,52 @@ def flow_for_task(
     size: int = PATCH_SIZE,
     largest: int | None = None,
     distance: float | None = None,
+    grown: int = 0,
 ) -> tuple[IntArray, FloatArray] | None:
     """The cheapest way to do one task: cells and how far each moves; None if there is none.
 
     A `distance` stands for that of the task, which is then the number of a cell.
 
-    Patches grow from `size` cells, to `largest` if given, until one of them can do it. The step
-    to a cell is infinite if it must stay; its price per unit is 0 where hidden.
+    Patches grow from `size` cells, to `largest` if given, until one of them can do it, and on to
+    `grown` cells as long as that makes it noticeably cheaper: a small patch leaves dear ways only.
+    The step to a cell is infinite if it must stay; its price per unit is 0 where hidden.
     """
     cell, distance = draft.distance(task) if distance is None else (task, distance)
     room = draft.up[cell] if distance > 0 else draft.down[cell]
     if room < abs(distance):
         return None
     seed = np.array([cell], dtype=np.int64)
+    best, least = None, math.inf
     while True:
         patch = draft.patches.around(seed, size, step, draft.many_ways)
+        before = draft.effort
         found = _flow_in(draft, patch, cell, distance, price)
-        if found is not None:
-            return found
-        if patch.whole or (largest is not None and size >= largest):
-            return None
+        if best is not None:
+            draft.patches.effort.grown += draft.effort - before
+        paid = math.inf if found is None else _paid(price, *found)
+        if found is not None and paid < least:
+            best, cheaper, least = found, paid < _CHEAPER * least, paid
+            late = draft.patches.effort.grown > _GROWTH
+            if not grown or late or not cheaper or not _dear(draft, *found):
+                return best
+        elif best is not None:
+            return best
+        most = math.inf if largest is None else largest
+        if patch.whole or size >= (most if best is None else grown):
+            return best
         size *= 2
+
+
+def _dear(draft: DraftPattern, cells: IntArray, moved: FloatArray) -> bool:
+    """Whether a way hides cells that cost much."""
+    new = cells[(moved != 0) & ~draft.hidden[cells]]
+    return float(draft.cost[new].sum()) > _DEAR * draft.median_cost
+
+
+def _paid(price: FloatArray, cells: IntArray, moved: FloatArray) -> float:
+    """What a way costs, by the units that cells move."""
+    moving = moved != 0
+    return float(price[cells[moving]] @ np.abs(moved[moving]))
 
 
 def _flow_in(
@@ -110,7 +139,7 @@ def cover_tasks(
     price /= draft.median_cost
     if factor is not None:
         price *= factor
-    failed = []
+    failed, grown = [], _GROWN if allowed is None else 0
     for at, task in enumerate(tasks):
         if tell is not None and at % _TELL == 0:
             tell(at / len(tasks))
@@ -118,7 +147,7 @@ def cover_tasks(
             continue
         if over():
             break
-        found = flow_for_task(draft, int(task), step, price)
+        found = flow_for_task(draft, int(task), step, price, grown=grown)
         if found is None:
             failed.append(int(task))
             continue

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.errors import PublicationError
 from discreet.protection.noise import PerturbationTable
 from discreet.release.inputs import Inputs
@@ -32,7 +34,7 @@ Published = (
     | Sequence[ProtectedTable]
     | Mapping[str, Sequence[ProtectedTable]]
 )
-_NOISE = "noise"
+_NOISE, _ROUNDED = "noise", "rounding"
 
 
 def attack(
@@ -54,7 +56,8 @@ def attack(
             true tables of tables, by universe. Then attacks are held against what is
             true. CONFIDENTIAL.
         ptable: The perturbation table; that of the programme if None.
-        max_noise: The largest noise, for one who knows no more.
+        max_noise: The largest noise, for one who knows no more. Where counts are rounded,
+            by how much at most; up to the base, which the figures tell, unless given.
         beside: Other releases that anyone can lay beside it.
 
     >>> from discreet.publication.examples import census_example
@@ -72,13 +75,9 @@ def attack(
     if isinstance(truth, Mapping):
         what, hint = "a programme goes with a release", 'truth="programme.toml"'
         raise PublicationError(what, code="attack", where="truth", hint=hint)
-    folders = [Path(release), *map(Path, beside)]
-    kept = [each for at, folder in enumerate(folders) for each in read_release(folder, at)]
-    kept = [each for each in kept if each.protect == _NOISE]
-    if not kept:
-        what = "no table of the release is protected by noise"
-        hint = "discreet audit looks at hidden cells"
-        raise PublicationError(what, code="attack", where=str(release), hint=hint)
+    kept = _attacked_tables(release, beside)
+    if kept[0].protect == _ROUNDED:
+        knows, max_noise = "maximum", _rounding(kept) if max_noise is None else max_noise
     groups: dict[str, list[EarlierTable]] = {}
     for each in kept:
         groups.setdefault(_universe(each), []).append(each)
@@ -86,7 +85,8 @@ def attack(
     counted = None
     if truth is not None:
         inputs = open_inputs(truth)
-        ptable = ptable or inputs.opened[_NOISE].parameters.perturbation_table
+        if kept[0].protect == _NOISE:
+            ptable = ptable or inputs.opened[_NOISE].parameters.perturbation_table
         own = {name: [each for each in group if not each.number] for name, group in groups.items()}
         found = _counted(inputs, [each.kept.table.name for group in own.values() for each in group])
         counted = {
@@ -94,6 +94,33 @@ def attack(
             for name, group in groups.items()
         }
     return attacked(tables, knows=knows, ptable=ptable, max_noise=max_noise, truth=counted)
+
+
+def _attacked_tables(
+    release: str | os.PathLike[str], beside: Sequence[str | os.PathLike[str]]
+) -> list[EarlierTable]:
+    """The tables with noise of releases; the rounded ones if there is none."""
+    folders = [Path(release), *map(Path, beside)]
+    every = [each for at, folder in enumerate(folders) for each in read_release(folder, at)]
+    for method in (_NOISE, _ROUNDED):
+        kept = [each for each in every if each.protect == method]
+        if kept:
+            return kept
+    what = "no table of the release is protected by noise or rounding"
+    hint = "discreet audit looks at hidden cells"
+    raise PublicationError(what, code="attack", where=str(release), hint=hint)
+
+
+def _rounding(kept: Sequence[EarlierTable]) -> int:
+    """By how much figures were rounded at most, as they tell themselves: they have one divisor."""
+    from discreet.assessment.attacks.catalogue import count_cells
+
+    base = 0
+    for each in kept:
+        cells = count_cells(each.kept.table)
+        shown = np.zeros(0) if cells is None else cells[1]
+        base = int(np.gcd.reduce(np.rint(shown[np.isfinite(shown)]).astype(np.int64), initial=base))
+    return max(base - 1, 0)
 
 
 def _universes(release: object) -> Mapping[str, Sequence[ProtectedTable]]:

@@ -1,0 +1,233 @@
+"""The report of an attack as a page: for the office with everything, for the public by rates.
+
+In: an `AttackReport`. Out: HTML that stands on its own, with charts and the tables of their
+numbers. The internal edition is SECRET, and CONFIDENTIAL with true tables; the public one says how
+often attacks succeed at most, in steps of ten per cent, and nothing of cells or of the noise.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from discreet._version import __version__
+from discreet.assessment.attacks.report import AttackedUniverse, AttackReport
+from discreet.assessment.words import number, percent
+from discreet.publication.words import read_words
+from discreet.publication.writers.html import facts_html, page_head, page_tail
+from discreet.release.report.sections import (
+    Bar,
+    Words,
+    charted_section,
+    listed_section,
+    share_bar,
+)
+
+_WORDS = read_words("discreet.release.methods.noise")
+_MOST = 40
+#: Attacks against which something is said, by their rates.
+_HELPED = (
+    "average", "twins", "determined", "groups", "contradictions", "shared", "official", "regular",
+)  # fmt: skip
+
+
+def attack_page(
+    report: AttackReport, title: str = "", *, language: str = "en", internal: bool = False
+) -> str:
+    """What attacks find out, as a page.
+
+    Args:
+        report: The report.
+        title: What was attacked.
+        language: "en" or "de".
+        internal: True for the SECRET edition.
+
+    >>> from discreet.publication.examples import census_example
+    >>> import discreet as dc
+    >>> page = attack_page(dc.attack(census_example(), knows="maximum", max_noise=2), "Census")
+    >>> "At most" in page and "exposure" not in page.lower()
+    True
+    """
+    text = _WORDS[language]
+    name = f"{text['title']}: {title}" if title else text["title"]
+    css = resources.files("discreet.release.report").joinpath("quality.css").read_text("utf-8")
+    warning = f'<p class="internal" role="note">{html.escape(text["secret"])}</p>\n'
+    sections = _internal(report, text, language) if internal else _public(report, text, language)
+    return "".join(
+        (
+            page_head(name, language, css),
+            warning if internal else "",
+            f"<h1>{html.escape(name)}</h1>\n",
+            f'<p class="lead">{html.escape(text["lead"])}</p>\n',
+            *sections,
+            f"<footer><p>discreet {__version__}</p></footer>\n",
+            page_tail(),
+        )
+    )
+
+
+# -- for everybody ----------------------------------------------------------------
+
+
+def _public(report: AttackReport, text: Words, language: str) -> list[str]:
+    """Rates only, rounded so that nothing of the noise follows from them."""
+    rates = report.rates()
+    cells = sum(each.cells for one in report.universes for each in one.layers)
+    facts = [(text["cells"], number(cells, language, 0))]
+    average = rates["average"]
+    if average is not None:
+        most = percent(min(1.0, math.ceil(10 * float(average)) / 10), language)
+        facts.append((text["average"], text["at most"].format(most)))
+    determined = rates["determined"]
+    if determined is not None and cells:
+        share = max(0.001, math.ceil(1000 * int(determined) / cells) / 1000)
+        facts.append((text["determined"], text["at most"].format(percent(share, language))))
+    return [facts_html(facts, text["glance"]), f"<p>{html.escape(text['method'])}</p>\n"]
+
+
+# -- for the office ------------------------------------------------------------------
+
+
+def _internal(report: AttackReport, text: Words, language: str) -> list[str]:
+    rates = report.rates()
+    facts = [(text[name], _told(name, rate, language)) for name, rate in rates.items()]
+    sections = [facts_html(facts, text["glance"]), _twins(report, text, language)]
+    for at, one in enumerate(report.universes):
+        if len(report.universes) > 1:
+            sections.append(f"<h2>{html.escape(text['universe'])} {html.escape(one.name)}</h2>\n")
+        sections += [
+            _layers(one, f"layers-{at}", text, language),
+            _variables(one, f"variables-{at}", text, language),
+            _growth(one, f"growth-{at}", text, language),
+            _facts_of(one, text, language),
+        ]
+    return [*sections, _remedies(report, text, language)]
+
+
+def _remedies(report: AttackReport, text: Words, language: str) -> str:
+    """What would help against each attack that finds something, and its price."""
+    rates = report.rates()
+    worst = max(report.universes, key=lambda one: one.needed / max(one.variance, 1e-9))
+    words = {name: number(rates[name] or 0, language, 0) for name in _HELPED}
+    words["variance"] = number(worst.needed, language, 2)
+    words["exposure"] = number(worst.exposure_kept, language, 2)
+    words["times"] = number(math.sqrt(worst.needed / max(worst.variance, 1e-9)), language, 1)
+    asked = [each for each in _HELPED if rates[each]]
+    if worst.needed <= worst.variance:
+        asked = [each for each in asked if each != "average"]
+    rows = [
+        [text[each], *(text[f"{each} {which}"].format(**words) for which in ("helps", "price"))]
+        for each in asked
+    ]
+    heads = [text[name] for name in ("attack", "helps", "price")]
+    return listed_section(text["remedies"], heads, rows, language) if rows else ""
+
+
+def _told(name: str, rate: float | int | None, language: str) -> str:
+    if rate is None:
+        return "–"
+    if name == "average":
+        return percent(float(rate), language)
+    return number(rate, language, 0 if isinstance(rate, int) else 2)
+
+
+def _twins(report: AttackReport, text: Words, language: str) -> str:
+    rows: list[list[Any]] = [
+        [
+            f"{twin.first} | {twin.second}",
+            twin.unequal,
+            twin.compared,
+            "–" if twin.difference is None else twin.difference,
+            ", ".join(twin.cells) or "–",
+        ]
+        for twin in report.twins[:_MOST]
+    ]
+    names = ("sets", "unequal", "compared", "difference", "first cell")
+    heads = [text[name] for name in names]
+    return listed_section(text["twins"], heads, rows, language) if rows else ""
+
+
+def _layers(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
+    rows: list[list[Any]] = []
+    bars: list[Bar] = []
+    for each in one.layers[:_MOST]:
+        hit = each.expected if each.found is None else each.found
+        shares = [_share(share, language) for share in (each.expected, each.found, each.unchanged)]
+        rows.append([each.layer, each.cells, number(each.exposure, language, 2), *shares])
+        if hit is not None:
+            bars.append(share_bar(each.layer, hit, language))
+    names = ("layer", "cells", "exposure", "expected", "found", "unchanged")
+    title = text["by table part"]
+    return charted_section(
+        identifier, title, [text[name] for name in names], rows, bars, language, full=1
+    )
+
+
+def _share(share: float | None, language: str) -> str:
+    return "–" if share is None else percent(share, language)
+
+
+def _variables(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
+    """The worst layer that each variable is part of."""
+    worst: dict[str, tuple[float, float]] = {}
+    for each in one.layers:
+        hit = each.expected if each.found is None else each.found
+        if hit is not None:
+            for name in each.variables:
+                old = worst.get(name, (0.0, 0.0))
+                worst[name] = (max(old[0], hit), max(old[1], each.exposure))
+    order = sorted(worst, key=lambda name: (-worst[name][0], name))
+    rows = [
+        [name, percent(worst[name][0], language), number(worst[name][1], language, 2)]
+        for name in order
+    ]
+    bars = [share_bar(name, worst[name][0], language) for name in order]
+    heads = [text[name] for name in ("variable", "average", "exposure")]
+    return charted_section(identifier, text["by variable"], heads, rows, bars, language, full=1)
+
+
+def _growth(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:
+    """The exposure of the total as tables are added, those that add most."""
+    added = [(table, own, sum_) for table, own, sum_ in _sums(one.growth)]
+    most = sorted(added, key=lambda each: -each[1])[:_MOST]
+    chosen = [each for each in added if each in most]
+    rows = [[table, number(own, language, 3), number(up, language, 2)] for table, own, up in chosen]
+    bars = [Bar(table, up, number(up, language, 2)) for table, _, up in chosen]
+    heads = [text[name] for name in ("table", "adds", "together")]
+    return charted_section(identifier, text["growth"], heads, rows, bars, language)
+
+
+def _sums(growth: Sequence[tuple[str, float]]) -> list[tuple[str, float, float]]:
+    found, total = [], 0.0
+    for table, own in growth:
+        total += own
+        found.append((table, own, total))
+    return found
+
+
+def _facts_of(one: AttackedUniverse, text: Words, language: str) -> str:
+    """Bounds, parameters and groups in a table."""
+    rows: list[list[Any]] = []
+    if one.bounds is not None:
+        found = one.bounds
+        for name in ("determined", "one_or_two", "narrow", "contradicted", "likely"):
+            count = getattr(found, name)
+            if count is not None:
+                rows.append([text[name], count])
+        if found.right is not None:
+            rows.append([text["right"], percent(found.right, language)])
+    known = one.parameters
+    if known.sums:
+        rows += [[text["sums"], known.sums], [text["largest"], known.largest]]
+        if math.isfinite(known.variance):
+            rows.append([text["variance"], number(known.variance, language, 2)])
+    for group in one.groups[:_MOST]:
+        rows.append([f"{text['groups']}: {group.layer}", group.single])
+    if one.contradictions[0]:
+        rows.append([f"{text['contradictions']}: {one.contradictions[1]}", one.contradictions[0]])
+    rows += [[text["left out"], name] for name in one.left_out]
+    heads = [text["what"], text["number"]]
+    return listed_section(text["others"], heads, rows, language) if rows else ""
