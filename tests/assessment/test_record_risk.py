@@ -150,6 +150,8 @@ def test_linkage_and_loss_of_a_worked_example() -> None:
     assert found.codes["c"] == {
         "total_variation": 0.25,
         "hellinger": pytest.approx(math.sqrt(1 - math.sqrt(0.125) - math.sqrt(0.375))),
+        "true": 0.75,  # the second is a y now
+        "surest": 1.0,
     }
     assert found.numbers["a"]["changed"] == 0.75
     # 10 became 18 and 20 became 11: b keeps the second from being taken for the first.
@@ -190,3 +192,51 @@ def test_the_command_says_the_same(tmp_path) -> None:
     assert told["changes"]["codes"]["age × sex"]["total_variation"] == 0
     assert "<table>" in (tmp_path / "r.html").read_text()
     assert CliRunner().invoke(app, [*words, "--id", "id"]).exit_code == 2
+
+
+# -- changed records under attack ------------------------------------------------------------------
+
+
+def _persons(size: int, seed: int) -> pl.DataFrame:
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "id": np.arange(size),
+            "area": draw.integers(0, 60, size),
+            "age": draw.integers(0, 40, size),
+            "faith": draw.choice(4, size, p=[0.6, 0.25, 0.1, 0.05]),
+        }
+    )
+
+
+def test_codes_after_pram_are_as_sure_as_its_matrix_says() -> None:
+    """P(true = k | seen = k) = R_kk T_k / Σ R_lk T_l; 40,000 records, five standard errors."""
+    people = _persons(40_000, 3).with_columns(pl.col("faith").cast(pl.String))
+    stay, codes = 0.7, ["0", "1", "2", "3"]
+    matrix = np.full((4, 4), 0.1) + np.eye(4) * (stay - 0.1)
+    changed = dc.pretabular.pram(
+        people, {"faith": dc.pretabular.PramMatrix(codes, matrix.tolist())}, id="id",
+        secret="a secret of thirty-two characters",
+    ).records  # fmt: skip
+    found = dc.compare_records(people, changed, id="id", codes=["faith"]).codes["faith"]
+    share = np.array([0.6, 0.25, 0.1, 0.05])
+    exact = stay * share / (matrix.T @ share)
+    assert found["surest"] == pytest.approx(exact.max(), abs=0.02)
+    assert found["true"] == pytest.approx(stay, abs=0.02)
+
+
+def test_uniques_after_swapping_are_right_where_they_were_not_swapped() -> None:
+    people = _persons(6_000, 4)
+    draw = np.random.default_rng(1)
+    moved = draw.random(6_000) < 0.3
+    changed = people.with_columns(
+        area=pl.when(pl.Series(moved)).then((pl.col("area") + 7) % 60).otherwise("area")
+    )
+    found = dc.compare_records(people, changed, id="id", codes=["area", "age"], sensitive=["faith"])
+    unique = changed.with_columns(same=pl.len().over("area", "age")).filter(pl.col("same") == 1)
+    assert found.rates["alone"] == pytest.approx(unique.height / 6_000)
+    assert 0.3 < found.rates["alone_right"] < 0.75
+    assert found.rates["grouped_right"] == 1.0
+    same = dc.compare_records(people, people, id="id", codes=["area", "age"])
+    assert same.rates["alone_right"] == 1.0
+    assert "%" in found.text("de")

@@ -450,9 +450,15 @@ class RecordChanges:
     Args:
         rates: For all numbers together: `linked` (share whose nearest changed record is their
             own), `within` (share that lie within the window in all numbers), `information_loss`
-            (mean distance in √2 standard deviations), `eigenvalues` (mean relative change).
+            (mean distance in √2 standard deviations), `eigenvalues` (mean relative change). For
+            all codes together: `alone` (share of changed records whose codes nobody else has),
+            `alone_right` (share of these whose codes are their own, and nobody else's before),
+            `grouped` (share in groups of the same codes in which all are alike in a sensitive
+            variable), `grouped_right` (share of these of whom that is true).
         numbers: Variable → mean and standard deviation before and after, share changed.
-        codes: Variables, joined by × → total variation and Hellinger distance of their table.
+        codes: Variables, joined by × → total variation and Hellinger distance of their table;
+            for one variable also `true` (share of records whose code is true) and `surest` (the
+            same for the code for which it is highest).
     """
 
     rates: Mapping[str, float]
@@ -470,6 +476,9 @@ class RecordChanges:
         for name, one in self.codes.items():
             far = percent(one["total_variation"], language)
             lines.append(f"{words['variation'].format(names=name)}: {far}")
+            if "true" in one:
+                shares = [percent(one[each], language) for each in ("true", "surest")]
+                lines.append(words["true"].format(*shares, name=name))
         for name, one in self.numbers.items():
             shown = {key: number(value, language, 4) for key, value in one.items()}
             shown["changed"] = percent(one["changed"], language)
@@ -488,6 +497,7 @@ def compare_records(
     id: str | Sequence[str],  # noqa: A002 - the word users know
     numbers: Sequence[str] = (),
     codes: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
     window: float = 0.05,
     links: int = 2_000,
 ) -> RecordChanges:
@@ -499,7 +509,9 @@ def compare_records(
         id: Column, or columns, that identify a record in both; who is in one only is left out of
             measures of numbers.
         numbers: Columns of numbers.
-        codes: Columns of codes, whose tables, one by one and two by two, are compared.
+        codes: Columns of codes, whose tables, one by one and two by two, are compared; attacked is
+            who is unique by all of them.
+        sensitive: What nobody is to learn of those with the same codes.
         window: Half the width of the interval around an original value, in standard deviations.
         links: So many originals, evenly spread over the identifiers, are linked.
 
@@ -509,7 +521,7 @@ def compare_records(
     (1.0, 0.0)
     """
     first, second, ids = HeldRecords(before, {}), HeldRecords(after, {}), name_list(id, "id")
-    both = [each.columns([*ids, *numbers, *codes]) for each in (first, second)]
+    both = [each.columns([*ids, *numbers, *codes, *sensitive]) for each in (first, second)]
     if set(numbers) & set(codes) or not [*numbers, *codes]:
         what = "name numbers, codes, or both, each once"
         raise MicrodataError(what, code="columns", where="numbers, codes")
@@ -532,10 +544,51 @@ def compare_records(
         new = common.select(pl.col(f"{n}\0").cast(pl.Float64) for n in numbers).to_numpy()
         rates, told = _measured(old, new, window, links), _moments(numbers, old, new)
     tables = [*combinations(codes, 1), *combinations(codes, 2)]
-    return RecordChanges(
-        rates=rates, numbers=told,
-        codes={" × ".join(names): _distances(both[0], both[1], names) for names in tables},
-    )  # fmt: skip
+    shares = {" × ".join(names): _distances(both[0], both[1], names) for names in tables}
+    if codes:
+        more, true = _attacked(both, ids, codes, sensitive)
+        rates |= more
+        shares = {name: {**one, **true.get(name, {})} for name, one in shares.items()}
+    return RecordChanges(rates=rates, numbers=told, codes=shares)
+
+
+def _attacked(
+    both: Sequence[pl.DataFrame], ids: Sequence[str], codes: Sequence[str], sensitive: Sequence[str]
+) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """What one who takes changed codes for true ones finds: rates, and per code how sure he is."""
+    before, after = (
+        each.with_columns(pl.col([*ids, *codes, *sensitive]).cast(pl.String), alike=_alike(codes))
+        for each in both
+    )
+    joined = after.join(before, on=ids, how="inner", suffix="\0")
+    if joined.is_empty():
+        raise MicrodataError("no record is in both files", code="records", where="id")
+    own = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}\0")) for name in codes)
+    unique = joined.filter(pl.col("alike") == 1)
+    rates = {"alone": unique.height / joined.height}
+    if unique.height:
+        rates["alone_right"] = float(unique.select((own & (pl.col("alike\0") == 1)).mean()).item())
+    for name in sensitive:
+        groups = after.group_by(codes).agg(pl.col(name).n_unique().alias("values"))
+        told = joined.join(groups, on=codes, nulls_equal=True).filter(pl.col("values") == 1)
+        share = {"grouped": told.height / joined.height}
+        if told.height:
+            right = pl.col(name).eq_missing(pl.col(f"{name}\0"))
+            share["grouped_right"] = float(told.select(right.mean()).item())
+        # Of several variables the one that is told of most.
+        rates |= share if share["grouped"] >= rates.get("grouped", 0.0) else {}
+    true = {}
+    for name in codes:
+        same = pl.col(name).eq_missing(pl.col(f"{name}\0"))
+        by_code = joined.group_by(name).agg(same.mean().alias("true"))["true"]
+        mean = float(joined.select(same.mean()).item())
+        true[name] = {"true": mean, "surest": float(np.max(by_code.to_numpy()))}
+    return rates, true
+
+
+def _alike(codes: Sequence[str]) -> pl.Expr:
+    """How many records have the same codes as each."""
+    return pl.len().over([pl.col(name).cast(pl.String) for name in codes])
 
 
 def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> dict[str, float]:

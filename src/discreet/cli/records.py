@@ -166,8 +166,9 @@ def assess(
     text, described = [found.text(language)], found.described()
     if original is not None:
         changes = compare_records(
-            original, file, id=names(id_), numbers=names(numbers), codes=names(codes)
-        )
+            original, file, id=names(id_), numbers=names(numbers), codes=names(codes),
+            sensitive=names(sensitive) if codes else (),
+        )  # fmt: skip
         text.append(changes.text(language))
         described["changes"] = changes.described()
     if out is not None:

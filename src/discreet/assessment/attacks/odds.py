@@ -114,6 +114,24 @@ class NoiseOdds:
         """The exposure up to which averaging succeeds at most so often."""
         return self.variance / (0.5 / _NORMAL.inv_cdf((1 + success) / 2)) ** 2
 
+    def sums_for_maximum(self, success: float = 0.95, *, exactly: bool = False) -> int:
+        """How many sums of two parts show the largest noise so often.
+
+        Args:
+            success: How often.
+            exactly: By a sum that is off by three times the largest noise; else by one that is
+                off by more than three times a smaller one could be.
+        """
+        far = len(self.share) // 2
+        three = _power(self.share, 3)  # symmetric: signs do not matter
+        most = (3 * far if exactly else 3 * (far - 1) + 1) + len(three) // 2
+        chance = 2 * float(three[most:].sum())
+        return math.ceil(math.log1p(-success) / math.log1p(-chance))
+
+    def pairs_to_tell(self, error: float = 0.05) -> float:
+        """How many pairs tell a difference of one from none by their mean, with such errors."""
+        return 2 * self.variance * (2 * _NORMAL.inv_cdf(1 - error)) ** 2
+
     def determined(self, parts: int, *, official: bool = False) -> float:
         """How likely a sum of so many parts determines all of them, the largest noise known."""
         low, high = float(self.share[0]), float(self.share[-1])
