@@ -124,6 +124,22 @@ def test_likelihoods_are_as_often_right_as_they_say(noise: PerturbationTable) ->
     assert np.mean(right) == pytest.approx(np.mean(chances), abs=spread)
 
 
+def test_sets_that_are_alike_in_most_cells_but_far_apart_are_no_twins(
+    noise: PerturbationTable,
+) -> None:
+    """Children are of one faith: most cells have none, yet a tenth of all are children."""
+    records = people(20_000, 31, area=40, sex=2, faith=9, child=10).with_columns(
+        faith=pl.when(pl.col("child") == 0).then(0).otherwise(pl.col("faith"))
+    )
+    tables = {
+        name: [made(own, noise, ["area", "sex", "faith"])[0]]
+        for name, own in {"all": records, "adults": records.filter(pl.col("child") > 0)}.items()
+    }
+    twins = near_twins(Catalogue.of(tables))
+    assert not [each for each in twins if each.first == "all"]
+    assert all(each.first.startswith("all, ") for each in twins)
+
+
 def test_one_person_between_two_universes_is_found_in_each_of_his_cells(
     noise: PerturbationTable,
 ) -> None:

@@ -8,7 +8,7 @@ they are – with the steps from each layer to coarser ones. Public, unless true
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,6 +28,8 @@ from discreet.tables.dimension import level_numbers
 
 #: A layer's name: per variable in it the number of its axis and the depth, by axis.
 LayerKey = tuple[tuple[int, int], ...]
+#: A true table, with the universe and the place of the protected one. CONFIDENTIAL.
+TrueTable = tuple[str, int, Table]
 
 _SHOWN = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
 
@@ -289,23 +291,27 @@ class Catalogue:
     def of(
         cls,
         universes: Mapping[str, Sequence[ProtectedTable]],
-        truth: Mapping[str, Sequence[Table | None]] | None = None,
+        truth: Mapping[str, Sequence[Table | None]] | Iterable[TrueTable] | None = None,
     ) -> Catalogue:
         """The catalogue of tables.
 
         Args:
             universes: Tables by the universe they count.
-            truth: The true tables, in the same order. CONFIDENTIAL.
+            truth: The true tables, in the same order; or one after the other, each with its
+                universe and place, so that they need not be held at once. CONFIDENTIAL.
         """
         axes = _joined_axes([table for tables in universes.values() for table in tables])
-        systems = {}
-        for name, tables in universes.items():
-            true = (truth or {}).get(name, [None] * len(tables))
-            reading = _Reading(System(name, axes))
-            for table, counts in zip(tables, true, strict=True):
-                reading.take(table, counts)
-            systems[name] = reading.system.completed()
-        return cls(systems)
+        readings = {name: _Reading(System(name, axes)) for name in universes}
+        taken = {
+            name: [readings[name].take(table) for table in tables]
+            for name, tables in universes.items()
+        }
+        if isinstance(truth, Mapping):
+            truth = _in_turn(universes, truth)
+        for name, place, true in truth or ():
+            if (table := taken[name][place]) is not None:
+                readings[name].hold(table, true)
+        return cls({name: reading.system.completed() for name, reading in readings.items()})
 
     def __repr__(self) -> str:
         layers = sum(len(system.layers) for system in self.systems.values())
@@ -331,6 +337,17 @@ def _joined_axes(tables: Sequence[ProtectedTable]) -> list[Axis]:
     return [found[name] for name in sorted(found)]
 
 
+def _in_turn(
+    universes: Mapping[str, Sequence[ProtectedTable]],
+    truth: Mapping[str, Sequence[Table | None]],
+) -> Iterator[TrueTable]:
+    for name, tables in universes.items():
+        own = truth.get(name, [None] * len(tables))
+        for place, (_, true) in enumerate(zip(tables, own, strict=True)):
+            if true is not None:
+                yield name, place, true
+
+
 class _Reading:
     """Tables on their way into a system."""
 
@@ -338,11 +355,12 @@ class _Reading:
         self.system = system
         self.known = {(axis.variable, axis.name): at for at, axis in enumerate(system.axes)}
 
-    def take(self, safe: ProtectedTable, true: Table | None) -> None:
+    def take(self, safe: ProtectedTable) -> _Taken | None:
+        """Put its layers into the system; None if it holds no counts."""
         counts = count_cells(safe)
         if counts is None:
             self.system.left_out.append(safe.name)
-            return
+            return None
         index, value, status = counts
         dimensions = safe.spanning
         options = [self._options(dimension) for dimension in dimensions]
@@ -351,17 +369,22 @@ class _Reading:
             value=value.astype(np.int64), shown=shown, official=status == CellStatus.official
         )
         found = dict(_by_layer(options, index, len(value)))
-        counted: dict[tuple[int, ...], _Found] = {}
-        count = np.zeros(0, dtype=np.int64)
-        if true is not None:
-            kept, places = _same_codes(true, dimensions)
-            counted, count = dict(_by_layer(options, places, len(kept))), true.count[kept]
+        layers = {}
         for chosen in itertools.product(*(range(len(each)) for each in options)):
             if self._complete(safe, options, chosen):
                 layer = self._layer(options, chosen, cells, found.get(chosen))
-                if true is not None:
-                    layer.true = _true(layer, options, chosen, count, counted.get(chosen))
                 self._put(safe.name, layer)
+                layers[chosen] = layer.key
+        return _Taken(dimensions, options, layers)
+
+    def hold(self, taken: _Taken, true: Table) -> None:
+        """Give the layers of a table their true counts. CONFIDENTIAL."""
+        kept, places = _same_codes(true, taken.dimensions)
+        counted, count = dict(_by_layer(taken.options, places, len(kept))), true.count[kept]
+        for chosen, key in taken.layers.items():
+            layer = self.system.layers[key]
+            if layer.true is None:
+                layer.true = _true(layer, taken.options, chosen, count, counted.get(chosen))
 
     def _options(self, dimension: Dimension) -> list[_Option]:
         """The total, and all cuts of its classifications."""
@@ -436,7 +459,6 @@ class _Reading:
         old.value[fresh] = layer.value[fresh]
         old.shown |= layer.shown
         old.official |= layer.official
-        old.true = old.true if old.true is not None else layer.true
         old.tables.append(table)
 
 
@@ -464,6 +486,15 @@ class _Option:
     axis: int
     cut: int
     place: PositionArray
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A table that was taken, without its cells: which layers it shows."""
+
+    dimensions: Sequence[Dimension]
+    options: Sequence[list[_Option]]
+    layers: Mapping[tuple[int, ...], LayerKey]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, Sy
 
 #: Pairs with fewer compared figures, or a larger share of unequal ones, are no twins.
 _LEAST, _UNEQUAL = 6, 0.5
+#: Sets whose figures lie further apart differ by many records, not by few.
+_FEW = 100
 #: Figures this large seldom are equal by chance; pairs of codes are found by them.
 _TELLING = 20
 #: So many pairs of codes are followed up at most, those with most equal figures.
@@ -71,35 +73,28 @@ def _is_near(compared: int, unequal: int) -> bool:
 def _of_universes(one: System, other: System) -> Iterator[NearTwins]:
     """Two universes as a whole, and within each code of a variable."""
     rows = [
-        frame
-        for key, layer in one.layers.items()
+        _by_subject(frame)
+        for number, (key, layer) in enumerate(one.layers.items())
         if (twin := other.layers.get(key)) is not None
-        for frame in _unequal(one, layer, twin)
+        for frame in _unequal(one, number, layer, twin)
     ]
     if not rows:
         return
-    there = pl.col("there")
-    seen = there & pl.col("unequal")
+    told = pl.col("compared") > 0
     summed = (
         pl.concat(rows)
-        .group_by("subject", "layer", maintain_order=True)
-        .agg(
-            there.sum().alias("compared"),
-            seen.sum().alias("unequal"),
-            pl.col("cell").filter(seen).first(),
-            pl.col("apart").sum(),
-        )
         .group_by("subject", maintain_order=True)
         .agg(
             pl.col("compared", "unequal").sum(),
             pl.col("cell", "layer").filter(pl.col("unequal") > 0).first(),
+            pl.col("gap").filter(told).sort_by(pl.col("compared").filter(told)).first(),
             # A layer without true counts has no sum, but nulls sum up to zero.
             pl.when(pl.col("apart") > 0).then(pl.col("apart")).max().alias("apart"),
         )
     )
     layers = list(one.layers.values())
     for row in summed.iter_rows(named=True):
-        if _is_near(row["compared"], row["unequal"]):
+        if _is_near(row["compared"], row["unequal"]) and row["gap"] <= _FEW:
             place = f", {row['subject']}" if row["subject"] else ""
             yield NearTwins(
                 first=one.name + place,
@@ -111,7 +106,19 @@ def _of_universes(one: System, other: System) -> Iterator[NearTwins]:
             )
 
 
-def _unequal(one: System, layer: Layer, twin: Layer) -> Iterator[pl.DataFrame]:
+def _by_subject(cells: pl.DataFrame) -> pl.DataFrame:
+    """What the cells of a layer tell of each set, so that no layer's cells are kept."""
+    seen = pl.col("there") & pl.col("unequal")
+    return cells.group_by("subject", "layer", maintain_order=True).agg(
+        pl.col("there").sum().alias("compared"),
+        seen.sum().alias("unequal"),
+        pl.col("cell").filter(seen).first(),
+        pl.col("gap").sum().abs(),
+        pl.col("apart").sum(),
+    )
+
+
+def _unequal(one: System, number: int, layer: Layer, twin: Layer) -> Iterator[pl.DataFrame]:
     """Cells of a layer that two universes have, by each code that they lie in."""
     ids = np.union1d(layer.ids, twin.ids)
     apart = None
@@ -123,11 +130,12 @@ def _unequal(one: System, layer: Layer, twin: Layer) -> Iterator[pl.DataFrame]:
         at = each.at(ids)
         values.append(np.where(at >= 0, each.value[at], 0))
         shown &= np.where(at >= 0, each.shown[at], True)
+    gap = np.where(shown, values[0] - values[1], 0)
     there = shown & ((values[0] != 0) | (values[1] != 0))
     kept = there if apart is None else there | (apart > 0)
-    columns = {"cell": layer.at(ids).clip(0), "unequal": values[0] != values[1], "there": there}
+    columns = {"cell": layer.at(ids).clip(0), "unequal": gap != 0, "there": there, "gap": gap}
     base = pl.DataFrame({name: column[kept] for name, column in columns.items()}).with_columns(
-        layer=pl.lit(list(one.layers).index(layer.key)),
+        layer=pl.lit(number),
         apart=pl.lit(None, pl.Int64) if apart is None else pl.Series(apart[kept]),
     )
     yield base.with_columns(subject=pl.lit(""))

@@ -241,7 +241,7 @@ class AttackReport:
 
 
 def attacked(
-    universes: Mapping[str, Sequence[ProtectedTable]],
+    universes: Mapping[str, Sequence[ProtectedTable]] | Catalogue,
     *,
     knows: Knows = "table",
     ptable: PerturbationTable | None = None,
@@ -251,7 +251,8 @@ def attacked(
     """Carry out all attacks on tables of counts.
 
     Args:
-        universes: Tables by the universe that they count.
+        universes: Tables by the universe that they count; or the catalogue of them, with the
+            true counts if these are known.
         knows: "table": the attacker knows the perturbation table; "maximum": the largest
             noise only.
         ptable: The perturbation table.
@@ -265,7 +266,7 @@ def attacked(
     if knows not in ("table", "maximum"):
         hint = 'knows="table" or "maximum"'
         raise PerturbationError(f"nobody knows {knows!r}", code="attack", where="knows", hint=hint)
-    catalogue = Catalogue.of(universes, truth)
+    catalogue = universes if isinstance(universes, Catalogue) else Catalogue.of(universes, truth)
     odds = None if ptable is None else NoiseOdds.of(ptable)
     known = None
     if ptable is not None and knows == "table":

@@ -7,7 +7,7 @@ Out: an `AttackReport`. SECRET, and CONFIDENTIAL with the data.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from discreet.release.state.memory import EarlierTable, read_release
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
-    from discreet.assessment.attacks import AttackReport
+    from discreet.assessment.attacks import AttackReport, Catalogue
     from discreet.assessment.attacks.report import Knows
 
 Published = (
@@ -78,22 +78,29 @@ def attack(
     kept = _attacked_tables(release, beside)
     if kept[0].protect == _ROUNDED:
         knows, max_noise = "maximum", _rounding(kept) if max_noise is None else max_noise
-    groups: dict[str, list[EarlierTable]] = {}
+    inputs = None if truth is None else open_inputs(truth)
+    if inputs is not None and kept[0].protect == _NOISE:
+        ptable = ptable or inputs.opened[_NOISE].parameters.perturbation_table
+    catalogue = _catalogue(kept, inputs)
+    kept.clear()  # large, and read
+    return attacked(catalogue, knows=knows, ptable=ptable, max_noise=max_noise)
+
+
+def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue:
+    """Everything that tables tell, held against the data if there are any."""
+    from discreet.assessment.attacks import Catalogue
+
+    tables: dict[str, list[ProtectedTable]] = {}
+    places: dict[str, tuple[str, int]] = {}
     for each in kept:
-        groups.setdefault(_universe(each), []).append(each)
-    tables = {name: [each.kept.table for each in group] for name, group in groups.items()}
-    counted = None
-    if truth is not None:
-        inputs = open_inputs(truth)
-        if kept[0].protect == _NOISE:
-            ptable = ptable or inputs.opened[_NOISE].parameters.perturbation_table
-        own = {name: [each for each in group if not each.number] for name, group in groups.items()}
-        found = _counted(inputs, [each.kept.table.name for group in own.values() for each in group])
-        counted = {
-            name: [None if each.number else found.get(each.kept.table.name) for each in group]
-            for name, group in groups.items()
-        }
-    return attacked(tables, knows=knows, ptable=ptable, max_noise=max_noise, truth=counted)
+        group = tables.setdefault(_universe(each), [])
+        if not each.number:
+            places[each.kept.table.name] = (_universe(each), len(group))
+        group.append(each.kept.table)
+    if inputs is None:
+        return Catalogue.of(tables)
+    counted = _counted(inputs, list(places))
+    return Catalogue.of(tables, ((*places[name], table) for name, table in counted))
 
 
 def _attacked_tables(
@@ -150,8 +157,8 @@ def _universe(table: EarlierTable) -> str:
     return f"{about['from']}{where}"
 
 
-def _counted(inputs: Inputs, names: Sequence[str]) -> dict[str, Table]:
-    """The true counts of tables. CONFIDENTIAL."""
+def _counted(inputs: Inputs, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
+    """The true counts of tables, as they are made. CONFIDENTIAL."""
     programme = inputs.programme
     known = [name for name in names if name in programme.tables]
     spanning = {}
@@ -159,9 +166,7 @@ def _counted(inputs: Inputs, names: Sequence[str]) -> dict[str, Table]:
         own = [each for each in known if programme.source_of(each).name == name]
         by = list(dict.fromkeys(v for each in own for v in programme.tables[each].by or []))
         spanning[name] = spanning_variables(programme, by, inputs.trees, inputs.records[name])
-    found = {}
     for name, counts in counted_tables(inputs, known, spanning):
         table = counts.get(all_of(programme.tables[name].where))
         if table is not None:
-            found[name] = table
-    return found
+            yield name, table
