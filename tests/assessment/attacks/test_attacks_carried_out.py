@@ -19,6 +19,7 @@ from discreet.assessment.attacks import (
     likeliest,
     near_twins,
     reconstruct,
+    resolved,
     shared_noise,
 )
 from discreet.errors import PerturbationError, PublicationError, TableError
@@ -106,6 +107,26 @@ def test_bounds_hold_the_truth(seed: int, size: int, knows: str) -> None:
     too_little = bounded(system, NoiseRange.of_maximum(0))
     own = all((layer.value == layer.truth(layer.ids)).all() for layer in system.layers.values())
     assert own or too_little.contradicted or size < 100
+
+
+def test_linear_programs_find_out_more_and_never_too_much() -> None:
+    """Small tables with noise of one: in eight draws some cell is determined by programs only."""
+    noise, more = dc.design_perturbation(max_noise=1, variance=0.5), 0
+    for seed in range(8):
+        safe, true = made(people(60, seed, a=4, b=4, c=4), noise, ["a", "b", "c"])
+        system = Catalogue.of({"": [safe]}, {"": [true]}).systems[""]
+        known = NoiseRange.of_table(noise)
+        first = bounded(system, known)
+        found = resolved(system, first, known)
+        for key, layer in system.layers.items():
+            truth = layer.truth(layer.ids)
+            assert (first.low[key] <= found.low[key]).all()
+            assert (found.high[key] <= first.high[key]).all()
+            assert ((found.low[key] <= truth) & (truth <= found.high[key])).all()
+            more += int(
+                ((found.low[key] == found.high[key]) & (first.low[key] < first.high[key])).sum()
+            )
+    assert more
 
 
 def test_likelihoods_are_as_often_right_as_they_say(noise: PerturbationTable) -> None:

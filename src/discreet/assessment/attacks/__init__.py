@@ -4,7 +4,7 @@ Protected tables go in, by the universe they count; what each attack finds comes
 
 - `attacked`: all attacks on tables, as an `AttackReport`
 - `Catalogue`: every published count once, and what adds up to what
-- `averaged`, `bounded`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
+- `averaged`, `bounded`, `resolved`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
   `group_disclosures`, `reconstruct`: each attack on its own
 - `NoiseOdds`, `exposure_of`: how likely attacks succeed, before anything is counted
 """
@@ -17,6 +17,7 @@ from discreet.assessment.attacks.bounds import (
     NoiseRange,
     bounded,
     likeliest,
+    resolved,
 )
 from discreet.assessment.attacks.catalogue import Catalogue, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
@@ -53,5 +54,6 @@ __all__ = [
     "likeliest",
     "near_twins",
     "reconstruct",
+    "resolved",
     "shared_noise",
 ]

@@ -1,12 +1,13 @@
 """Bounds: what a count can be at all, given the noise and everything that adds up to it.
 
 In: a `System`, and what an attacker knows of the noise: `NoiseRange`. Out: for every cell the
-smallest and the largest count that fit all sums of all tables; and, for sums with few parts,
-how likely each count is.
+smallest and the largest count that fit all sums of all tables, for some doubtful ones by linear
+programs; and, for sums with few parts, how likely each count is.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +18,14 @@ from discreet.assessment.attacks.catalogue import Layer, LayerKey, LayerStep, Sy
 from discreet.assessment.probabilities import NoiseChances
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
+from discreet.solver import column_values, is_optimal, quiet_solver
 
 #: Nothing is larger.
 _MOST = np.int64(2**53)
 #: Bounds are handed on along all sums so often, unless nothing changes any more.
 _ROUNDS = 50
+#: Linear programs are of so many cells at most, for so many cells with at most so many counts.
+_CELLS, _DOUBTFUL, _WIDE = 1_000, 100, 3
 #: Sums of so many parts at most are looked at by their likelihood, some at a time.
 _PARTS, _CHUNK = 6, 50_000
 
@@ -154,6 +158,71 @@ def _summed(place: IntArray, values: IntArray, number: int) -> IntArray:
     """Sums, exact up to the most that is looked at."""
     found = np.bincount(place, weights=values, minlength=number)
     return np.minimum(found, _MOST).astype(np.int64)
+
+
+def resolved(system: System, found: CountBounds, known: NoiseRange) -> CountBounds:
+    """The same bounds, narrowed for doubtful cells by linear programs: all sums at once.
+
+    The programs hold the layers with fewest cells, and fractions: no bound is too narrow.
+    """
+    first: dict[LayerKey, int] = {}
+    size = 0
+    for key in sorted(system.layers, key=lambda each: (len(system.layers[each]), each)):
+        if size + len(system.layers[key]) > _CELLS:
+            break
+        first[key] = size
+        size += len(system.layers[key])
+    if found.contradicted or not first:
+        return found
+    low = np.concatenate([found.low[key] for key in first])
+    high = np.concatenate([found.high[key] for key in first])
+    doubtful = np.flatnonzero((low < high) & (high - low < _WIDE))
+    solver = _sums_of(system, first, int(known.high[0])) if len(doubtful) else None
+    if solver is not None:
+        every = np.arange(size, dtype=np.int32)
+        bounds = low.astype(np.float64), np.where(high < _MOST, high, np.inf)
+        solver.changeColsBounds(size, every, *bounds)
+        for cell in doubtful[np.argsort((high - low)[doubtful], kind="stable")][:_DOUBTFUL]:
+            low[cell], high[cell] = _extremes(solver, int(cell), int(low[cell]), int(high[cell]))
+            solver.changeColBounds(int(cell), float(low[cell]), float(high[cell]))
+    ends = {key: slice(at, at + len(system.layers[key])) for key, at in first.items()}
+    return CountBounds(
+        low=found.low | {key: low[own] for key, own in ends.items()},
+        high=found.high | {key: high[own] for key, own in ends.items()},
+        contradicted=found.contradicted,
+    )
+
+
+def _sums_of(system: System, first: dict[LayerKey, int], zero: int) -> Any:
+    """A program with all sums between some layers, whose cells are numbered from these places."""
+    size = sum(len(system.layers[key]) for key in first)
+    solver = quiet_solver()
+    solver.addVars(size, np.zeros(size), np.full(size, np.inf))
+    for step in system.steps():
+        if step.fine.key not in first or step.coarse.key not in first:
+            continue
+        inside = np.flatnonzero(step.whole >= 0)
+        order = inside[np.argsort(step.whole[inside], kind="stable")]
+        number = np.bincount(step.whole[inside], minlength=len(step.coarse))
+        for whole, parts in enumerate(np.split(order, np.cumsum(number)[:-1])):
+            at = np.append(first[step.fine.key] + parts, first[step.coarse.key] + whole)
+            factors = np.append(np.full(len(parts), -1.0), 1.0)
+            rest = float(step.unlisted[whole] * zero)
+            solver.addRow(0.0, rest, len(at), at.astype(np.int32), factors)
+    return solver
+
+
+def _extremes(solver: Any, cell: int, low: int, high: int) -> tuple[int, int]:
+    """The smallest and the largest whole number that a cell can be in a program."""
+    ends = [low, high]
+    for side, sign in enumerate((1.0, -1.0)):
+        solver.changeColCost(cell, sign)
+        solver.run()
+        if is_optimal(solver):
+            value = float(column_values(solver)[cell])
+            ends[side] = math.floor(value + 1e-6) if side else math.ceil(value - 1e-6)
+    solver.changeColCost(cell, 0.0)
+    return max(low, ends[0]), min(high, ends[1])
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -15,7 +15,12 @@ import numpy as np
 
 from discreet.assessment.attacks.attributes import GroupDisclosures, group_disclosures
 from discreet.assessment.attacks.averages import AveragedCounts, averaged
-from discreet.assessment.attacks.bounds import CountBounds, NoiseRange, bounded, likeliest
+from discreet.assessment.attacks.bounds import (
+    NoiseRange,
+    bounded,
+    likeliest,
+    resolved,
+)
 from discreet.assessment.attacks.catalogue import Catalogue, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
 from discreet.assessment.attacks.odds import NoiseOdds
@@ -292,7 +297,7 @@ def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) 
         layers=sorted(
             (each for each in layers if each.cells), key=lambda each: (-each.exposure, each.layer)
         ),
-        bounds=None if known is None else _bounds(system, bounded(system, known), known),
+        bounds=None if known is None else _bounds(system, known),
         parameters=parameters,
         groups=group_disclosures(system),
         contradictions=(system.contradictions, system.contradicting),
@@ -353,7 +358,8 @@ def _averaged(variance: float, exposure: Any) -> list[float]:
     return found
 
 
-def _bounds(system: System, found: CountBounds, known: NoiseRange) -> BoundedCells:
+def _bounds(system: System, known: NoiseRange) -> BoundedCells:
+    found = resolved(system, bounded(system, known), known)
     cells = determined = small = narrow = 0
     for key, layer in system.layers.items():
         low, high = found.low[key], found.high[key]
