@@ -28,12 +28,12 @@ from discreet.protection.suppression.proof.insiders import (
     levels_of_rest,
 )
 from discreet.protection.suppression.proof.local_circuits import LocalCircuits, batches
-from discreet.protection.suppression.proof.local_lp import flow_for_task, never
+from discreet.protection.suppression.proof.local_lp import GROWN_PATCH, flow_for_task, never
 
 #: Cells of the first patch, and of the largest, where hidden cells alone are moved.
-_FIRST, _LARGEST = 150, 2_400
+_FIRST, _LARGEST = 150, 600
 #: With more aims than these circuits come before linear programs, in patches of so many cells.
-_CIRCUIT_AIMS, _CIRCUIT_PATCHES = 2_000, (120, 360, 1_080)
+_CIRCUIT_AIMS, _CIRCUIT_PATCHES = 1_000, (120, 360, 1_080)
 #: With more aims than these there are few linear programs besides.
 _MANY_AIMS = 20_000
 #: The price of moving a hidden cell, and of one that somebody knows.
@@ -377,8 +377,9 @@ class InsiderProofs(Confidential):
         cells = self.cells(blocked)
         before = step[cells]
         step[cells] = np.inf
+        grown = GROWN_PATCH if largest is None else 0
         found = flow_for_task(
-            self.draft, aim.cell, step, price, size, largest, distance=aim.distance
+            self.draft, aim.cell, step, price, size, largest, aim.distance, grown
         )
         step[cells] = before
         return found

@@ -31,7 +31,7 @@ _STEP_HIDDEN, _STEP_COST = 0.5, 0.1
 PATCH_SIZE = 600
 #: A way that hides more than so many times the median cost is looked for in larger patches, up to
 #: so many cells, as long as that makes it so much cheaper and takes no more work than this.
-_DEAR, _GROWN, _CHEAPER, _GROWTH = 20.0, 2_400, 0.95, 1.5e9
+_DEAR, GROWN_PATCH, _CHEAPER, _GROWTH = 20.0, 2_400, 0.95, 1.5e9
 #: Cells of a patch when many tasks are to be proven at once.
 _PROOF_PATCH = 800
 #: A patch is left after so many goes that proved less than this share of what is open.
@@ -139,7 +139,7 @@ def cover_tasks(
     price /= draft.median_cost
     if factor is not None:
         price *= factor
-    failed, grown = [], _GROWN if allowed is None else 0
+    failed, grown = [], GROWN_PATCH if allowed is None else 0
     for at, task in enumerate(tasks):
         if tell is not None and at % _TELL == 0:
             tell(at / len(tasks))
