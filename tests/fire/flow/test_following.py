@@ -325,3 +325,17 @@ def test_names_with_macros_are_no_false_alarm(text: str) -> None:
     done = rewrite(text)
     assert not [edit for edit in done.edits if edit.action is Action.REFUSED]
     assert not done.needs_review
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'postfile h wage using "out.dta"\npost h (wage[1])\npostclose h',
+        "tempname p\npostfile `p' str20 n using x\npost `p' (name[1])\npostclose `p'",
+        'encode name, generate(c)\nlabel save c using "out.do"',
+        'encode name, generate(c)\nlabel sa c using "out.do"',
+    ],
+)
+def test_what_writes_values_of_cases_into_a_file_is_held(program: str) -> None:
+    """Values posted to a file, and texts that became value labels, reach an officer."""
+    assert rewrite(program + "\n").findings
