@@ -378,9 +378,7 @@ class InsiderProofs(Confidential):
         before = step[cells]
         step[cells] = np.inf
         grown = GROWN_PATCH if largest is None else 0
-        found = flow_for_task(
-            self.draft, aim.cell, step, price, size, largest, aim.distance, grown
-        )
+        found = flow_for_task(self.draft, aim.cell, step, price, size, largest, aim.distance, grown)
         step[cells] = before
         return found
 
