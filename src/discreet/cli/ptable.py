@@ -40,14 +40,20 @@ def check(
         float | None,
         typer.Option(help="With --for: fail where averaging is right more often, such as 0.6."),
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="With --for: a page with charts, .html. SECRET.")
+    ] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
     as_json: Json = False,
 ) -> None:
     """Check that a perturbation table is valid; and, with --for, what a programme exposes."""
     from discreet.protection.noise import PerturbationTable
     from discreet.release import warnings_about
 
-    if average is not None and programme is None:
-        raise typer.BadParameter("a limit goes with --for PROGRAMME")
+    if (average is not None or out is not None) and programme is None:
+        raise typer.BadParameter("a limit and a page go with --for PROGRAMME")
+    if out is not None and out.suffix != ".html":
+        raise typer.BadParameter("a page is written as .html")
     table = PerturbationTable.read(file, format=file_format)
     warn(warnings_about(file))
     grid = "any" if table.key_grid is None else str(table.key_grid)
@@ -67,6 +73,11 @@ def check(
         over = any(each.variance is not None for each in found)
         lines += ["", f"{'table':20} {'alone':>8} {'together':>9} {'found':>8}"]
         lines += [line for each in found for line in _exposed(each)]
+        if out is not None:
+            from discreet.files import write_text
+            from discreet.release.methods.noise.attack_page import planned_page
+
+            write_text(out, planned_page(found, programme.stem, language=language), private=True)
     show("\n".join(lines), described, as_json=as_json)
     if over:
         raise typer.Exit(FAILURE)

@@ -5,7 +5,7 @@ Protected tables go in, by the universe they count; what each attack finds comes
 - `attacked`: all attacks on tables, as an `AttackReport`
 - `Catalogue`: every published count once, and what adds up to what
 - `averaged`, `bounded`, `resolved`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
-  `group_disclosures`, `reconstruct`: each attack on its own
+  `group_disclosures`, `attacked_values`, `alike_noise`, `reconstruct`: each attack on its own
 - `NoiseOdds`, `exposure_of`: how likely attacks succeed, before anything is counted
 """
 
@@ -19,7 +19,7 @@ from discreet.assessment.attacks.bounds import (
     likeliest,
     resolved,
 )
-from discreet.assessment.attacks.catalogue import Catalogue, System
+from discreet.assessment.attacks.catalogue import BareFigures, Catalogue, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
 from discreet.assessment.attacks.odds import NoiseOdds, exposure_of
 from discreet.assessment.attacks.parameters import (
@@ -30,9 +30,18 @@ from discreet.assessment.attacks.parameters import (
 )
 from discreet.assessment.attacks.reconstruction import Reconstruction, reconstruct
 from discreet.assessment.attacks.report import AttackReport, attacked
+from discreet.assessment.attacks.values import (
+    AlikeNoise,
+    AttackedValues,
+    alike_noise,
+    attacked_values,
+)
 
 __all__ = [
+    "AlikeNoise",
     "AttackReport",
+    "AttackedValues",
+    "BareFigures",
     "Catalogue",
     "CountBounds",
     "AveragedCounts",
@@ -45,7 +54,9 @@ __all__ = [
     "Reconstruction",
     "SharedNoise",
     "System",
+    "alike_noise",
     "attacked",
+    "attacked_values",
     "averaged",
     "bounded",
     "exposure_of",

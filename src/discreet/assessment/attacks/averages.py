@@ -39,7 +39,7 @@ class AveragedCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class _RolledUp:
+class RolledUp:
     """A layer rolled up: per coarser cell, what its parts show together.
 
     Args:
@@ -72,7 +72,7 @@ def averaged(system: System) -> dict[LayerKey, AveragedCounts]:
         weights[key] += weight
         sums[key] += weight * layer.value
         crossings[key] += own
-        for rolled, needed in _rolled_up(system, layer):
+        for rolled, needed in rolled_up(system, layer):
             named = tuple(each for each in rolled.key if each[1] > 0)
             coarse = system.layers.get(named)
             if coarse is None:
@@ -96,13 +96,13 @@ def averaged(system: System) -> dict[LayerKey, AveragedCounts]:
     }
 
 
-def _rolled_up(system: System, layer: Layer) -> Iterator[tuple[_RolledUp, int]]:
+def rolled_up(system: System, layer: Layer) -> Iterator[tuple[RolledUp, int]]:
     """A layer on all coarser cuts, each with the variables that it went up in, as bits.
 
     A crossing tells nothing new if going up in one of these variables joins no two figures: the
     figures are then those of a coarser crossing. Where that is not published, all are new.
     """
-    start = _RolledUp(
+    start = RolledUp(
         key=layer.key,
         sizes=layer.sizes,
         ids=layer.ids,
@@ -138,7 +138,7 @@ def _split(system: System, layer: Layer) -> IntArray:
     return found
 
 
-def _one_up(system: System, rolled: _RolledUp, at: int) -> _RolledUp:
+def _one_up(system: System, rolled: RolledUp, at: int) -> RolledUp:
     """The cells of one cut coarser in one variable."""
     axis, cut = rolled.key[at]
     ids = coarser(rolled.ids, rolled.sizes, at, system.axes[axis], cut)
@@ -151,7 +151,7 @@ def _one_up(system: System, rolled: _RolledUp, at: int) -> _RolledUp:
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
     starts = np.flatnonzero(np.diff(ids, prepend=-1))
-    return _RolledUp(
+    return RolledUp(
         key=key,
         sizes=sizes,
         ids=ids[starts],
@@ -163,8 +163,8 @@ def _one_up(system: System, rolled: _RolledUp, at: int) -> _RolledUp:
 
 
 def _counted_up(
-    rolled: _RolledUp, key: LayerKey, sizes: tuple[int, ...], ids: IntArray, grid: int
-) -> _RolledUp:
+    rolled: RolledUp, key: LayerKey, sizes: tuple[int, ...], ids: IntArray, grid: int
+) -> RolledUp:
     """The same by a place for every cell of the grid, where most of them occur."""
     there = np.flatnonzero(np.bincount(ids, minlength=grid))
     split = np.zeros(grid, dtype=np.int64)
@@ -173,7 +173,7 @@ def _counted_up(
     # Sums of figures stay far below 2^53, where doubles hold every whole number.
     total = np.bincount(ids, weights=rolled.total, minlength=grid)
     noisy = np.bincount(ids, weights=rolled.noisy, minlength=grid)
-    return _RolledUp(
+    return RolledUp(
         key=key,
         sizes=sizes,
         ids=there.astype(np.int64),

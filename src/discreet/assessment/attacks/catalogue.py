@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from discreet.arrays import (
     AnyArray,
     BoolArray,
     CellIndex,
+    FloatArray,
     IntArray,
     PositionArray,
     find_sorted,
@@ -28,8 +30,25 @@ from discreet.tables.dimension import level_numbers
 
 #: A layer's name: per variable in it the number of its axis and the depth, by axis.
 LayerKey = tuple[tuple[int, int], ...]
-#: A true table, with the universe and the place of the protected one. CONFIDENTIAL.
-TrueTable = tuple[str, int, Table]
+
+
+class TrueTable(NamedTuple):
+    """A true table and the protected one it belongs to. CONFIDENTIAL.
+
+    Args:
+        universe: The universe of the protected table.
+        place: Its place among the tables of that universe.
+        table: The true table.
+        figure: The sum that it is the truth of; "" for counts.
+        column: The value column of that sum.
+    """
+
+    universe: str
+    place: int
+    table: Table
+    figure: str = ""
+    column: str = ""
+
 
 _SHOWN = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
 
@@ -119,6 +138,7 @@ class Layer:
         official: Whether they are shown as they are, without noise.
         tables: The tables that show it.
         true: Cells with true counts and these counts, for assessment. CONFIDENTIAL.
+        largest: Of sums, the two largest contributions to each of these cells. CONFIDENTIAL.
     """
 
     key: LayerKey
@@ -129,6 +149,7 @@ class Layer:
     official: BoolArray
     tables: list[str]
     true: tuple[IntArray, IntArray] | None = None
+    largest: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -277,15 +298,36 @@ def _list(layer: Layer, ids: IntArray) -> None:
     layer.official = np.concatenate([layer.official, np.zeros(size, dtype=np.bool_)])[order]
 
 
-@dataclass(frozen=True, repr=False)
-class Catalogue:
-    """Everything that releases tell of counts.
+@dataclass(frozen=True, kw_only=True)
+class BareFigures:
+    """Figures that tell something by themselves, or beside a count that is not shown.
 
     Args:
-        systems: Per universe.
+        table: The table.
+        figure: The figure.
+        whole: Number of shares of exactly everything: all records have it.
+        uncounted: Number of figures shown where a count beside them is hidden.
+    """
+
+    table: str
+    figure: str
+    whole: int
+    uncounted: int
+
+
+@dataclass(frozen=True, repr=False)
+class Catalogue:
+    """Everything that releases tell of counts and sums.
+
+    Args:
+        systems: The counts, per universe.
+        values: The sums, per universe and figure, as whole numbers of their last decimal.
+        bare: Figures that tell by themselves.
     """
 
     systems: Mapping[str, System]
+    values: Mapping[tuple[str, str], System] = field(default_factory=dict)
+    bare: Sequence[BareFigures] = ()
 
     @classmethod
     def of(
@@ -301,21 +343,73 @@ class Catalogue:
                 universe and place, so that they need not be held at once. CONFIDENTIAL.
         """
         axes = _joined_axes([table for tables in universes.values() for table in tables])
-        readings = {name: _Reading(System(name, axes)) for name in universes}
-        taken = {
-            name: [readings[name].take(table) for table in tables]
-            for name, tables in universes.items()
-        }
+        readings: dict[tuple[str, str], _Reading] = {}
+        taken: dict[tuple[str, int, str], _Taken | None] = {}
+        for name, tables in universes.items():
+            readings[name, ""] = _Reading(System(name, axes))
+            for place, table in enumerate(tables):
+                for figure in ("", *(each.name for each in table.figures if each.kind == "sum")):
+                    title = f"{name}: {figure}".removeprefix(": ")
+                    own = readings.setdefault((name, figure), _Reading(System(title, axes), figure))
+                    taken[name, place, figure] = own.take(table)
         if isinstance(truth, Mapping):
             truth = _in_turn(universes, truth)
-        for name, place, true in truth or ():
-            if (table := taken[name][place]) is not None:
-                readings[name].hold(table, true)
-        return cls({name: reading.system.completed() for name, reading in readings.items()})
+        for true in truth or ():
+            held = taken.get((true.universe, true.place, true.figure))
+            if held is not None:
+                readings[true.universe, true.figure].hold(held, true.table, true.column)
+        for (name, figure), reading in readings.items():
+            if not figure:
+                named = {table.name for table in universes[name] if _has_sums(table)}
+                left_out = [each for each in reading.system.left_out if each not in named]
+                reading.system.left_out = left_out
+        done = {key: reading.system.completed() for key, reading in readings.items()}
+        return cls(
+            {name: system for (name, figure), system in done.items() if not figure},
+            {key: system for key, system in done.items() if key[1]},
+            [each for tables in universes.values() for table in tables for each in _bare(table)],
+        )
 
     def __repr__(self) -> str:
         layers = sum(len(system.layers) for system in self.systems.values())
         return f"<Catalogue: {len(self.systems)} universes, {layers:,} layers>"
+
+
+def _has_sums(table: ProtectedTable) -> bool:
+    return any(figure.kind == "sum" for figure in table.figures)
+
+
+def _bare(table: ProtectedTable) -> Iterator[BareFigures]:
+    """The figures of a table that tell by themselves."""
+    if not table.several_figures:
+        return
+    row = CellIndex(tuple(len(each) for each in table.spanning)).numbers(
+        table.index[:-1], len(table.value)
+    )
+    of, shown = table.index[-1], np.isin(table.status, _SHOWN)
+    counts = [at for at, figure in enumerate(table.figures) if figure.kind == "count"]
+    hidden = row[(table.status == CellStatus.suppressed) & np.isin(of, counts)]
+    for at, figure in enumerate(table.figures):
+        if at in counts:
+            continue
+        own = shown & (of == at)
+        whole = _whole(table, own) if figure.kind == "share" else 0
+        uncounted = int(np.isin(row[own], hidden).sum())
+        if whole or uncounted:
+            yield BareFigures(
+                table=table.name, figure=figure.name, whole=whole, uncounted=uncounted
+            )
+
+
+def _whole(table: ProtectedTable, own: BoolArray) -> int:
+    """The shares of everything; that of a total in itself tells nothing."""
+    all_of_it = table.value == 100
+    counted = own & all_of_it
+    for part in table.index[:-1]:
+        total = own & (part == 0)
+        if all_of_it[total].all():
+            counted &= ~total
+    return int(counted.sum())
 
 
 def _joined_axes(tables: Sequence[ProtectedTable]) -> list[Axis]:
@@ -345,19 +439,22 @@ def _in_turn(
         own = truth.get(name, [None] * len(tables))
         for place, (_, true) in enumerate(zip(tables, own, strict=True)):
             if true is not None:
-                yield name, place, true
+                yield TrueTable(name, place, true)
+                for figure in tables[place].figures:
+                    if figure.kind == "sum" and figure.name in true.contributions:
+                        yield TrueTable(name, place, true, figure.name, figure.name)
 
 
 class _Reading:
-    """Tables on their way into a system."""
+    """Tables on their way into a system: their counts, or one of their sums."""
 
-    def __init__(self, system: System) -> None:
-        self.system = system
+    def __init__(self, system: System, figure: str = "") -> None:
+        self.system, self.figure = system, figure
         self.known = {(axis.variable, axis.name): at for at, axis in enumerate(system.axes)}
 
     def take(self, safe: ProtectedTable) -> _Taken | None:
-        """Put its layers into the system; None if it holds no counts."""
-        counts = count_cells(safe)
+        """Put its layers into the system; None if it holds no such figure."""
+        counts = sum_cells(safe, self.figure) if self.figure else count_cells(safe)
         if counts is None:
             self.system.left_out.append(safe.name)
             return None
@@ -375,16 +472,24 @@ class _Reading:
                 layer = self._layer(options, chosen, cells, found.get(chosen))
                 self._put(safe.name, layer)
                 layers[chosen] = layer.key
-        return _Taken(dimensions, options, layers)
+        return _Taken(dimensions, options, layers, 10 ** _decimals(safe, self.figure))
 
-    def hold(self, taken: _Taken, true: Table) -> None:
-        """Give the layers of a table their true counts. CONFIDENTIAL."""
+    def hold(self, taken: _Taken, true: Table, column: str = "") -> None:
+        """Give the layers of a table their true counts, or sums of a column. CONFIDENTIAL."""
         kept, places = _same_codes(true, taken.dimensions)
-        counted, count = dict(_by_layer(taken.options, places, len(kept))), true.count[kept]
+        counted, largest = dict(_by_layer(taken.options, places, len(kept))), None
+        amounts: AnyArray = true.count[kept].astype(np.int64)
+        if column:
+            of = true.contributions[column]
+            amounts = np.rint(of.total[kept] * taken.scale).astype(np.int64)
+            first = of.top if of.top_weight is None else of.top * of.top_weight
+            largest = np.nan_to_num(np.abs(first[kept][:, :2])) * taken.scale
         for chosen, key in taken.layers.items():
             layer = self.system.layers[key]
             if layer.true is None:
-                layer.true = _true(layer, taken.options, chosen, count, counted.get(chosen))
+                ids, rows = _true(layer, taken.options, chosen, counted.get(chosen))
+                layer.true = ids, amounts[rows]
+                layer.largest = None if largest is None else largest[rows]
 
     def _options(self, dimension: Dimension) -> list[_Option]:
         """The total, and all cuts of its classifications."""
@@ -463,20 +568,16 @@ class _Reading:
 
 
 def _true(
-    layer: Layer,
-    options: Sequence[list[_Option]],
-    chosen: tuple[int, ...],
-    count: IntArray,
-    found: _Found | None,
+    layer: Layer, options: Sequence[list[_Option]], chosen: tuple[int, ...], found: _Found | None
 ) -> tuple[IntArray, IntArray]:
-    """The cells of a layer that have records, and how many."""
+    """The cells of a layer that have records, and their places among those of the table."""
     if found is None:
         none = np.zeros(0, dtype=np.int64)
         return none, none
     _, order = _key(options, chosen)
     ids = layer.grid.numbers([found.places[at] for at in order], len(found.rows))
     sort = np.argsort(ids, kind="stable")
-    return ids[sort], count[found.rows[sort]].astype(np.int64)
+    return ids[sort], found.rows[sort]
 
 
 @dataclass(frozen=True)
@@ -495,6 +596,7 @@ class _Taken:
     dimensions: Sequence[Dimension]
     options: Sequence[list[_Option]]
     layers: Mapping[tuple[int, ...], LayerKey]
+    scale: int
 
 
 @dataclass(frozen=True)
@@ -586,6 +688,25 @@ def count_cells(safe: ProtectedTable) -> tuple[Sequence[PositionArray], AnyArray
     rows = np.flatnonzero(safe.index[-1] == kinds.index("count"))
     index = [part[rows] for part in safe.index[:-1]]
     return index, safe.value[rows], safe.status[rows]
+
+
+def sum_cells(
+    safe: ProtectedTable, name: str
+) -> tuple[Sequence[PositionArray], AnyArray, AnyArray] | None:
+    """The cells of a table that are a sum, as whole numbers of its last decimal."""
+    at = [figure.name for figure in safe.figures].index(name) if name else -1
+    rows: AnyArray = np.arange(len(safe.value))
+    index: Sequence[PositionArray] = safe.index
+    if safe.several_figures:
+        rows = np.flatnonzero(safe.index[-1] == at)
+        index = [part[rows] for part in safe.index[:-1]]
+    value = np.nan_to_num(safe.value[rows].astype(np.float64)) * 10 ** _decimals(safe, name)
+    return index, np.rint(value), safe.status[rows]
+
+
+def _decimals(safe: ProtectedTable, name: str) -> int:
+    """The digits of a sum that are looked at; whole numbers of more would not fit."""
+    return min(6, next((each.decimals for each in safe.figures if each.name == name), 0))
 
 
 def _same_codes(

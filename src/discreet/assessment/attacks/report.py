@@ -21,7 +21,7 @@ from discreet.assessment.attacks.bounds import (
     likeliest,
     resolved,
 )
-from discreet.assessment.attacks.catalogue import Catalogue, System
+from discreet.assessment.attacks.catalogue import BareFigures, Catalogue, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
 from discreet.assessment.attacks.odds import NoiseOdds
 from discreet.assessment.attacks.parameters import (
@@ -29,6 +29,12 @@ from discreet.assessment.attacks.parameters import (
     SharedNoise,
     found_parameters,
     shared_noise,
+)
+from discreet.assessment.attacks.values import (
+    AlikeNoise,
+    AttackedValues,
+    alike_noise,
+    attacked_values,
 )
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
@@ -143,12 +149,18 @@ class AttackReport:
         universes: Per universe.
         twins: Sets that differ by few records.
         shared: Universes whose figures carry the same noise.
+        values: What is found out of sums, per universe and figure.
+        alike: Columns or periods whose noise has the same sign.
+        bare: Figures that tell by themselves.
         knows: What the attacker knew.
     """
 
     universes: list[AttackedUniverse]
     twins: list[NearTwins]
     shared: list[SharedNoise]
+    values: list[AttackedValues]
+    alike: list[AlikeNoise]
+    bare: list[BareFigures]
     knows: str
 
     def rates(self) -> dict[str, float | int | None]:
@@ -164,6 +176,11 @@ class AttackReport:
         - shared: number of pairs of universes with one noise: their differences are exact
         - official: number of official sums of at most three parts, which tell their noise
         - regular: number of universes whose noise does not look drawn by record keys
+        - alike: number of pairs of columns, or periods, whose noise has the same sign
+        - values: how often the largest of few contributions to a sum is found within 10 %, in the
+          worst column; unknown without true tables
+        - whole: number of shares of everything: all records have it
+        - uncounted: number of figures shown beside a hidden count
         """
         layers = [each for one in self.universes for each in one.layers]
         large = [each for each in layers if each.cells >= _ENOUGH] or layers
@@ -180,7 +197,14 @@ class AttackReport:
             "shared": len(self.shared),
             "official": sum(one.parameters.official for one in self.universes),
             "regular": sum(one.regular for one in self.universes),
-        }
+            "alike": len(self.alike),
+            "values": max(
+                (max(each.published or 0.0, each.averaged or 0.0) for each in self.values
+                 if each.dominated is not None), default=None if self.values else 0.0,
+            ),
+            "whole": sum(each.whole for each in self.bare),
+            "uncounted": sum(each.uncounted for each in self.bare),
+        }  # fmt: skip
 
     def exceeded(self, limits: Mapping[str, float]) -> list[str]:
         """The rates above their limits, in words.
@@ -208,6 +232,9 @@ class AttackReport:
             "rates": self.rates(),
             "twins": [asdict(twin) for twin in self.twins],
             "shared": [asdict(pair) for pair in self.shared],
+            "values": [asdict(each) for each in self.values],
+            "alike": [asdict(pair) for pair in self.alike],
+            "bare": [asdict(each) for each in self.bare],
             "universes": [
                 {
                     "universe": one.name,
@@ -239,6 +266,7 @@ class AttackReport:
         ]
         for one in self.universes:
             lines += [f"Universe {one.name}:" if one.name else "Tables:", *_told(one)]
+        lines += _about_values(self)
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -283,6 +311,9 @@ def attacked(
         universes=[_universe(each, odds, known) for each in catalogue.systems.values()],
         twins=near_twins(catalogue),
         shared=shared_noise(catalogue),
+        values=attacked_values(catalogue),
+        alike=alike_noise(catalogue),
+        bare=list(catalogue.bare),
         knows=knows,
     )
 
@@ -492,3 +523,32 @@ def _about_parameters(found: FoundParameters) -> list[str]:
     if found.never:
         line += f"; {', '.join(map(str, found.never))} never occur"
     return [f"{line}."]
+
+
+def _about_values(report: AttackReport) -> list[str]:
+    """What sums, shares and means tell."""
+    lines = [
+        f"{pair.first} and {pair.second} are blurred alike: {pair.alike:,} of {pair.sums:,} sums"
+        " stray in the same direction. Who knows one of them computes the other. Give each column"
+        " and each period keys of its own."
+        for pair in report.alike
+    ]
+    for each in report.values:
+        line = f"{each.figure}: {each.cells:,} sums"
+        if each.layer:
+            line += f", in {each.layer} known by {_number(each.exposure)} independent figures"
+        if each.dominated and each.published is not None and each.averaged is not None:
+            line += (
+                f"; of {each.dominated:,} with one contributor, or dominated by the largest, the"
+                f" second largest finds it within 10 % in {_percent(each.published)}, in"
+                f" {_percent(each.averaged)} from all crossings"
+            )
+        lines.append(f"{line}.")
+    for bare in report.bare:
+        told = []
+        if bare.whole:
+            told.append(f"{bare.whole:,} shares are of everything")
+        if bare.uncounted:
+            told.append(f"{bare.uncounted:,} figures stand beside a hidden count")
+        lines.append(f"{bare.figure} in {bare.table}: {' and '.join(told)}.")
+    return lines

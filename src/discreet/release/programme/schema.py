@@ -305,6 +305,9 @@ class AttacksEntry(ProgrammeEntry):
     shared: Limit | None = None
     official: Limit | None = None
     regular: Limit | None = None
+    alike: Limit | None = None
+    whole: Limit | None = None
+    uncounted: Limit | None = None
 
     @property
     def limits(self) -> dict[str, float]:

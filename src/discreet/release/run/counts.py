@@ -163,14 +163,24 @@ class TableCount:
 
 
 def counted_tables(
-    inputs: Inputs, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
+    inputs: Inputs,
+    names: Sequence[str],
+    spanning: Mapping[str, Mapping[str, Any]],
+    contributions: int = 0,
 ) -> Iterator[tuple[str, Counts]]:
-    """Each table that is to be made, with all of its counts; they come as passes end."""
+    """Each table that is to be made, with all of its counts; they come as passes end.
+
+    Args:
+        inputs: The programme and its records.
+        names: The tables.
+        spanning: Per source, the variables that span them.
+        contributions: How many largest contributions to sums are kept at least.
+    """
     keyed = KeyedRecords(inputs)
     for source in inputs.programme.sources:
         own = [name for name in names if inputs.programme.source_of(name).name == source]
         if own:
-            yield from _counted(inputs, keyed, source, own, spanning[source])
+            yield from _counted(inputs, keyed, source, own, spanning[source], contributions)
 
 
 def _counted(
@@ -179,6 +189,7 @@ def _counted(
     source: str,
     names: Sequence[str],
     spanning: Mapping[str, Any],
+    least: int,
 ) -> Iterator[tuple[str, Counts]]:
     """The tables of one source."""
     from discreet.tabulation import Query, iterate_tables
@@ -200,7 +211,7 @@ def _counted(
             where=count.where or None,
             weight=count.weight,
             values=[column for column, _ in count.values],
-            contributions=dict(count.values),
+            contributions={column: max(least, top) for column, top in count.values},
             name=users[count][0],
         )
         for count in counts

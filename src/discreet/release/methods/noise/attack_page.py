@@ -18,6 +18,7 @@ from discreet.assessment.attacks.report import AttackedUniverse, AttackReport
 from discreet.assessment.words import number, percent
 from discreet.publication.words import read_words
 from discreet.publication.writers.html import facts_html, page_head, page_tail
+from discreet.release.methods.noise.exposure import PlannedExposure
 from discreet.release.report.sections import (
     Bar,
     Words,
@@ -31,6 +32,7 @@ _MOST = 40
 #: Attacks against which something is said, by their rates.
 _HELPED = (
     "average", "twins", "determined", "groups", "contradictions", "shared", "official", "regular",
+    "alike", "values", "whole", "uncounted",
 )  # fmt: skip
 
 
@@ -53,20 +55,56 @@ def attack_page(
     """
     text = _WORDS[language]
     name = f"{text['title']}: {title}" if title else text["title"]
-    css = resources.files("discreet.release.report").joinpath("quality.css").read_text("utf-8")
-    warning = f'<p class="internal" role="note">{html.escape(text["secret"])}</p>\n'
     sections = _internal(report, text, language) if internal else _public(report, text, language)
+    return _page(name, text["lead"], sections, language, internal=internal)
+
+
+def _page(name: str, lead: str, sections: Sequence[str], language: str, *, internal: bool) -> str:
+    css = resources.files("discreet.release.report").joinpath("quality.css").read_text("utf-8")
+    secret = html.escape(_WORDS[language]["secret"])
     return "".join(
         (
             page_head(name, language, css),
-            warning if internal else "",
+            f'<p class="internal" role="note">{secret}</p>\n' if internal else "",
             f"<h1>{html.escape(name)}</h1>\n",
-            f'<p class="lead">{html.escape(text["lead"])}</p>\n',
+            f'<p class="lead">{html.escape(lead)}</p>\n',
             *sections,
             f"<footer><p>discreet {__version__}</p></footer>\n",
             page_tail(),
         )
     )
+
+
+def planned_page(found: Sequence[PlannedExposure], title: str = "", *, language: str = "en") -> str:
+    """How much a perturbation table withstands as the tables of a programme are added. SECRET.
+
+    Args:
+        found: What averaging can find out, per table.
+        title: The programme.
+        language: "en" or "de".
+    """
+    text = _WORDS[language]
+    rows: list[list[Any]] = []
+    bars, chances = [], []
+    for each in found:
+        best = "–" if each.leave_out is None else each.leave_out[0]
+        variance = "–" if each.variance is None else number(each.variance, language, 2)
+        together = number(each.together, language, 2)
+        alone, hit = number(each.alone, language, 2), percent(each.average, language)
+        rows.append([each.table, alone, together, hit, variance, best])
+        bars.append(Bar(each.table, each.together, together))
+        chances.append(share_bar(each.table, each.average, language))
+    names = ("table", "exposure", "together", "average", "needed", "without")
+    heads = [text[name] for name in names]
+    name = f"{text['planned']}: {title}" if title else text["planned"]
+    short = [[row[0], row[3]] for row in rows]
+    sections = (
+        charted_section(
+            "chances", text["withstands"], [heads[0], heads[3]], short, chances, language, full=1
+        ),
+        charted_section("planned", text["planned growth"], heads, rows, bars, language),
+    )
+    return _page(name, text["planned lead"], sections, language, internal=True)
 
 
 # -- for everybody ----------------------------------------------------------------
@@ -104,6 +142,7 @@ def _internal(report: AttackReport, text: Words, language: str) -> list[str]:
             _growth(one, f"growth-{at}", text, language),
             _facts_of(one, text, language),
         ]
+    sections += [_values(report, text, language), _alike(report, text, language)]
     return [*sections, _remedies(report, text, language)]
 
 
@@ -129,7 +168,7 @@ def _remedies(report: AttackReport, text: Words, language: str) -> str:
 def _told(name: str, rate: float | int | None, language: str) -> str:
     if rate is None:
         return "–"
-    if name == "average":
+    if name in ("average", "values") and rate:
         return percent(float(rate), language)
     return number(rate, language, 0 if isinstance(rate, int) else 2)
 
@@ -148,6 +187,26 @@ def _twins(report: AttackReport, text: Words, language: str) -> str:
     names = ("sets", "unequal", "compared", "difference", "first cell")
     heads = [text[name] for name in names]
     return listed_section(text["twins"], heads, rows, language) if rows else ""
+
+
+def _values(report: AttackReport, text: Words, language: str) -> str:
+    """What is found out of sums of values, per figure."""
+    rows: list[list[Any]] = []
+    for each in report.values[:_MOST]:
+        found = [_share(share, language) for share in (each.published, each.averaged)]
+        told = "–" if each.dominated is None else each.dominated
+        rows.append([each.figure, each.cells, number(each.exposure, language, 2), told, *found])
+    names = ("figure", "cells", "exposure", "dominated", "published found", "averaged found")
+    heads = [text[name] for name in names]
+    return listed_section(text["sums of values"], heads, rows, language) if rows else ""
+
+
+def _alike(report: AttackReport, text: Words, language: str) -> str:
+    rows: list[list[Any]] = [
+        [f"{pair.first} | {pair.second}", pair.sums, pair.alike] for pair in report.alike[:_MOST]
+    ]
+    heads = [text[name] for name in ("sets", "all sums", "same direction")]
+    return listed_section(text["pairs alike"], heads, rows, language) if rows else ""
 
 
 def _layers(one: AttackedUniverse, identifier: str, text: Words, language: str) -> str:

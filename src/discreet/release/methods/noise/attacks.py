@@ -16,7 +16,7 @@ import numpy as np
 from discreet.errors import PublicationError
 from discreet.protection.noise import PerturbationTable
 from discreet.release.inputs import Inputs
-from discreet.release.programme.universes import all_of
+from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs
@@ -25,6 +25,7 @@ from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
     from discreet.assessment.attacks import AttackReport, Catalogue
+    from discreet.assessment.attacks.catalogue import TrueTable
     from discreet.assessment.attacks.report import Knows
 
 Published = (
@@ -99,8 +100,7 @@ def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue
         group.append(each.kept.table)
     if inputs is None:
         return Catalogue.of(tables)
-    counted = _counted(inputs, list(places))
-    return Catalogue.of(tables, ((*places[name], table) for name, table in counted))
+    return Catalogue.of(tables, _counted(inputs, places))
 
 
 def _attacked_tables(
@@ -157,16 +157,23 @@ def _universe(table: EarlierTable) -> str:
     return f"{about['from']}{where}"
 
 
-def _counted(inputs: Inputs, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
-    """The true counts of tables, as they are made. CONFIDENTIAL."""
+def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[TrueTable]:
+    """The true counts and sums of tables, as they are made. CONFIDENTIAL."""
+    from discreet.assessment.attacks.catalogue import TrueTable
+
     programme = inputs.programme
-    known = [name for name in names if name in programme.tables]
+    known = [name for name in places if name in programme.tables]
     spanning = {}
     for name in dict.fromkeys(programme.source_of(each).name for each in known):
         own = [each for each in known if programme.source_of(each).name == name]
         by = list(dict.fromkeys(v for each in own for v in programme.tables[each].by or []))
         spanning[name] = spanning_variables(programme, by, inputs.trees, inputs.records[name])
-    for name, counts in counted_tables(inputs, known, spanning):
-        table = counts.get(all_of(programme.tables[name].where))
+    for name, counts in counted_tables(inputs, known, spanning, contributions=2):
+        entry, (universe, place) = programme.tables[name], places[name]
+        table = counts.get(all_of(entry.where))
         if table is not None:
-            yield name, table
+            yield TrueTable(universe, place, table)
+        for figure, described in entry.figures.items():
+            of = counts.get(figure_filter(entry, figure))
+            if described.kind == "sum" and described.of is not None and of is not None:
+                yield TrueTable(universe, place, of, figure, described.of)

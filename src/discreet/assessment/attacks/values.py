@@ -1,0 +1,236 @@
+"""Sums of values: what averaging, other columns, earlier periods and insiders tell of them.
+
+In: a `Catalogue`. Out: `AttackedValues` per universe and figure, `AlikeNoise` for columns that
+are blurred alike. The noise of a sum follows its largest contributions, so that finding a sum
+within some per cent of the largest one finds a person's or firm's value.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.assessment.attacks.averages import rolled_up
+from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
+
+#: Within which share of it a largest contribution is taken as found: the p % rule.
+_NEAR = 0.10
+#: So many crossings of a cell are weighed at most, those with fewest figures.
+_CROSSINGS = 12
+#: So many cells show at least how far crossings lie apart.
+_LEAST = 20
+#: The median of the square of a normal variable, whose mean is 1.
+_MEDIAN = 0.4549
+#: From how many sums on, how far beyond chance and how often noise has to have one sign.
+_SUMS, _BEYOND, _OFTEN, _NEARLY = 50, 6.0, 0.6, 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackedValues:
+    """What is found out of the sums of a column.
+
+    Args:
+        figure: Universe and figure.
+        cells: Number of cells that show a sum.
+        exposure: Of the layer that crossings help most, by how many independent figures each
+            sum is known, as far as their differences tell.
+        layer: That layer.
+        dominated: Number of shown cells of one contributor, or whose two largest contributions
+            leave less than 10 % of the largest to others. None without true sums. CONFIDENTIAL.
+        published: How often the largest contribution there is found within 10 % from the
+            published sum, by the second largest contributor; by anyone if there is one only.
+        averaged: The same from all crossings. CONFIDENTIAL both.
+    """
+
+    figure: str
+    cells: int
+    exposure: float
+    layer: str
+    dominated: int | None = None
+    published: float | None = None
+    averaged: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlikeNoise:
+    """Two columns, or two periods of one, whose noise has the same sign: it is drawn by one key.
+
+    Args:
+        first: The one: universe and figure.
+        second: The other.
+        sums: Number of sums compared.
+        alike: Number of those that differ from their parts in the same direction.
+    """
+
+    first: str
+    second: str
+    sums: int
+    alike: int
+
+
+def attacked_values(catalogue: Catalogue) -> list[AttackedValues]:
+    """What is found out of each column of sums."""
+    return [_attacked(system) for system in catalogue.values.values() if system.layers]
+
+
+def _attacked(system: System) -> AttackedValues:
+    crossings = _crossings(system)
+    best, where, cells = 1.0, "", 0
+    tallies: list[tuple[BoolArray, BoolArray]] = []
+    for key, layer in system.layers.items():
+        seen = layer.shown & (layer.value != 0)
+        cells += int(seen.sum())
+        estimate, exposure = _estimate(layer, crossings.get(key, []))
+        if exposure > best:
+            best, where = exposure, system.title(key)
+        if layer.true is not None and layer.largest is not None:
+            tallies.append(_found(layer, estimate))
+    number = published = averaged = None
+    if tallies:
+        hits = [np.concatenate(each) for each in zip(*tallies, strict=True)]
+        number = len(hits[0])
+        published, averaged = (float(each.mean()) if number else 0.0 for each in hits)
+    return AttackedValues(
+        figure=system.name, cells=cells, exposure=best, layer=where, dominated=number,
+        published=published, averaged=averaged,
+    )  # fmt: skip
+
+
+_Crossings = list[tuple[int, IntArray, IntArray]]
+
+
+def _crossings(system: System) -> dict[LayerKey, _Crossings]:
+    """Per layer, the crossings that divide its cells: how many figures, which cells, sums."""
+    found: dict[LayerKey, _Crossings] = {}
+    for layer in system.layers.values():
+        for rolled, needed in rolled_up(system, layer):
+            named = tuple(each for each in rolled.key if each[1] > 0)
+            coarse = system.layers.get(named)
+            if coarse is None:
+                continue
+            at = coarse.at(rolled.ids)
+            new = rolled.whole & (at >= 0) & ((rolled.split & needed) == needed)
+            new &= rolled.noisy > 0
+            if int(new.sum()) >= min(_LEAST, len(coarse)):
+                entry = (int(rolled.noisy.sum()), at[new], rolled.total[new])
+                own = sorted([*found.get(named, []), entry], key=lambda each: each[0])
+                found[named] = own[:_CROSSINGS]
+    return found
+
+
+def _estimate(layer: Layer, crossings: _Crossings) -> tuple[FloatArray, float]:
+    """Sums as all crossings tell them, each weighed by how little it strays, and the exposure.
+
+    How much each strays follows from how far they lie apart, two by two; this takes three.
+    """
+    own = np.where(layer.shown, layer.value, 0).astype(np.float64)
+    rows = [own, *(np.full(len(layer), np.nan) for _ in crossings)]
+    for row, (_, at, total) in zip(rows[1:], crossings, strict=True):
+        row[at] = total
+    if len(rows) < 3 or len(layer) < _LEAST:
+        return own, 1.0
+    figures = np.array(rows)
+    size = np.where(own == 0, np.nan, np.abs(own))
+    number = len(figures)
+    apart = np.zeros((number, number))
+    for first, second in itertools.combinations(range(number), 2):
+        strays = ((figures[first] - figures[second]) / size) ** 2
+        strays = strays[np.isfinite(strays)]
+        between = float(np.median(strays)) / _MEDIAN if strays.size else 0.0
+        apart[first, second] = apart[second, first] = between
+    together = apart.sum() / (2 * (number - 1))
+    spread = (apart.sum(axis=1) - together) / (number - 2)
+    if not together > 0:
+        return own, 1.0
+    spread = np.maximum(spread, 0.02 * together / number)
+    weight = np.where(np.isfinite(figures), 1 / spread[:, None], 0.0)
+    estimate: FloatArray = np.nansum(np.nan_to_num(figures) * weight, axis=0) / weight.sum(axis=0)
+    return np.where(own == 0, own, estimate), float(spread[0] * (1 / spread).sum())
+
+
+def _found(layer: Layer, estimate: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """For dominated cells, whether who knows the second largest contribution finds the largest."""
+    assert layer.true is not None
+    assert layer.largest is not None
+    ids, total = layer.true
+    at = layer.at(ids)
+    padded: AnyArray = np.zeros((len(ids), 2))
+    padded[:, : layer.largest.shape[1]] = layer.largest
+    first, second = padded.T
+    rest = np.abs(total) - first - second
+    chosen = (at >= 0) & (first > 0) & (rest < _NEAR * first)
+    chosen &= layer.shown[at] & (layer.value[at] != 0) & ~layer.official[at]
+    first, second, sign = first[chosen], second[chosen], np.sign(total[chosen])
+    hits = [
+        np.abs(sign * figures[at[chosen]] - second - first) <= _NEAR * first
+        for figures in (layer.value, estimate)
+    ]
+    return hits[0], hits[1]
+
+
+# -- columns that are blurred alike -------------------------------------------------------------
+
+
+def alike_noise(catalogue: Catalogue) -> list[AlikeNoise]:
+    """Columns of one universe, and periods of one column, whose noise has the same sign.
+
+    A sum less its parts is noise alone. Where noise is drawn by keys of its own for each column and
+    period, its sign agrees by chance in half of the sums.
+    """
+    systems = dict(catalogue.values)
+    systems |= {(name, ""): catalogue.systems[name] for name in {name for name, _ in systems}}
+    differences = {key: _differences(system) for key, system in systems.items()}
+    found = []
+    for one, other in itertools.combinations(sorted(systems), 2):
+        if one[0] == other[0] or (one[1] and one[1] == other[1]):
+            least = _OFTEN if one[0] == other[0] else _NEARLY
+            alike = _alike(differences[one], differences[other], least)
+            if alike is not None:
+                titles = [
+                    ": ".join(filter(None, (name, of or "counts"))) for name, of in (one, other)
+                ]
+                first, second = sorted(titles)
+                sums, number = alike
+                found.append(AlikeNoise(first=first, second=second, sums=sums, alike=number))
+    return sorted(found, key=lambda pair: (-pair.alike, pair.first, pair.second))
+
+
+_Differences = dict[tuple[LayerKey, LayerKey], tuple[IntArray, IntArray, IntArray]]
+
+
+def _differences(system: System) -> _Differences:
+    """Per step and whole of which all parts are shown: its number, sum less parts, the sum."""
+    found: _Differences = {}
+    for step in system.steps():
+        inside = step.whole >= 0
+        place, size = step.whole[inside], len(step.coarse)
+        hidden = np.bincount(place, weights=~step.fine.shown[inside], minlength=size)
+        shown = step.fine.value[inside] != 0
+        parts = np.bincount(place, weights=shown, minlength=size)
+        total = np.bincount(place, weights=step.fine.value[inside].astype(float), minlength=size)
+        good = (hidden == 0) & (parts > 1) & step.coarse.shown & ~step.coarse.official
+        left = np.rint(step.coarse.value - total).astype(np.int64)
+        good &= left != 0
+        key = (step.fine.key, step.coarse.key)
+        found[key] = step.coarse.ids[good], left[good], step.coarse.value[good]
+    return found
+
+
+def _alike(one: _Differences, other: _Differences, least: float) -> tuple[int, int] | None:
+    """Sums, and those of one sign, if these are far more than by chance; else None."""
+    sums = alike = same = 0
+    for key in one.keys() & other.keys():
+        ids, left, value = one[key]
+        ids_there, left_there, value_there = other[key]
+        _, at, there = np.intersect1d(ids, ids_there, assume_unique=True, return_indices=True)
+        sums += len(at)
+        alike += int((np.sign(left[at]) == np.sign(left_there[there])).sum())
+        same += int((value[at] == value_there[there]).sum())
+    # Sets that are the same have the same sums: that tells nothing of noise.
+    if sums < _SUMS or same > 0.1 * sums or alike < least * sums:
+        return None
+    return (sums, alike) if alike - sums / 2 > _BEYOND * math.sqrt(sums) / 2 else None
