@@ -55,6 +55,9 @@ Internal = Annotated[
 Accept = Annotated[
     bool, _of_programmes("Make anew what is not as it was sealed.", "--accept-changes")
 ]
+Master = Annotated[
+    str | None, _of_programmes("Of data in Spark: the cluster, such as yarn.", "--master")
+]
 RecordsBy = Annotated[
     list[str] | None, _of_records("Spanning variables; the file holds records then.")
 ]
@@ -142,6 +145,7 @@ def protect(
     accept_changes: Accept = False,
     read: Read = None,
     show_values: ShowValues = False,
+    master: Master = None,
     as_json: Json = False,
 ) -> None:
     """Carry out a table programme, or protect one table straight from records."""
@@ -213,7 +217,7 @@ _DEFAULTS = {
     "decimals": 0,
     "resume": True,
 }
-_PROGRAMMES_ONLY = ("resume", "internal", "accept_changes")
+_PROGRAMMES_ONLY = ("resume", "internal", "accept_changes", "master")
 _ALWAYS = ("file", "out", "check", "by", "show_values", "as_json", *_PROGRAMMES_ONLY)
 
 
@@ -423,7 +427,9 @@ def _programme_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
     from discreet import release
 
     if given["check"]:
-        inputs = release.checked_inputs(given["file"], show_values=given["show_values"])
+        inputs = release.checked_inputs(
+            given["file"], show_values=given["show_values"], master=given["master"]
+        )
         warn(inputs.warnings)
         return _in_order(inputs, str(given["file"]))
     with progress_bar("Protecting") as report:
@@ -435,6 +441,7 @@ def _programme_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
             progress=report,
             accept_changes=given["accept_changes"],
             show_values=given["show_values"],
+            master=given["master"],
         )
     warn(summary.warnings)
     return summary.text(), summary.described()

@@ -1,23 +1,27 @@
-"""Record keys on PySpark frames, computed by the workers.
+"""Records in Spark: tables and files of a cluster, and record keys computed by the workers.
 
-In and out: a PySpark frame of records (confidential). The workers receive the
-derived cipher key inside the plan; they need this package installed.
+In: the name of a table or path, and a cluster; or a PySpark frame of records (confidential).
+Out: a PySpark frame. The workers receive the derived cipher key inside the plan; they need this
+package installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import polars as pl
 
 from discreet.arrays import IntArray
-from discreet.errors import RecordKeyError
+from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
 from discreet.keygrid import KeyGrid, on_grid
 from discreet.microdata.derived_keys import derived_keys
-from discreet.microdata.frames import RowFunction
+from discreet.microdata.frames import RowFunction, open_frame
 from discreet.microdata.identifiers import identifier_texts
 from discreet.microdata.key_values import KeyFunction
+from discreet.microdata.sql_databases import shown_url
 
 # Keys are never negative: the workers return these in place of keys that cannot be.
 _FAULTS = {
@@ -26,6 +30,94 @@ _FAULTS = {
     "key-type": (-3, "a key that is not a number"),
     "key-missing": (-4, "no key"),
 }
+
+
+#: Names of files that Spark reads with the types of their columns.
+_FORMATS = {".parquet": "parquet", ".orc": "orc"}
+
+
+def read_spark(place: str, master: str | None, near: Callable[[str], Path]) -> nw.LazyFrame[Any]:
+    """The records of a table or path, as a frame of the open session.
+
+    Args:
+        place: A table of the catalogue, or the path of Parquet or ORC files: with a slash, or
+            with their suffix.
+        master: The cluster to connect to where no session is open.
+        near: Where a path lies that is not absolute.
+    """
+    session = _session(master)
+    suffix = Path(place.rstrip("/")).suffix.lower()
+    try:
+        if "/" in place or suffix in _FORMATS:
+            path = place if "://" in place else str(near(place).absolute())
+            found = session.read.format(_FORMATS.get(suffix, "parquet")).load(path)
+        else:
+            found = session.table(place)
+        opened = open_frame(found)
+    except DiscreetError:
+        raise
+    except Exception as error:
+        # Its text holds the plan, and paths of the cluster.
+        what = f"Spark cannot read this ({type(error).__name__})"
+        hint = "name a table of the catalogue, or a path of Parquet or ORC files that workers see"
+        where = shown_url(place) if "://" in place else place
+        raise MicrodataError(what, code="spark", where=where, hint=hint) from None
+    assert isinstance(opened, nw.LazyFrame)
+    return opened
+
+
+def _session(master: str | None) -> Any:
+    """The open session, that of spark-submit, or a new one on a cluster."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        hint = "pip install 'discreet[spark]'"
+        what = "records in Spark need the package pyspark"
+        raise MicrodataError(what, code="missing-package", where="spark", hint=hint) from None
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        return session
+    builder = SparkSession.builder.appName("discreet")
+    options = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    if master is not None:
+        builder = builder.master(master)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        what = f"no session of Spark can be opened ({type(error).__name__})"
+        hint = (
+            "is Java 17 there, is the cluster reachable? --master yarn, spark://host:7077, local[*]"
+        )
+        raise MicrodataError(what, code="spark", where=master or "spark", hint=hint) from None
+
+
+def held(records: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Records with keys, kept by the workers, so that passes do not make the keys again."""
+    from pyspark import StorageLevel
+
+    opened = open_frame(records.to_native().persist(StorageLevel.MEMORY_AND_DISK))
+    assert isinstance(opened, nw.LazyFrame)
+    return opened
+
+
+def fingerprint(frame: Any) -> bytes:
+    """Some numbers that change when any record does, whatever the order of the records."""
+    from pyspark.sql import functions
+
+    columns = [functions.col("`" + name.replace("`", "``") + "`") for name in sorted(frame.columns)]
+    row = functions.to_json(functions.struct(*columns), {"ignoreNullFields": "false"})
+    sums = [
+        functions.sum(functions.xxhash64(functions.lit(seed), row).cast("decimal(38,0)"))
+        for seed in range(4)
+    ]
+    found = frame.agg(functions.count("*"), *sums).first()
+    return repr([str(each) for each in found]).encode()
 
 
 def with_keys(

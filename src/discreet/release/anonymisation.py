@@ -283,7 +283,7 @@ def _original(show_values: bool, shell: Programme) -> DescribedRecords | None:
     if entry.source is not None and described and not any(entry.stated.values()):
         place = shell.file(entry.source)
         return described_records(place) if place.is_file() else None
-    frame = read_records(shell.main, show_values, shell)
+    frame = read_records(shell.main, shell, show_values=show_values)
     return None if frame is None else described_records(frame)
 
 

@@ -143,7 +143,7 @@ class Inputs:
                 source = programme.sources[name]
                 parts = keys[source.keys.inherit] if source.keys.inherit else None
                 secret, address = self.secrets.get(name), source.records.address or ""
-                if is_url(address):
+                if is_url(address) or source.records.spark is not None:
                     keys[name] = ReleaseKey.of_records(self.records[name], secret, parts)
                     continue
                 held = distant_records(self.records[name])

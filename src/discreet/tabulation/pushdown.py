@@ -132,7 +132,7 @@ def _named(layout: MeasureLayout, limbs: list[nw.Expr], *what: str) -> dict[str,
     return {measure_name(row): part for row, part in zip(rows, limbs, strict=True)}
 
 
-VALUE, WEIGHT, SIZE, PLACE, ALL = "value", "weight", "size", "place", "all"
+VALUE, WEIGHT, SIZE, PLACE, ALL, PART = "value", "weight", "size", "place", "all", "part"
 
 
 def _end_columns(layout: MeasureLayout, schema: nw.Schema) -> dict[str, nw.Expr]:
@@ -169,9 +169,31 @@ def _first_records(
         ready = frame.filter(~absent(value)).select(
             *named, nw.lit(1).alias(ALL), *(part.alias(at) for at, part in parts.items())
         )
-        place = nw.struct(*parts).rank("ordinal", descending=True).over(*cells)
-        plans.append(ready.with_columns(place.alias(PLACE)).filter(nw.col(PLACE) <= k))
+        if frame.implementation.is_pyspark():
+            ready = _first_in_parts(ready, list(parts), cells, k)
+        plans.append(_first(ready, list(parts), cells, k))
     return plans
+
+
+def _first(
+    ready: nw.LazyFrame[Any], parts: Sequence[str], cells: Sequence[str], k: int
+) -> nw.LazyFrame[Any]:
+    """The k largest records of each cell, with their places."""
+    place = nw.struct(*parts).rank("ordinal", descending=True).over(*cells)
+    return ready.with_columns(place.alias(PLACE)).filter(nw.col(PLACE) <= k)
+
+
+def _first_in_parts(
+    ready: nw.LazyFrame[Any], parts: Sequence[str], cells: Sequence[str], k: int
+) -> nw.LazyFrame[Any]:
+    """The k largest of each cell in each part of the records.
+
+    A cell that holds most of the records would else be sorted by one worker.
+    """
+    from pyspark.sql import functions
+
+    split = ready.to_native().withColumn(PART, functions.spark_partition_id())
+    return _first(nw.from_native(split), parts, [*cells, PART], k).drop(PART, PLACE)
 
 
 def _read_largest(

@@ -81,7 +81,7 @@ def check_sources(programme: Programme) -> Found:
 def check_records(programme: Programme, source: RecordSource) -> Found:
     """Whether it is clear where the records of a source are, and how they are read."""
     path, records = source.path, source.records
-    places = ("source", "database", "database_env", "cubes", "store")
+    places = ("source", "database", "database_env", "cubes", "store", "spark")
     ways = [key for key in places if getattr(records, key)]
     if len(ways) != 1:
         what = f"{' and '.join(ways)} exclude each other" if ways else "source is missing"
@@ -101,6 +101,7 @@ def check_records(programme: Programme, source: RecordSource) -> Found:
         yield programme.at((*path, "source"), "this is no file", 'use database = "KIND://…"')
         return
     yield from unset_variable(programme, (*path, "database_env"), records.database_env)
+    yield from _spark_problems(programme, source)
     for problem in ReadingOptions(**records.stated).problems():
         yield programme.at((*path, problem.where), problem.what, problem.hint)
     if records.metadata is not None:
@@ -111,6 +112,15 @@ def check_records(programme: Programme, source: RecordSource) -> Found:
     for key in ("source", "database", "store"):
         if (name := getattr(records, key)) is not None and not _is_pattern(name) and not by_url:
             yield from file_problems(programme, (*path, key), name, folder=key != "database")
+
+
+def _spark_problems(programme: Programme, source: RecordSource) -> Found:
+    """What cannot be said of tables of Spark."""
+    records = source.records
+    said = [key for key in ("table", "query", "format", *records.stated) if getattr(records, key)]
+    if records.spark is not None and said:
+        what, hint = "tables of Spark have types of their own", "convert columns in Spark"
+        yield programme.at((*source.path, said[0]), what, hint)
 
 
 def _is_pattern(name: str) -> bool:

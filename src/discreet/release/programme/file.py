@@ -46,6 +46,10 @@ MAIN = "data"
 _MADE = "record_key"
 
 
+#: Keys that name where records are, if they are in no file.
+_OTHER_PLACES = ("database", "database_env", "cubes", "store", "spark")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecordSource:
     """The records of one kind of unit.
@@ -71,7 +75,7 @@ class RecordSource:
     @property
     def place(self) -> KeyPath:
         """The key that names the file or database."""
-        keys = ("source", "database", "database_env", "cubes", "store")
+        keys = ("source", *_OTHER_PLACES)
         return (*self.path, next((key for key in keys if getattr(self.records, key)), "database"))
 
     @property
@@ -223,7 +227,7 @@ class Programme:
                 what = f"there is no source {name!r}"
                 hint = f"sources: {', '.join(self.sources)}"
                 raise ProgrammeError(what, code="source", where=str(self.path), hint=hint)
-            others = ("database", "database_env", "cubes", "store", "format", "table", "query")
+            others = (*_OTHER_PLACES, "format", "table", "query")
             places = {**dict.fromkeys(others), "source": str(Path(place).absolute())}
             entry = self.sources[name].records.model_copy(update=places)
             if self.sources[name].main:

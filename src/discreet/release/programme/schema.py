@@ -519,6 +519,7 @@ class RecordsEntry(ProgrammeEntry):
     database_env: Text | None = None
     cubes: NameList | None = None
     store: Text | None = None
+    spark: Text | None = None
     table: Text | None = None
     query: Text | None = None
     format: Text | None = None
@@ -550,7 +551,8 @@ class RecordsEntry(ProgrammeEntry):
         """The file, database or URL; None if none is named."""
         if self.database_env is not None:
             return os.environ.get(self.database_env) or None
-        return self.source or self.database or self.store or next(iter(self.cubes or ()), None)
+        named = (self.source, self.database, self.store, self.spark, *(self.cubes or ()))
+        return next(filter(None, named), None)
 
     def content(self) -> dict[str, Any]:
         """What determines the records, besides what their file holds."""
@@ -560,7 +562,7 @@ class RecordsEntry(ProgrammeEntry):
 
 #: What is told elsewhere, or does not matter: names and places.
 _PLACES = {"name", "keys", "official", "source", "database", "database_env", "cubes", "store"}
-_PLACES |= {"metadata"}
+_PLACES |= {"metadata", "spark"}
 
 #: Keys that count for digests of tables even if nothing is said.
 _ALWAYS = ("table", "query", "format", "version", "text")

@@ -64,6 +64,10 @@ class KeyedRecords:
                 if source.main or isinstance(error, ProgrammeError):
                     raise
                 raise self._placed(source, error) from None
+            if self._made[name].implementation.is_pyspark():
+                from discreet.microdata.spark import held
+
+                self._made[name] = held(self._made[name])
         return self._made[name], key_column(self.sources, name)
 
     def _placed(self, source: RecordSource, error: DiscreetError) -> ProgrammeError:
@@ -98,18 +102,19 @@ class KeyedRecords:
         assert key is not None
         units, by = self.inputs.records[source.name], source.keys.by or []
         sums = [name for name in parts.collect_schema().names() if name == sum_column(key)]
+        together = units.implementation.is_pyspark() and parts.implementation.is_pyspark()
         keys = inherit_record_keys(
-            _plan(parts, [*by, key, *sums]),
+            parts if together else _plan(parts, [*by, key, *sums]),
             by=by,
             record_key=key,
             grid=self.inputs.grid,
-            onto=_plan(units, by),
+            onto=units if together else _plan(units, by),
             secret=self.inputs.secrets.get(source.name),
             orphans=source.keys.orphans or "error",
             unit=source.keys.unit,
             inheritance="plain" if source.keys.unit is None else None,
         )
-        return _joined(units, by, keys.collect(engine="streaming"))
+        return keys if together else _joined(units, by, keys.collect(engine="streaming"))
 
     def __repr__(self) -> str:
         return f"<KeyedRecords of {self.inputs.programme.name} (confidential)>"

@@ -58,10 +58,14 @@ def check_release(path: str | os.PathLike[str], *, show_values: bool = False) ->
 
 @without_values
 def checked_inputs(
-    path: str | os.PathLike[str], *, show_values: bool = False, data: OtherData | None = None
+    path: str | os.PathLike[str],
+    *,
+    show_values: bool = False,
+    data: OtherData | None = None,
+    master: str | None = None,
 ) -> Inputs:
     """Everything a programme names, opened, with data that a run can use."""
-    inputs = open_inputs(path, show_values=show_values, data=data)
+    inputs = open_inputs(path, show_values=show_values, data=data, master=master)
     raise_problems(str(path), data_problems(inputs, show_values=show_values))
     return inputs
 

@@ -82,7 +82,11 @@ def _read(
 
 
 def open_inputs(
-    path: str | os.PathLike[str], *, show_values: bool = False, data: OtherData | None = None
+    path: str | os.PathLike[str],
+    *,
+    show_values: bool = False,
+    data: OtherData | None = None,
+    master: str | None = None,
 ) -> Inputs:
     """Open and check everything a programme names.
 
@@ -90,6 +94,7 @@ def open_inputs(
         path: The programme.
         show_values: Whether errors may quote the first wrong value of a column.
         data: Per source, the file to read in place of the one that is named.
+        master: The cluster of sources in Spark, where no session is open.
 
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
@@ -103,14 +108,10 @@ def open_inputs(
         for method in protections()
     }
     shared = _shared_parameters(opened)
-    secrets = {
-        name: opener.attempt(source.secret_place, partial(read_secret, source))
-        for name, source in programme.sources.items()
-    }
-    records = {
-        name: opener.attempt(source.place, partial(read_records, source, show_values))
-        for name, source in programme.sources.items()
-    }
+    sources = programme.sources.items()
+    secrets = {n: opener.attempt(s.secret_place, partial(read_secret, s)) for n, s in sources}
+    reading = partial(read_records, show_values=show_values, master=master)
+    records = {n: opener.attempt(s.place, partial(reading, s)) for n, s in sources}
     problems += _store_problems(programme, records, trees)
     signing = opener.attempt(("release", "sign"), _read_signing_key)
     held = _shared_secret(programme, secrets, shared.secret)
@@ -303,13 +304,15 @@ def read_secret(source: RecordSource, programme: Programme) -> Secret | None:
     return None if path is None else Secret.from_file(path)
 
 
-def read_records(source: RecordSource, show_values: bool, programme: Programme) -> Any:
+def read_records(
+    source: RecordSource, programme: Programme, *, show_values: bool, master: str | None = None
+) -> Any:
     """The records of a source; None if they are not there, which the checks have reported."""
     from discreet.microdata import read_microdata
     from discreet.microdata.sql_databases import is_url
 
     data = source.records
-    ways = (data.source, data.database, data.database_env, data.cubes, data.store)
+    ways = (data.source, data.database, data.database_env, data.cubes, data.store, data.spark)
     if sum(way is not None for way in ways) != 1 or data.address is None:
         return None
     name, stated = data.address, {**data.stated, "show_values": show_values}
@@ -323,6 +326,10 @@ def read_records(source: RecordSource, show_values: bool, programme: Programme) 
         return DistantCubes.of_paths(places).plan() if places else None
     if data.store is not None:
         return Store.open(programme.file(data.store), check=True).records.plan()
+    if data.spark is not None:
+        from discreet.microdata.spark import read_spark
+
+        return read_spark(data.spark, master, programme.file)
     if data.metadata is not None:
         stated["metadata"] = programme.file(data.metadata)
     where: str | Path = programme.file(name)

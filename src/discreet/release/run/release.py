@@ -65,6 +65,7 @@ def protect(
     progress: Progress | None = None,
     accept_changes: bool = False,
     show_values: bool = False,
+    master: str | None = None,
 ) -> ReleaseSummary:
     """Carry out a table programme.
 
@@ -82,6 +83,8 @@ def protect(
         accept_changes: Make anew what of the folder is not as it was sealed, or was never
             sealed; without it such a folder is refused.
         show_values: Let errors about the data quote the first wrong value of a column.
+        master: The cluster that holds what `[data] spark` names, such as "yarn" or
+            "spark://host:7077"; None for the open session, or that of spark-submit.
 
     >>> protect("no-such-programme.toml", "release")
     Traceback (most recent call last):
@@ -90,7 +93,7 @@ def protect(
     cannot be read (No such file or directory)
       Hint: give the path of a TOML file
     """
-    inputs = open_inputs(programme, show_values=show_values)
+    inputs = open_inputs(programme, show_values=show_values, master=master)
     inside = _internal_folder(inputs, internal)
     check_internal(inside, Path(out))
     name, seals = inputs.programme.name, inputs.seals

@@ -147,10 +147,15 @@ class ReleaseKey:
     def of_records(
         cls, records: Any, secret: Secret | None = None, parts: ReleaseKey | None = None
     ) -> ReleaseKey:
-        """The key for data that are no file: records of a database, in any order."""
+        """The key for data that are no file: records of a database or cluster, in any order."""
         digest = hashlib.sha256(b"" if parts is None else parts.value)
         if isinstance(source := distant_records(records), DatabaseTable):
             digest.update(source.fingerprint())
+            return cls(digest.digest(), secret)
+        if records.implementation.is_pyspark():
+            from discreet.microdata.spark import fingerprint
+
+            digest.update(fingerprint(records.to_native()))
             return cls(digest.digest(), secret)
         frame = collected(records)
         names = sorted(frame.columns)

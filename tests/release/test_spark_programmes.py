@@ -1,0 +1,219 @@
+"""Programmes whose records are in Spark: the release is that of files, on a real cluster too."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import MicrodataError, ProgrammeError
+from discreet.microdata.spark import fingerprint
+from discreet.release import check_release, protect
+from tests.release.test_cubes import tables_of
+
+#: What takes a Java machine, and longer.
+cluster_tests = [pytest.mark.spark, pytest.mark.exhaustive]
+SOURCE = re.compile(r'^source = "(.*)"$', re.MULTILINE)
+
+
+def in_spark(programme: Path, place: str) -> Path:
+    """The same programme, with its main source in Spark."""
+    text = SOURCE.sub(f'spark = "{place}"', programme.read_text("utf-8"), count=1)
+    return _written(programme.with_name("spark.toml"), text)
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+def free_port() -> int:
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        return int(opened.getsockname()[1])
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[str]:
+    """A master and two workers, each a process of its own."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    launch = [str(home / "bin/spark-class"), "org.apache.spark.deploy"]
+    port = free_port()
+    url = f"spark://127.0.0.1:{port}"
+    sizes = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, **sizes, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
+    words = [[f"{launch[1]}.master.Master", "--host", "127.0.0.1", "--port", str(port)]]
+    for number in range(2):
+        place = ["--work-dir", str(folder / f"worker{number}"), "--host", "127.0.0.1"]
+        sized = ["--cores", "1", "--memory", "1g", "--webui-port", str(free_port())]
+        words.append([f"{launch[1]}.worker.Worker", *place, *sized, url])
+    words[0] += ["--webui-port", str(free_port())]
+    logs = [(folder / f"log{number}").open("w+") for number in range(3)]
+    processes = []
+    try:
+        for each, log in zip(words, logs, strict=True):
+            processes.append(
+                subprocess.Popen(
+                    [launch[0], *each], env=environment, cwd=folder, stdout=log, stderr=log
+                )
+            )
+        _until(lambda: _registered(folder) == 2, processes)
+        yield url
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(30)
+        for log in logs:
+            log.close()
+
+
+def _registered(folder: Path) -> int:
+    return (folder / "log0").read_text("utf-8").count("Registering worker")
+
+
+def _until(done: Any, processes: list[subprocess.Popen[bytes]], most: float = 60) -> None:
+    end = time.monotonic() + most
+    while not done():
+        assert time.monotonic() < end, "the cluster did not start"
+        assert all(process.poll() is None for process in processes), "the cluster stopped"
+        time.sleep(0.2)
+
+
+@pytest.mark.spark
+@pytest.mark.exhaustive
+def test_a_cluster_of_a_master_and_two_workers_gives_the_release_of_one_machine(
+    tmp_path: Path,
+) -> None:
+    """The demonstration's census: made and inherited keys, sums, means, parts, key figures."""
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "demo"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    census = tmp_path / "demo-output" / "census"
+    text = re.sub(r'^source = "(.*)"$', r'spark = "./\1"', (census / "programme.toml").read_text(),
+                  flags=re.MULTILINE)  # fmt: skip
+    programme = _written(census / "spark.toml", text)
+    with cluster(tmp_path) as url:
+        environment = {
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet", "protect", str(programme), "--master", url,
+             "--out", "of-cluster"],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=400,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        logs = (tmp_path / "log0").read_text("utf-8")
+    assert len(set(re.findall(r"worker-\d+-127\.0\.0\.1-\d+", logs))) == 2
+    found, expected = (tables_of(tmp_path / name) for name in ("of-cluster", "demo-output/release"))
+    tables = [name for name in expected if name.endswith(".csv")]
+    assert len(tables) > 10
+    assert {name: found[name] for name in tables} == {name: expected[name] for name in tables}
+
+
+@pytest.mark.spark
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("which", ["programme", "figures"])
+def test_the_open_session_is_used_and_tables_have_names(
+    which: str, spark: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    programme: Path = request.getfixturevalue(which)
+    protect(programme, tmp_path / "of-file")
+    source = SOURCE.search(programme.read_text("utf-8"))
+    assert source is not None
+    frame = spark.read.parquet(str(programme.parent / source[1]))
+    frame.repartition(3).createOrReplaceTempView("office_records")
+    protect(in_spark(programme, "office_records"), tmp_path / "of-table")
+    assert tables_of(tmp_path / "of-table") == tables_of(tmp_path / "of-file")
+
+
+@pytest.mark.spark
+@pytest.mark.exhaustive
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],  # each example is a job of Spark
+)
+@given(data=st.data())
+def test_random_queries_give_the_same_bits(data: st.DataObject, spark: Any) -> None:
+    size = data.draw(st.integers(1, 60))
+    texts = st.sampled_from(["a", "b", "B ", None, "ß"])
+    frame = pl.DataFrame(
+        {
+            "one": data.draw(st.lists(texts, min_size=size, max_size=size)),
+            "two": data.draw(st.lists(st.integers(-2, 3), min_size=size, max_size=size)),
+            "value": data.draw(
+                st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=size, max_size=size)
+            ),
+            "key": data.draw(st.lists(st.integers(0, 10**15 - 1), min_size=size, max_size=size)),
+        },
+        schema={"one": pl.String, "two": pl.Int64, "value": pl.Float64, "key": pl.Int64},
+    )
+    by = data.draw(st.sampled_from([[], ["one"], ["two"], ["one", "two"]]))
+    shown = spark.createDataFrame(frame.rows(), "one string, two bigint, value double, key bigint")
+    call: dict[str, Any] = {
+        "by": by, "record_key": "key", "values": ["value"], "contributions": 2,
+        "allow_unsuitable_keys": True,
+    }  # fmt: skip
+    found, expected = (dc.tabulate(each, **call) for each in (shown.repartition(4), frame))
+    assert found.to_polars().equals(expected.to_polars())
+    own, theirs = found.contributions["value"], expected.contributions["value"]
+    assert own.top.tobytes() == theirs.top.tobytes()
+
+
+@pytest.mark.spark
+@pytest.mark.exhaustive
+def test_a_record_that_changes_changes_the_digest(spark: Any) -> None:
+    rows = [("a", 1), ("b", None), (None, 2)]
+    frame = spark.createDataFrame(rows, "one string, two int")
+    same = spark.createDataFrame(rows[::-1], "one string, two int").repartition(2)
+    other = [("a", 1), (None, 2), ("b", 3)]
+    moved = spark.createDataFrame(other, "one string, two int")
+    assert fingerprint(frame) == fingerprint(same)
+    assert fingerprint(frame) != fingerprint(moved)
+
+
+@pytest.mark.spark
+@pytest.mark.exhaustive
+def test_what_spark_cannot_read_is_named_without_passwords(spark: Any, programme: Path) -> None:
+    for place in ("no_such_table", "no-such-folder/", "s3a://me:word@bucket/persons.parquet"):
+        with pytest.raises((ProgrammeError, MicrodataError), match="Spark cannot read") as caught:
+            check_release(in_spark(programme, place))
+        assert "me:word" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('spark = "persons"\nsource = "persons.parquet"', "exclude each other"),
+        ('spark = "persons"\ndecimal = ","', "types of their own"),
+        ('spark = "persons"\ntable = "x"', "types of their own"),
+        ("spark = 3", "spark"),
+    ],
+)
+def test_wrong_programmes_are_refused_before_spark_is_asked(
+    lines: str, words: str, programme: Path
+) -> None:
+    text = SOURCE.sub(lines, programme.read_text("utf-8"), count=1)
+    with pytest.raises(ProgrammeError, match=words):
+        check_release(_written(programme.with_name("wrong.toml"), text))
