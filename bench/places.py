@@ -1,11 +1,13 @@
 """One programme of 50 tables over records in many places: a file, a database, cubes of parts.
 
-    python bench/places.py --persons 10_000_000 --parts 16 --database
+    python bench/places.py --persons 10_000_000 --database --spark "local[2]" --memory 1GB
 
 Prints seconds by the clock, those of the processor and the largest memory of each way, each in a
 process of its own, and whether all of them gave the same files. Records have keys and eight
 codes. With `--database` they are put into a PostgreSQL server of its own first, which is not
-measured; its own processor time is not counted, the clock is.
+measured; its own processor time is not counted, the clock is. With `--spark` the records are
+counted in Spark too. With `--memory` keys are made on the way, once without and once with such a
+limit.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ HEAD = """\
 [data]
 {data}
 [keys]
-column = "record_key"
+{keys}
 [perturbation]
 table = "ptable.csv"
 [variables.region]
@@ -67,7 +69,8 @@ def write_records(folder: Path, persons: int, parts: int) -> None:
         count = min(BATCH, persons - first)
         columns: dict[str, Any] = {"region": leaves[draw.integers(0, number, count)]}
         columns |= {name: draw.integers(0, codes, count) for name, codes in CODES.items()}
-        columns["record_key"] = draw.integers(0, 10**15, count)
+        columns["own_key"] = draw.integers(0, 10**15, count)
+        columns["person"] = (first + np.arange(count)) * 2_654_435_761 % 2**40
         pl.DataFrame(columns).write_parquet(folder / "all" / f"{at:04}.parquet")
     whole = pl.scan_parquet(folder / "all").with_row_index("row")
     for part in range(parts):
@@ -75,7 +78,11 @@ def write_records(folder: Path, persons: int, parts: int) -> None:
         own.sink_parquet(folder / f"part{part:02}.parquet")
 
 
-def programme(folder: Path, name: str, data: str) -> Path:
+#: Where record keys come from.
+GIVEN, MADE = 'column = "own_key"', 'id = "person"\nsecret_file = "secret.key"'
+
+
+def programme(folder: Path, name: str, data: str, keys: str = GIVEN) -> Path:
     """The programme of 50 tables over records in one place."""
     sets = [("region", *pair) for pair in itertools.combinations(CODES, 2)]
     sets += [tuple(three) for three in itertools.combinations(CODES, 3)]
@@ -83,7 +90,7 @@ def programme(folder: Path, name: str, data: str) -> Path:
         f"[tables.T{at}]\nby = {json.dumps(list(by))}\n" for at, by in enumerate(sets[:50], 1)
     ]
     path = folder / f"{name}.toml"
-    path.write_text(HEAD.format(data=data) + "".join(tables))
+    path.write_text(HEAD.format(data=data, keys=keys) + "".join(tables))
     return path
 
 
@@ -122,7 +129,8 @@ def database(folder: Path) -> Iterator[str]:
     place = Path(tempfile.mkdtemp(prefix="discreet-pg-", dir="/tmp"))
     with postgresql_server(place) as url:
         engine = sqlalchemy.create_engine(url)
-        columns = ["region text", *(f"{name} smallint" for name in CODES), "record_key bigint"]
+        columns = ["region text", *(f"{name} smallint" for name in CODES)]
+        columns += ["own_key bigint", "person bigint"]
         with engine.begin() as connection:
             connection.exec_driver_sql(f"create unlogged table people ({', '.join(columns)})")
             raw: Any = connection.connection.dbapi_connection
@@ -136,12 +144,14 @@ def database(folder: Path) -> Iterator[str]:
         yield url
 
 
-def ways(folder: Path, parts: int, url: str) -> Iterator[tuple[str, list[list[str]], str]]:
+def ways(
+    folder: Path, parts: int, url: str, options: argparse.Namespace
+) -> Iterator[tuple[str, list[list[str]], str]]:
     """What is done in each way: its name, its commands, and where its tables are."""
 
-    def protected(name: str, data: str) -> list[str]:
-        path = programme(folder, name, data)
-        return ["protect", str(path), "--out", str(folder / name)]
+    def protected(name: str, data: str, *more: str, keys: str = GIVEN) -> list[str]:
+        path = programme(folder, name, data, keys)
+        return ["protect", str(path), "--out", str(folder / name), *more]
 
     yield "a file", [protected("file", 'source = "all"')], "file"
     source = programme(folder, "part", 'source = "all"')
@@ -157,6 +167,15 @@ def ways(folder: Path, parts: int, url: str) -> Iterator[tuple[str, list[list[st
     if url:
         place = f'database = "{url}"\ntable = "people"'
         yield "PostgreSQL", [protected("database", place)], "database"
+    if options.spark:
+        words = protected("spark", f'spark = "{folder}/all"', "--master", options.spark)
+        yield "Spark", [words], "spark"
+    if options.memory:
+        (folder / "secret.key").write_text("a secret that is long enough for a bench\n")
+        (folder / "secret.key").chmod(0o600)
+        yield "keys made", [protected("made", 'source = "all"', keys=MADE)], "made"
+        words = protected("kept", 'source = "all"', "--memory", options.memory, keys=MADE)
+        yield f"the same, {options.memory}", [words], "kept"
 
 
 def main() -> None:
@@ -165,6 +184,8 @@ def main() -> None:
     parser.add_argument("--persons", type=lambda text: int(text.replace("_", "")), default=10**6)
     parser.add_argument("--parts", type=int, default=16)
     parser.add_argument("--database", action="store_true")
+    parser.add_argument("--spark", default="")
+    parser.add_argument("--memory", default="")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="discreet-places-") as name:
         folder = Path(name)
@@ -172,7 +193,7 @@ def main() -> None:
         with database(folder) if options.database else nullcontext("") as url:
             print(f"{options.persons:,} persons, 50 tables")
             print(f"{'':24}{'seconds':>9}{'CPU s':>9}{'MB':>8}  tables")
-            for way, commands, place in ways(folder, options.parts, url):
+            for way, commands, place in ways(folder, options.parts, url, options):
                 found = [timed(command) for command in commands]
                 seconds, cpu = (sum(part[at] for part in found) for at in (0, 1))
                 memory = max(part[2] for part in found)

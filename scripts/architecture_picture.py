@@ -38,7 +38,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "neither": {
         "discreet": (
-            "classifications", "key_check", "keygrid", "files", "record_batches", "solver",
+            "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches", "solver",
             "arrays", "confidential", "errors",
         ),
         "discreet_fire": (

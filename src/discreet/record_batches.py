@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.arrays import UintArray
 from discreet.errors import MicrodataError
+from discreet.memory_limit import check_memory
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -215,6 +216,7 @@ def batches(plan: nw.LazyFrame[Any], rows: int) -> Iterator[pl.DataFrame]:
         parts = _streamed(native)
     for part in parts:
         count += 1
+        check_memory("records")
         yield part
     if not count:
         yield collected(plan.head(0))

@@ -58,6 +58,9 @@ Accept = Annotated[
 Master = Annotated[
     str | None, _of_programmes("Of data in Spark: the cluster, such as yarn.", "--master")
 ]
+Memory = Annotated[
+    str | None, _of_programmes("How much memory the run may take, such as 4GB.", "--memory")
+]
 RecordsBy = Annotated[
     list[str] | None, _of_records("Spanning variables; the file holds records then.")
 ]
@@ -146,6 +149,7 @@ def protect(
     read: Read = None,
     show_values: ShowValues = False,
     master: Master = None,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Carry out a table programme, or protect one table straight from records."""
@@ -217,7 +221,7 @@ _DEFAULTS = {
     "decimals": 0,
     "resume": True,
 }
-_PROGRAMMES_ONLY = ("resume", "internal", "accept_changes", "master")
+_PROGRAMMES_ONLY = ("resume", "internal", "accept_changes", "master", "memory")
 _ALWAYS = ("file", "out", "check", "by", "show_values", "as_json", *_PROGRAMMES_ONLY)
 
 
@@ -442,6 +446,7 @@ def _programme_protected(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
             accept_changes=given["accept_changes"],
             show_values=given["show_values"],
             master=given["master"],
+            memory=given["memory"],
         )
     warn(summary.warnings)
     return summary.text(), summary.described()

@@ -8,6 +8,7 @@ records, they never name one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +17,11 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.memory_limit import check_memory, memory_allowed
 from discreet.microdata.frames import NarwhalsFrame, eager_columns, only_row, require_columns
 
+#: Bytes that a record takes while identifiers are compared, and the share of memory for it.
+_BYTES, _SHARE = 24, 0.25
 _UNIQUE_HINT = "every record needs an identifier of its own"
 
 
@@ -88,7 +92,7 @@ Counts = tuple[int, dict[str, int], dict[str, int], int]
 
 
 def _count_polars(plan: pl.LazyFrame, names: Sequence[str]) -> Counts:
-    """One streaming pass that keeps eight bytes per record."""
+    """Streaming passes that keep eight bytes per record, of as many records as memory holds."""
     schema = plan.collect_schema()
     whole = [schema[name].is_integer() for name in names]
     # Whole numbers differ as they do in text, and are never empty.
@@ -106,24 +110,29 @@ def _count_polars(plan: pl.LazyFrame, names: Sequence[str]) -> Counts:
         *[pl.col(name).is_null().sum().alias(f"null {at}") for at, name in enumerate(names)],
         *[empty.alias(f"empty {at}") for at, empty in enumerate(empties)],
     )
-    hashes = plan.select(row_hash.alias("hash"))
-    found, hashed = pl.collect_all([totals, hashes], engine="streaming")
-    row = found.row(0, named=True)
+    row = totals.collect(engine="streaming").row(0, named=True)
     nulls = {name: int(row[f"null {at}"]) for at, name in enumerate(names)}
     empty = {name: int(row[f"empty {at}"]) for at, name in enumerate(names)}
-    repeated = _repeated(plan, texts, row_hash, hashed.to_series())
+    passes = max(1, math.ceil(int(row["total"]) * _BYTES / (memory_allowed() * _SHARE)))
+    suspects = np.concatenate([_twice(plan, row_hash, at, passes) for at in range(passes)])
+    repeated = _repeated(plan, texts, row_hash, suspects) if suspects.size else 0
     return int(row["total"]), nulls, empty, repeated
 
 
+def _twice(plan: pl.LazyFrame, row_hash: pl.Expr, at: int, passes: int) -> Any:
+    """The hashes that occur more than once, among every so many."""
+    hashes = plan.select(row_hash.alias("hash"))
+    if passes > 1:
+        hashes = hashes.filter(pl.col("hash") % passes == at)
+    ordered = hashes.collect(engine="streaming").to_series().sort().to_numpy()
+    check_memory("identifiers")
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
 def _repeated(
-    plan: pl.LazyFrame, texts: Sequence[pl.Expr], row_hash: pl.Expr, hashes: pl.Series
+    plan: pl.LazyFrame, texts: Sequence[pl.Expr], row_hash: pl.Expr, suspects: Any
 ) -> int:
     """Records whose identifier occurs more than once; equal hashes are looked at again."""
-    ordered = hashes.to_numpy().copy()
-    ordered.sort()
-    suspects = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    if not suspects.size:
-        return 0
     keys = [text.alias(f"part {at}") for at, text in enumerate(texts)]
     present = pl.all_horizontal(
         [text.is_not_null() & (text.cast(pl.String) != "") for text in texts]

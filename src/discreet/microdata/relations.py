@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 import narwhals as nw
 
+from discreet.memory_limit import memory_limit
 from discreet.record_batches import batches, streamed_plan
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ def sealed(path: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
     name = path.stem if path.stem.lower() not in _TAKEN else "records"
     number = next(_numbers)
+    limit = memory_limit()
     for statement in (
+        *(() if limit is None else (f"set memory_limit = '{limit // 2} B'",)),
         f"set temp_directory = {_text(f'{path}.tmp')}",
         f"attach {_text(str(path))} as {quoted(name)} (read_only)",
         f"use {quoted(name)}",

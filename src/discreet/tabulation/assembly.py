@@ -8,6 +8,7 @@ of a negative value - was counted on its own and is taken off here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -130,7 +131,7 @@ def _dimension(
     for tree, axis in zip(variable.trees, variable.axes, strict=True):
         at = cube.place[axis]
         codes, values = cube.codes[at], cube.values[at]
-        occurring = np.unique(codes)
+        occurring = np.flatnonzero(np.bincount(codes, minlength=1))
         texts = values.gather(occurring)
         if axis.bounds is not None:
             texts = _leaf_codes(texts, tree)
@@ -151,10 +152,10 @@ def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification
     """A flat classification of the values found."""
     at = cube.place[variable.axes[0]]
     codes, values = cube.codes[at], cube.values[at]
-    occurring = np.unique(codes)
+    occurring = np.flatnonzero(np.bincount(codes, minlength=1))
     texts = values.gather(occurring).to_list()
     given = [text for text in texts if text is not None]
-    tree = flat(variable.name, natural_order(given), found="all")
+    tree = _found_tree(variable.name, tuple(given))
     if len(given) < len(texts):
         tree = _with_missing(tree)
     named = (tree.missing if text is None else text for text in texts)
@@ -162,6 +163,12 @@ def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification
     lookup = np.zeros(max(len(values), 1), dtype=np.int32)
     lookup[occurring] = table
     return tree, lookup[codes]
+
+
+@lru_cache(maxsize=32)
+def _found_tree(name: str, codes: tuple[str, ...]) -> Classification:
+    """The flat classification of codes that were found; many tables have the same."""
+    return flat(name, natural_order(codes), found="all")
 
 
 def _with_missing(tree: Classification) -> Classification:

@@ -16,6 +16,7 @@ import polars as pl
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
+from discreet.memory_limit import batch_size
 from discreet.record_batches import batches
 from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
@@ -115,10 +116,11 @@ def _batches(plan: nw.LazyFrame[Any]) -> Iterator[pl.DataFrame]:
     """
     held: list[pl.DataFrame] = []
     height, count = 0, 0
-    for part in batches(plan, _BATCH):
+    size = batch_size(_BATCH)
+    for part in batches(plan, size):
         held.append(part)
         height += part.height
-        if height >= _BATCH:
+        if height >= size:
             yield pl.concat(held)
             held, height = [], 0
             count += 1

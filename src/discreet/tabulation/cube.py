@@ -202,7 +202,13 @@ def _dense(
             nodes = np.flatnonzero(tree.levels == level)
             nodes = nodes[np.argsort(tree.parents[nodes], kind="stable")]
             parents, starts = np.unique(tree.parents[nodes], return_index=True)
-            view[:, parents] += np.add.reduceat(view[:, nodes], starts, axis=1)
+            first, last = int(nodes[0]), int(nodes[-1])
+            together = last - first + 1 == len(nodes) and bool((np.diff(nodes) > 0).all())
+            children = view[:, first : last + 1] if together else view[:, nodes]
+            if len(parents) == 1:
+                view[:, parents[0]] += children.sum(axis=1)
+            else:
+                view[:, parents] += np.add.reduceat(children, starts, axis=1)
         before *= tree.size
     occupied = np.flatnonzero(grid[0])
     return occupied, grid[:, occupied]

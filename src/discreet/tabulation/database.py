@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from discreet.tabulation.pushdown import (
     measure_name,
     stumbled,
 )
-from discreet.tabulation.query import CubeAxis
+from discreet.tabulation.query import CubeAxis, QueryGroup, plan
 
 #: Databases that this was run on; others are asked only if this variable is 1.
 TESTED, UNTESTED = ("postgresql", "sqlite"), "DISCREET_UNTESTED_DATABASES"
@@ -49,6 +50,12 @@ _COLLATIONS = {
 }
 #: Databases that have a number which is none.
 _WITH_NAN = ("postgresql", "duckdb", "oracle", "snowflake")
+
+
+#: So many records tell how many codes there are; this does not change what is counted.
+_SAMPLE = 20_000
+#: How much dearer than here a pass over a record is, beside a cell that comes back.
+_DEARER = 1
 
 
 class Terms:
@@ -117,6 +124,12 @@ class Terms:
         """A term that is a whole number, as one of 64 bits."""
         return self.sql.cast(term, self.sql.BigInteger())
 
+    def quotient(self, term: Any, number: int) -> Any:
+        """A whole number that is no less than 0, divided by another, without rest."""
+        if self.dialect == "postgresql":  # whose division of whole numbers is one
+            return term.op("/", return_type=self.sql.BigInteger())(number)
+        return self.whole((term - term % number) / number)
+
     def floor(self, term: Any) -> Any:
         """The largest whole number below a term that is no less than 0, in double precision."""
         if self.dialect == "sqlite":
@@ -159,6 +172,34 @@ class DatabaseEngine(Engine):
         levels = [name for query in task.queries for axis in query.axes for name in axis.levels]
         texts = all(kinds[name] in (pl.String(), pl.Int64()) for name in levels)
         return texts and (key is None or kinds[key] == pl.Int64())
+
+    @cached_property
+    def height(self) -> int:
+        """Number of records."""
+        sql, source = self._terms.sql, self._source
+        with reading(source.engine, source.where) as connection:
+            found = connection.execute(sql.select(sql.func.count()).select_from(source.table))
+            return int(found.scalar_one())
+
+    @cached_property
+    def sizes(self) -> Mapping[CubeAxis, int]:
+        """Number of codes per axis; of those that are not known, that among the first records."""
+        known = dict(self.task.sizes)
+        asked = [axis for query in self.task.queries for axis in query.axes if axis not in known]
+        axes = list(dict.fromkeys(asked))
+        if not axes:
+            return known
+        sql, source = self._terms.sql, self._source
+        columns = [self._axis(axis).label(f"axis{at}") for at, axis in enumerate(axes)]
+        first = sql.select(*columns).select_from(source.table).limit(_SAMPLE).subquery("sample")
+        counted = sql.select(*(sql.func.count(column.distinct()) for column in first.c))
+        with reading(source.engine, source.where) as connection:
+            row = connection.execute(counted).one()
+        return known | {axis: int(size) + 1 for axis, size in zip(axes, row, strict=True)}
+
+    def groups(self) -> list[QueryGroup]:
+        """The queries in groups: a pass over the records is dearer than a large cube."""
+        return plan(self.task.queries, records=self.height * _DEARER, sizes=self.sizes)
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The cubes of all passes, of the records as they are at the beginning."""
@@ -285,12 +326,14 @@ class DatabaseEngine(Engine):
         if axis.bounds is None:
             return terms.column(axis.column)
         number, count = terms.number(axis.column), len(axis.bounds) - 1
-        bounds = [(at, bound) for at, bound in enumerate(axis.bounds) if np.isfinite(bound)]
-        place = terms.sql.literal(-1 + sum(bound == -np.inf for bound in axis.bounds))
-        for _, bound in bounds:
-            place = place + terms.when(number >= bound, 1)
-        inside = terms.sql.and_(place >= 0, place < count)
-        return terms.sql.case((number.is_not(None), terms.when(inside, place, count)))
+        below = [
+            (number < bound, terms.sql.literal(at - 1 if at else count))
+            for at, bound in enumerate(axis.bounds)
+            if np.isfinite(bound)
+        ]
+        above = count if np.isfinite(axis.bounds[-1]) else count - 1
+        given = terms.sql.case(*below, else_=above) if below else terms.sql.literal(above)
+        return terms.sql.case((number.is_not(None), given))
 
     def _text(self, name: str) -> Any:
         terms = self._terms
@@ -309,7 +352,7 @@ class DatabaseEngine(Engine):
             column = columns["key"]
             usable = sql.and_(column >= 0, column < self.task.grid.size)
             kept = terms.when(usable, column)
-            keys = {"high": terms.whole((kept - kept % LIMB) / LIMB), "low": kept % LIMB}
+            keys = {"high": terms.quotient(kept, LIMB), "low": kept % LIMB}
             parts |= {f"key_{name}": part for name, part in keys.items()}
             parts["usable_keys"] = terms.when(usable, 1)
             parts["given_keys"] = terms.when(column.is_not(None), 1)

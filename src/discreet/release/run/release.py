@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
 from discreet.files import told_if_full
+from discreet.memory_limit import check_memory, limited_memory
 from discreet.protection.protocol import (
     Counts,
     ProtectedGroup,
@@ -66,6 +67,7 @@ def protect(
     accept_changes: bool = False,
     show_values: bool = False,
     master: str | None = None,
+    memory: str | int | None = None,
 ) -> ReleaseSummary:
     """Carry out a table programme.
 
@@ -85,6 +87,8 @@ def protect(
         show_values: Let errors about the data quote the first wrong value of a column.
         master: The cluster that holds what `[data] spark` names, such as "yarn" or
             "spark://host:7077"; None for the open session, or that of spark-submit.
+        memory: How much memory the run may take, such as "4GB": it reads in more passes where
+            records take more, and ends with an error, and no release, if that is not enough.
 
     >>> protect("no-such-programme.toml", "release")
     Traceback (most recent call last):
@@ -93,17 +97,26 @@ def protect(
     cannot be read (No such file or directory)
       Hint: give the path of a TOML file
     """
-    inputs = open_inputs(programme, show_values=show_values, master=master)
-    inside = _internal_folder(inputs, internal)
-    check_internal(inside, Path(out))
-    name, seals = inputs.programme.name, inputs.seals
-    shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
-    with told_if_full(Path(out)), shelf.opened():
+    with limited_memory(memory):
+        inputs = open_inputs(programme, show_values=show_values, master=master)
+        inside = _internal_folder(inputs, internal)
+        check_internal(inside, Path(out))
+        name, seals = inputs.programme.name, inputs.seals
+        shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
+        run = partial(_Release, inputs, shelf, resume=resume, internal=inside, progress=progress)
+        return _carried_out(run, inputs, shelf, inside)
+
+
+def _carried_out(
+    run: Callable[[], _Release], inputs: Inputs, shelf: ReleaseState, inside: Path | None
+) -> ReleaseSummary:
+    """The release, made and published; its folder stays as it was if anything fails."""
+    with told_if_full(shelf.out), shelf.opened():
         try:
             entry = inputs.programme.document.parameters
             check_succession(inputs.shared.package, last_package(shelf), entry)
             shelf.check_free(release_files(inputs))
-            release = _Release(inputs, shelf, resume=resume, internal=inside, progress=progress)
+            release = run()
             release.tabulate_and_protect()
             check_formats(inputs.programme, shelf)
             release.withhold()
@@ -278,6 +291,7 @@ class _Release:
     def step(self, what: str) -> None:
         """Say what has been done."""
         self.done += 1
+        check_memory(what)
         self.tell(what)
 
     def tell(self, what: str) -> None:

@@ -1,0 +1,153 @@
+"""How much memory a run may take, and whether it keeps to it.
+
+In: a number of bytes, as people write it ("4GB"). Out: what steps may hold that could hold as much
+as there are records; an error at the next step of a run that took more. Public.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from discreet.errors import MicrodataError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+#: Less is not enough for the packages that count.
+_LEAST = 500 * 10**6
+_STATUS = Path("/proc/self/status")
+_LOOKS = 0.05
+#: How little polars reads ahead where memory is limited.
+_READ_AHEAD = {"POLARS_ROW_GROUP_PREFETCH_SIZE": "1", "POLARS_IDEAL_MORSEL_SIZE": "50000"}
+#: Bytes of the limit for each record of a batch: what is read, handed over and counted.
+_PER_RECORD = 4_000
+
+
+def bytes_of(size: str | int) -> int:
+    """A size as people write it.
+
+    >>> bytes_of("4GB"), bytes_of("800 mb")
+    (4000000000, 800000000)
+    """
+    found = _SIZE.fullmatch(str(size).strip())
+    number = 0 if found is None else int(float(found[1]) * _UNITS[found[2].lower()])
+    if number < _LEAST:
+        what = f"{size} is no amount of memory" if found is None else f"{size} is too little"
+        raise MicrodataError(
+            what, code="memory", where="memory", hint="such as 4GB; at least 500MB"
+        )
+    return number
+
+
+class MemoryWatch:
+    """Looks now and then at how much memory the process holds.
+
+    Args:
+        most: How many bytes it may hold.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.largest = most, 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while True:
+            self.largest = max(self.largest, held())
+            if self._over.wait(_LOOKS):
+                return
+
+    def check(self, where: str) -> None:
+        """Raise an error if it held more than it may."""
+        self.largest = max(self.largest, held())
+        if self.largest > self.most:
+            what = f"this takes more memory than the {self.most / 1e9:.3g} GB that are allowed"
+            hint = (
+                "allow more, count fewer variables at once, or make cubes of parts of the records"
+            )
+            raise MicrodataError(what, code="memory", where=where, hint=hint)
+
+
+_watch: ContextVar[MemoryWatch | None] = ContextVar("memory_watch", default=None)
+
+
+@contextmanager
+def limited_memory(size: str | int | None) -> Iterator[None]:
+    """Within it, steps hold what fits into so much memory; None for half of the machine's.
+
+    >>> with limited_memory("2GB"):
+    ...     memory_allowed()
+    2000000000
+    """
+    if size is None:
+        yield
+        return
+    watch = MemoryWatch(bytes_of(size))
+    token = _watch.set(watch)
+    stated = {name: os.environ.get(name) for name in _READ_AHEAD}
+    os.environ.update({name: few for name, few in _READ_AHEAD.items() if not stated[name]})
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.stop()
+        _watch.reset(token)
+        for name in (name for name, own in stated.items() if own is None):
+            del os.environ[name]
+
+
+def memory_allowed() -> int:
+    """How many bytes a run may hold: what was said, else half of the machine's memory."""
+    watch = _watch.get()
+    if watch is not None:
+        return watch.most
+    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+
+
+def memory_limit() -> int | None:
+    """The same where it was said; else None."""
+    watch = _watch.get()
+    return None if watch is None else watch.most
+
+
+def batch_size(most: int) -> int:
+    """How many records to count at once: `most`, or fewer where memory is limited.
+
+    >>> batch_size(100_000)
+    100000
+    """
+    watch = _watch.get()
+    return most if watch is None else max(2**16, min(most, watch.most // _PER_RECORD))
+
+
+def check_memory(where: str) -> None:
+    """Raise an error if the run held more than it may."""
+    watch = _watch.get()
+    if watch is not None:
+        watch.check(where)
+
+
+def held() -> int:
+    """The memory that the process holds now, without files that are mapped into it."""
+    try:
+        text = _STATUS.read_text("ascii")
+    except OSError:  # no Linux: the most it ever held
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    found = re.search(r"^RssAnon:\s+([0-9]+) kB", text, re.MULTILINE)
+    return 0 if found is None else int(found[1]) * 1024

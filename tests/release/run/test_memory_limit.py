@@ -1,0 +1,70 @@
+"""Programmes keep to the memory that they are allowed, or end without a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from discreet.errors import MicrodataError
+from discreet.memory_limit import batch_size, check_memory, limited_memory, memory_limit
+from discreet.microdata import identifiers
+from discreet.microdata.frames import open_frame
+from discreet.microdata.identifiers import check_identifiers
+from discreet.release import protect
+from tests.release.test_cubes import tables_of
+
+
+@pytest.mark.parametrize("passes", [1, 3, 8])
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "texts"])
+def test_repeated_identifiers_are_found_in_any_number_of_passes(
+    passes: int, text: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,000 records, of which 300 share an identifier; each pass compares a part of them."""
+    numbers = np.concatenate([np.arange(1_700), np.arange(0, 1_500, 10), np.arange(1, 1_500, 10)])
+    column = pl.Series("id", np.random.default_rng(1).permutation(numbers))
+    frame = pl.LazyFrame({"id": column.cast(pl.String) if text else column})
+    allowed = int(len(numbers) * identifiers._BYTES / (identifiers._SHARE * passes)) + 1
+    monkeypatch.setattr(identifiers, "memory_allowed", lambda: allowed)
+    read = []
+    made = identifiers._twice
+    monkeypatch.setattr(identifiers, "_twice", lambda *args: read.append(args[2]) or made(*args))
+    with pytest.raises(MicrodataError, match="600 of 2,000 records share their identifier"):
+        check_identifiers(open_frame(frame), ["id"])
+    assert read == list(range(passes))
+    read.clear()
+    check_identifiers(open_frame(frame.unique()), ["id"])
+    assert read
+
+
+def test_a_limit_gives_the_same_release(programme: Path, tmp_path: Path) -> None:
+    protect(programme, tmp_path / "free")
+    protect(programme, tmp_path / "limited", memory="2GB")
+    assert tables_of(tmp_path / "limited") == tables_of(tmp_path / "free")
+    assert memory_limit() is None
+
+
+def test_a_run_that_takes_more_ends_without_a_release(programme: Path, tmp_path: Path) -> None:
+    held = np.ones(700 * 2**20, dtype=np.int8)  # by which the process is over it already
+    with pytest.raises(MicrodataError, match=r"more memory than the 0\.5 GB that are allowed"):
+        protect(programme, tmp_path / "out", memory="500MB")
+    assert held.sum() == held.size
+    assert not list((tmp_path / "out").glob("*.csv"))
+
+
+def test_batches_follow_the_limit() -> None:
+    with limited_memory("1GB"):
+        assert batch_size(2**21) == 250_000
+        check_memory("records")
+    assert batch_size(2**21) == 2**21
+
+
+@pytest.mark.parametrize("size", ["lots", "4", "-1GB", "1 MB"])
+def test_what_is_no_amount_of_memory_is_refused(size: str, programme: Path) -> None:
+    done = CliRunner().invoke(app, ["protect", str(programme), "--memory", size, "--out", "out"])
+    assert done.exit_code == 2
+    assert "500MB" in done.stderr
