@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,25 @@ def test_the_same_tables_as_from_the_records(
     assert described(dc.tabulate(relation, by, record_key="key", **how)) == expected
 
 
+def test_long_queries_are_counted_by_all_free_processors(
+    records: pl.DataFrame, stores: list[dc.Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.tabulation import stored
+
+    monkeypatch.setattr(stored, "_STEP", 64)
+    monkeypatch.setattr(stored, "_SHORT", 0)
+    monkeypatch.setattr(stored, "_PROCESSORS", 3)
+    monkeypatch.setattr(stored, "_FREE", threading.BoundedSemaphore(3))
+    asked = [(by, where) for by in (["sex", "age"], ["state"], []) for where in FILTERS[:6]]
+    with ThreadPoolExecutor(8) as clients:
+        found = [clients.submit(stores[0].tabulate, by, where=where) for by, where in asked * 2]
+    for one, (by, where) in zip(found, asked * 2, strict=True):
+        expected = dc.tabulate(records, by, record_key="key", where=where)
+        assert described(one.result()) == described(expected)
+    with stored._processors(1) as most:
+        assert most == 3
+
+
 def test_ages_in_intervals_and_what_a_store_leaves_to_others(
     records: pl.DataFrame, stores: list[dc.Store]
 ) -> None:
@@ -254,8 +275,9 @@ def test_two_read_while_a_third_publishes(tmp_path: Path) -> None:
     with _publisher(folder, 0, 10**6) as publisher:
         assert publisher.stdout is not None
         publisher.stdout.readline()
-        with multiprocessing.get_context("spawn").Pool(2) as pool:
-            seen = pool.starmap(_read, [(folder, 6)] * 2)
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(2, mp_context=spawn) as readers:
+            seen = list(readers.map(_read, [folder] * 2, [6] * 2))
         publisher.kill()
     assert all(len(each) == 6 for each in seen)
 
@@ -371,3 +393,35 @@ def test_a_query_writes_a_protected_table(programme: Path, records: pl.DataFrame
     dc.perturb(table, ptable).write(folder / "u.csv")
     assert (folder / "t.csv").read_bytes() == (folder / "u.csv").read_bytes()
     assert run("store", "info", folder).exit_code == 2
+
+
+def test_a_query_writes_sums_and_means(programme: Path, records: pl.DataFrame) -> None:
+    folder = programme.parent
+    design = dc.design_magnitude_perturbation(2, 1, classes=(1, 2), step=2)
+    design.write(folder / "values.csv")
+    table = dc.tabulate(
+        records, ["sex"], record_key="key", values=["rent"], contributions=1, name="t"
+    )
+    noise = dc.MagnitudeNoise(design, strength=dc.SimpleStrength(share=0.1))
+    ptable = dc.PerturbationTable.read(folder / "ptable.csv")
+    variables = ["state", "sex", "age"]
+    dc.Store.create(
+        folder / "all.store", records, variables=variables, record_key="key", values=["rent"]
+    )
+    asked = ["--by", "sex", "--ptable", folder / "ptable.csv", "--value", "rent"]
+    how = ["--value-ptable", folder / "values.csv", "--share", "0.1"]
+    for figure in ("sum", "mean"):
+        out = ["--figure", figure, "--out", folder / "t.csv"]
+        found = run("store", "query", folder / "all.store", *asked, *how, *out)
+        assert found.exit_code == 0
+        safe = dc.perturb_magnitudes(table, noise, "rent", figure=figure, ptable=ptable)
+        safe.write(folder / "u.csv")
+        assert (folder / "t.csv").read_bytes() == (folder / "u.csv").read_bytes()
+    where = ["--out", folder / "n.csv"]
+    assert run("store", "query", folder / "all.store", *asked, *where).exit_code == 2
+    counts = run("store", "query", folder / "all.store", *asked[:4], "--share", "0.1", *where)
+    assert counts.exit_code == 2
+    assert "--value" in counts.stderr
+    other = [*asked[:4], "--value", "income", *how, *where]
+    assert run("store", "query", folder / "all.store", *other).exit_code != 0
+    assert not (folder / "n.csv").exists()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from discreet.cli.program import By, Json, Trees, command, group, names, pairs, show, trees_from
 from discreet.cli.records import ShowValues
+
+if TYPE_CHECKING:
+    from discreet.protection.noise import MagnitudeNoise
 
 app = group("Stores: records of which any table is made at once.")
 
@@ -70,17 +73,58 @@ def query(
     ptable: Annotated[Path, typer.Option(help="The perturbation table.")],
     out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
     where: Annotated[str | None, typer.Option(help="Which records count.")] = None,
+    value: Annotated[
+        str | None, typer.Option(help="A value column: its sums or means, instead of counts.")
+    ] = None,
+    figure: Annotated[
+        Literal["sum", "mean"], typer.Option(help="With --value: which of both is shown.")
+    ] = "sum",
+    value_ptable: Annotated[
+        Path | None, typer.Option(help="With --value: its perturbation table. SECRET.")
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="With --value: the noise, as a share of the largest contribution."),
+    ] = None,
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
     as_json: Json = False,
 ) -> None:
-    """Make one table and protect its counts; only the protected table is written."""
+    """Make one table and protect its counts, or its sums; only the protected table is written."""
     from discreet.protection.noise import PerturbationTable, perturb
     from discreet.store import Store
 
     noise, trees = PerturbationTable.read(ptable), trees_from(classification)
     spanning = [trees.get(name, name) for name in names(by)]
-    name = out.name.partition(".")[0]
-    table = Store.open(folder).tabulate(spanning, where=where, name=name)
-    written = perturb(table, noise).write(out, language=language)
+    how = {"where": where, "name": out.name.partition(".")[0]}
+    values = _value_noise(value, value_ptable, share)
+    store = Store.open(folder)
+    if values is None or value is None:
+        safe = perturb(store.tabulate(spanning, **how), noise)
+    else:
+        from discreet.protection.noise import perturb_magnitudes
+
+        table = store.tabulate(spanning, values=[value], contributions=1, **how)
+        safe = perturb_magnitudes(table, values, value, ptable=noise, figure=figure)
+    written = safe.write(out, language=language)
     show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)
+
+
+def _value_noise(
+    value: str | None, ptable: Path | None, share: float | None
+) -> MagnitudeNoise | None:
+    """The noise of a value column; None without one."""
+    if value is None:
+        if ptable is not None or share is not None:
+            raise typer.BadParameter("--value-ptable and --share go with --value COLUMN")
+        return None
+    if ptable is None or share is None:
+        raise typer.BadParameter("--value needs --value-ptable FILE and --share, such as 0.1")
+    from discreet.protection.noise import (
+        MagnitudeNoise,
+        MagnitudePerturbationTable,
+        SimpleStrength,
+    )
+
+    table = MagnitudePerturbationTable.read(ptable)
+    return MagnitudeNoise(table, strength=SimpleStrength(share=share))

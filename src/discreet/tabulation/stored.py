@@ -8,7 +8,11 @@ number is a sum of such entries. What cannot be said so is left to other engines
 from __future__ import annotations
 
 import math
+import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -47,6 +51,32 @@ _OUT = 2**26
 _MOST_CELLS, _MOST_FILTERS = 2**24, 24
 #: Conditions on several columns become tables of at most so many entries.
 _JOINT = 2**22
+
+
+#: Queries of fewer records wait for nobody, and take one processor.
+_SHORT = 2**21
+_PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+_FREE = threading.BoundedSemaphore(_PROCESSORS or 1)
+
+
+@contextmanager
+def _processors(records: int) -> Iterator[int]:
+    """On how many processors to count so many records: all that are free, for a long query.
+
+    As many long queries as there are processors run at a time: more would only take the cache
+    from each other.
+    """
+    if records < _SHORT:
+        yield 1
+        return
+    _FREE.acquire()
+    taken = 1
+    try:
+        while taken < (_PROCESSORS or 1) and _FREE.acquire(blocking=False):
+            taken += 1
+        yield taken
+    finally:
+        _FREE.release(taken)
 
 
 @dataclass(frozen=True, repr=False)
@@ -276,19 +306,39 @@ class _StorePass:
         return areas if kind == "sorted" else self.store.codes(name)[areas]
 
     def _counted(self, one: Pass) -> Counted:
-        """Records, and their keys."""
+        """Records, and their keys; on as many processors as nobody else counts on."""
+        ranges = list(self._ranges(_STEP))
+        with _processors(sum(stop - start for start, stop in ranges)) as most:
+            parts = [
+                ranges[at * len(ranges) // most : (at + 1) * len(ranges) // most]
+                for at in range(most)
+            ]
+            if most == 1:
+                counts, sums = self._counted_in(ranges, one)
+            else:
+                with ThreadPoolExecutor(most) as pool:
+                    found = list(pool.map(lambda part: self._counted_in(part, one), parts))
+                counts, sums = found[0]
+                for more, keys in found[1:]:
+                    counts += more
+                    sums += keys - self.grid.size
+                    sums += self.grid.size & (sums >> 63)
+        rows = [counts, *divmod(sums, LIMB)] if one.layout.keyed else [counts]
+        return Counted(np.vstack(rows)[:, :-1], {})
+
+    def _counted_in(self, ranges: Sequence[tuple[int, int]], one: Pass) -> tuple[Any, Any]:
+        """The records of these ranges, and the sums of their keys."""
         counts = np.zeros(self.cells + 1, dtype=np.int64)
         sums = np.zeros(self.cells + 1, dtype=np.int64)
         room = np.empty(_STEP, dtype=np.int32)
         keys = self.store.keys if one.layout.keyed else None
-        for start, stop in self._ranges(_STEP):
+        for start, stop in ranges:
             numbers = self._numbers(start, stop, room)
             if keys is None:
                 self.loops.count(numbers, counts)
             else:
                 self.loops.count_keys(numbers, keys[start:stop], self.grid.size, counts, sums)
-        rows = [counts] if keys is None else [counts, *divmod(sums, LIMB)]
-        return Counted(np.vstack(rows)[:, :-1], {})
+        return counts, sums
 
     def _measured(self, one: Pass) -> Counted:
         """The same with weights, values and the largest contributions."""
