@@ -8,6 +8,7 @@ that of a batch and the cells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,12 @@ from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
 from discreet.tabulation.flaws import engine_keys, engines_add, number, raise_flaws
 from discreet.tabulation.memory import CodedRecords
+from discreet.tabulation.query import FEW_CELLS, UNKNOWN_SIZE
 
 if TYPE_CHECKING:
     from discreet.tabulation.query import CubeAxis
 
+_POLARS = nw.Implementation.POLARS
 #: Records per batch.
 _BATCH = 2**21
 #: From so many cells on, the cubes of batches are joined before the next one comes.
@@ -44,14 +47,25 @@ class BatchEngine(Engine):
     @classmethod
     def takes(cls, task: TabulationTask) -> bool:
         """Whether an engine in this process hands over records batch by batch."""
-        kinds = (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
+        kinds = (_POLARS, nw.Implementation.DUCKDB)
         return isinstance(task.records, nw.LazyFrame) and task.records.implementation in kinds
 
     def suits(self, one: Pass) -> bool:
-        """Whether the kernels are faster, at lists of largest values, or can read the keys."""
+        """Whether the kernels are faster: at lists of largest values, and at many cells of polars.
+
+        Also where only they can read the keys.
+        """
         key = self.task.record_key
-        texts = key is not None and not engines_add(self.task.schema[key])
-        return bool(one.layout.largest) or texts
+        if one.layout.largest or (key is not None and not engines_add(self.task.schema[key])):
+            return True
+        # One reading is enough for all tables of a filter.
+        asked = one.asked if isinstance(one.asked, str) else ""
+        alike = (query for query in self.task.queries if query.opaque or query.where_text == asked)
+        polars = self.task.records.implementation is _POLARS
+        return polars and any(self._cells(query.axes) > FEW_CELLS for query in alike)
+
+    def _cells(self, axes: Sequence[CubeAxis]) -> int:
+        return math.prod(self.sizes.get(axis, UNKNOWN_SIZE) for axis in axes)
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The cubes of all passes.

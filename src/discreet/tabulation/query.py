@@ -217,10 +217,10 @@ class Query:
 
 
 #: A joint cube may have so many possible cells, whatever the number of records …
-_SMALL = 2**16
+FEW_CELLS = 2**16
 #: … or this share of the records.
 _SHARE = 8
-_UNKNOWN_SIZE = 64
+UNKNOWN_SIZE = 64
 
 
 @dataclass
@@ -256,7 +256,7 @@ def plan(
     queries: Sequence[Query], *, records: int | None, sizes: Mapping[CubeAxis, int]
 ) -> list[QueryGroup]:
     """Group the queries, widest first."""
-    limit = max(_SMALL, (records or 0) // _SHARE)
+    limit = max(FEW_CELLS, (records or 0) // _SHARE)
     groups: list[QueryGroup] = []
     order = sorted(range(len(queries)), key=lambda at: (-len(queries[at].axes), at))
     for at in order:
@@ -286,7 +286,7 @@ def _home(
     for group in fitting:
         cells = 1
         for axis in {**group.axes, **dict.fromkeys(query.axes)}:
-            cells *= sizes.get(axis, _UNKNOWN_SIZE)
+            cells *= sizes.get(axis, UNKNOWN_SIZE)
         if cells <= limit:
             return group
     return None

@@ -43,7 +43,7 @@ from discreet.tabulation.memory import (
 from discreet.tabulation.query import CubeAxis, QueryGroup, plan
 
 #: Records per step: their numbers of cells stay in the cache.
-_STEP = 2**15
+_STEP = 2**16
 #: Steps that are decoded at once where values are added.
 _DECODED = 8
 #: A record that a filter leaves out is at least so far off, for each column that does so.
