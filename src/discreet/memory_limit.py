@@ -26,6 +26,8 @@ _LOOKS = 0.05
 _READ_AHEAD = {"POLARS_ROW_GROUP_PREFETCH_SIZE": "1", "POLARS_IDEAL_MORSEL_SIZE": "50000"}
 #: Bytes of the limit for each record of a batch: what is read, handed over and counted.
 _PER_RECORD = 4_000
+#: The same for each cell that waits.
+_PER_CELL = 200
 
 
 def bytes_of(size: str | int) -> int:
@@ -132,6 +134,18 @@ def batch_size(most: int) -> int:
     """
     watch = _watch.get()
     return most if watch is None else max(2**16, min(most, watch.most // _PER_RECORD))
+
+
+def cells_held(most: int, cubes: int) -> int:
+    """How many cells of each of so many cubes wait to be added up: `most`, or fewer.
+
+    >>> cells_held(100_000, 5)
+    100000
+    """
+    watch = _watch.get()
+    if watch is None:
+        return most
+    return max(2**14, min(most, watch.most // (_PER_CELL * max(cubes, 1))))
 
 
 def check_memory(where: str) -> None:

@@ -17,7 +17,7 @@ import polars as pl
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
-from discreet.memory_limit import batch_size
+from discreet.memory_limit import batch_size, cells_held
 from discreet.record_batches import batches
 from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
@@ -93,11 +93,12 @@ def _read_once(
     pending: list[list[Cube]] = [[] for _ in passes]
     axes: dict[CubeAxis, None] = dict.fromkeys(axis for one in passes for axis in one.axes)
     numbers = dict.fromkeys(name for one in passes for name in one.numbers)
+    most = cells_held(_CELLS, len(passes))
     for batch in _batches(_needed(frame, passes, axes, numbers, record_key, grid)):
         records = CodedRecords(batch, axes, record_key=record_key, grid=grid, numbers=numbers)
         for cubes, one in zip(pending, passes, strict=True):
             cubes.append(records.cube(one.axes, None, one.layout))
-            if sum(map(len, cubes[1:])) > max(_CELLS, len(cubes[0])):
+            if sum(map(len, cubes[1:])) > max(most, len(cubes[0])):
                 cubes[:] = [join_cubes(cubes)]
     return [join_cubes(cubes) for cubes in pending]
 

@@ -78,13 +78,10 @@ def join_cubes(cubes: Sequence[Cube], axes: Sequence[CubeAxis] | None = None) ->
         values.append(joint)
         recoded = [places_among(cube.values[at], joint)[cube.codes[at]] for cube in cubes]
         codes.append(np.concatenate(recoded))
-    measures = np.concatenate([cube.layout.select(cube.measures, layout) for cube in cubes], axis=1)
-    positions, places = _distinct(codes, [max(len(part), 1) for part in values], len(measures[0]))
-    joined = np.zeros((len(measures), int(places.max(initial=-1)) + 1), dtype=np.int64)
-    order = np.argsort(places, kind="stable")
-    if len(order):
-        starts = np.flatnonzero(np.diff(places[order], prepend=-1))
-        joined = np.add.reduceat(measures[:, order], starts, axis=1)
+    parts = [cube.layout.select(cube.measures, layout) for cube in cubes]
+    sizes = [max(len(each), 1) for each in values]
+    positions, places = _distinct(codes, sizes, sum(part.shape[1] for part in parts))
+    joined = _added(parts, places, distinct=axes is None)
     return Cube(
         axes=spanning,
         codes=tuple(positions),
@@ -106,12 +103,40 @@ def places_among(values: pl.Series, distinct: pl.Series) -> npt.NDArray[np.int32
 def _distinct(
     codes: Sequence[Any], sizes: Sequence[int], count: int
 ) -> tuple[list[npt.NDArray[np.int32]], IntArray]:
-    """The cells that occur, and for each part of a cell its place among them."""
+    """The cells that occur, in order, and for each part of a cell its place among them."""
     if not codes:
         return [], np.zeros(count, dtype=np.int64)
-    numbers, _ = CellIndex(tuple(sizes)).joined(codes)
-    _, first, places = np.unique(numbers, return_index=True, return_inverse=True)
+    numbers, size = CellIndex(tuple(sizes)).joined(codes)
+    if size <= max(_SMALL, _DENSE_SHARE * count):
+        found = np.zeros(size, dtype=np.bool_)
+        found[numbers] = True
+        places = (np.cumsum(found) - 1)[numbers]
+        first = np.empty(int(found.sum()), dtype=np.int64)
+        first[places] = np.arange(count)
+    else:
+        _, first, places = np.unique(numbers, return_index=True, return_inverse=True)
     return [part[first].astype(np.int32) for part in codes], places.astype(np.int64).ravel()
+
+
+def _added(parts: Sequence[IntArray], places: IntArray, *, distinct: bool) -> IntArray:
+    """The measures of all parts, added up at the places of their cells.
+
+    Args:
+        parts: One row per measure, one column per cell.
+        places: The place of each cell, one part after the other.
+        distinct: Whether the cells of each part are different ones.
+    """
+    joined = np.zeros((len(parts[0]), int(places.max(initial=-1)) + 1), dtype=np.int64)
+    if distinct:
+        start = 0
+        for part in parts:
+            joined[:, places[start : start + part.shape[1]]] += part
+            start += part.shape[1]
+    elif len(places):
+        order = np.argsort(places, kind="stable")
+        starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+        joined = np.add.reduceat(np.concatenate(parts, axis=1)[:, order], starts, axis=1)
+    return joined
 
 
 def _joined(cubes: Sequence[Cube], name: str, places: IntArray, size: int) -> Largest:
