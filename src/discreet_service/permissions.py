@@ -1,0 +1,160 @@
+"""Permissions: named actions, the roles that are sets of them, and who holds them.
+
+In: grants of roles, each for one data set or all. Out: whether somebody may do something. What is
+not granted is not allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+#: Stands for all data sets.
+ALL = "*"
+
+
+class Permission(StrEnum):
+    """Everything that can be allowed."""
+
+    catalogue_read = "catalogue:read"
+    releases_read = "releases:read"
+    query_check = "query:check"
+    query_run = "query:run"
+    cells_protect = "cells:protect"
+    jobs_own = "jobs:own"
+    tables_protect = "tables:protect"
+    programmes_run = "programmes:run"
+    releases_publish = "releases:publish"
+    outputs_review = "outputs:review"
+    parameters_propose = "parameters:propose"
+    parameters_activate = "parameters:activate"
+    parameters_design = "parameters:design"
+    policies_propose = "policies:propose"
+    policies_approve = "policies:approve"
+    refusals_explain = "refusals:explain"
+    refusals_override = "refusals:override"
+    datasets_publish = "datasets:publish"
+    quality_read = "quality:read"
+    log_read = "log:read"
+    audit_read = "audit:read"
+    audit_verify = "audit:verify"
+    people_manage = "people:manage"
+    limits_manage = "limits:manage"
+    status_read = "status:read"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Role:
+    """A set of permissions.
+
+    Args:
+        en: Its name in English.
+        de: Its name in German.
+        permissions: What it allows.
+    """
+
+    en: str
+    de: str
+    permissions: frozenset[Permission]
+
+
+_P = Permission
+_READS = frozenset({_P.catalogue_read, _P.releases_read})
+_ASKS = _READS | {_P.query_check, _P.query_run, _P.jobs_own}
+
+#: The roles there are. Nobody who can act reads the audit trail of it alone; who manages people
+#: sees neither parameters nor data.
+ROLES: Mapping[str, Role] = {
+    "reader": Role(en="reader", de="Leser", permissions=_READS),
+    "requester": Role(en="requester", de="Auswerter", permissions=_ASKS),
+    "service": Role(
+        en="trusted system", de="Fachsystem", permissions=_READS | {_P.cells_protect, _P.jobs_own}
+    ),
+    "producer": Role(
+        en="producer",
+        de="Produzent",
+        permissions=_ASKS
+        | {
+            *(_P.tables_protect, _P.programmes_run, _P.releases_publish, _P.refusals_explain),
+            *(_P.refusals_override, _P.quality_read, _P.datasets_publish),
+        },
+    ),
+    "reviewer": Role(
+        en="reviewer", de="Prüfer", permissions=frozenset({_P.releases_read, _P.outputs_review})
+    ),
+    "custodian": Role(
+        en="custodian",
+        de="Verwahrer",
+        permissions=_READS
+        | {
+            *(_P.parameters_propose, _P.parameters_activate, _P.parameters_design),
+            *(_P.policies_propose, _P.policies_approve, _P.refusals_explain, _P.quality_read),
+        },
+    ),
+    "auditor": Role(
+        en="auditor",
+        de="Revisor",
+        permissions=_READS
+        | {_P.log_read, _P.audit_read, _P.audit_verify, _P.refusals_explain, _P.status_read},
+    ),
+    "admin": Role(
+        en="administrator",
+        de="Administrator",
+        permissions=_READS | {_P.people_manage, _P.limits_manage, _P.status_read},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role for one data set, or for all.
+
+    Args:
+        role: One of `ROLES`.
+        dataset: The data set; `ALL` for all.
+    """
+
+    role: str
+    dataset: str = ALL
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Principal:
+    """Somebody who asks.
+
+    Args:
+        name: How log and audit trail name them.
+        kind: "key", "session" or "local" for the command line.
+        grants: Their roles.
+
+    >>> anna = Principal(name="anna", kind="session", grants=(Grant("reader", "census"),))
+    >>> anna.may(Permission.catalogue_read, "census"), anna.may(Permission.catalogue_read, "labour")
+    (True, False)
+    """
+
+    name: str
+    kind: str
+    grants: tuple[Grant, ...]
+
+    def may(self, permission: Permission, dataset: str = "") -> bool:
+        """Whether they may do something.
+
+        Args:
+            permission: What.
+            dataset: With which data set; empty where it is about none, or any.
+        """
+        return any(
+            permission in ROLES[grant.role].permissions
+            and (not dataset or grant.dataset in (ALL, dataset))
+            for grant in self.grants
+            if grant.role in ROLES
+        )
+
+    def datasets(self, permission: Permission) -> frozenset[str]:
+        """The data sets with which they may do something; `ALL` stands for all."""
+        return frozenset(
+            grant.dataset
+            for grant in self.grants
+            if grant.role in ROLES and permission in ROLES[grant.role].permissions
+        )

@@ -1,0 +1,152 @@
+"""Problems: what callers are told when something cannot be done, after RFC 9457.
+
+In: errors with a code. Out: documents of the media type `application/problem+json`. Public: they
+never quote cells, keys, places on the disk, SQL, or the words of an unexpected exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import DiscreetError, Problem
+
+#: Where the types of problems are described.
+TYPES_BASE = "https://discreet.example/problems/"
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProblemType:
+    """One kind of problem.
+
+    Args:
+        status: The status code of HTTP.
+        en: Its title in English.
+        de: Its title in German.
+    """
+
+    status: int
+    en: str
+    de: str
+
+
+def _type(status: int, en: str, de: str) -> ProblemType:
+    return ProblemType(status=status, en=en, de=de)
+
+
+#: All kinds of problems there are, by code.
+PROBLEM_TYPES: Mapping[str, ProblemType] = {
+    "invalid-query": _type(422, "The query cannot be answered", "Die Anfrage ist fehlerhaft"),
+    "invalid-body": _type(422, "The body cannot be read", "Der Inhalt ist nicht lesbar"),
+    "invalid-cells": _type(422, "The cells cannot be used", "Die Zellen sind nicht verwendbar"),
+    "invalid-input": _type(422, "The input cannot be used", "Die Eingabe ist nicht verwendbar"),
+    "unknown-dataset": _type(404, "There is no such data set", "Diesen Datensatz gibt es nicht"),
+    "unknown-variable": _type(404, "There is no such variable", "Dieses Merkmal gibt es nicht"),
+    "unknown-code": _type(404, "There is no such code", "Diesen Code gibt es nicht"),
+    "unknown-parameter-set": _type(
+        404, "There is no such parameter set", "Diesen Parametersatz gibt es nicht"
+    ),
+    "not-found": _type(404, "This is not here", "Das gibt es hier nicht"),
+    "method-not-allowed": _type(405, "This cannot be done here", "Das ist hier nicht möglich"),
+    "refused-by-policy": _type(
+        403, "A rule of protection refuses this", "Eine Geheimhaltungsregel verbietet dies"
+    ),
+    "not-authenticated": _type(401, "Say who you are", "Bitte anmelden"),
+    "not-allowed": _type(403, "You may not do this", "Dazu fehlt die Berechtigung"),
+    "second-person": _type(409, "A second person must agree", "Eine zweite Person muss zustimmen"),
+    "version-retired": _type(
+        410, "This version is no longer used", "Diese Version ist nicht mehr in Gebrauch"
+    ),
+    "unsupported-format": _type(
+        406, "This format is not offered", "Dieses Format wird nicht angeboten"
+    ),
+    "unsupported-media-type": _type(
+        415, "Bodies of this type are not read", "Inhalte dieses Typs werden nicht gelesen"
+    ),
+    "too-many-cells": _type(413, "Too many cells", "Zu viele Zellen"),
+    "too-large": _type(413, "The body is too large", "Der Inhalt ist zu groß"),
+    "rate-limited": _type(429, "Too many requests", "Zu viele Anfragen"),
+    "result-not-ready": _type(409, "There is no result yet", "Es gibt noch kein Ergebnis"),
+    "job-failed": _type(409, "The job failed", "Der Auftrag ist gescheitert"),
+    "job-expired": _type(410, "The result is no longer kept", "Das Ergebnis ist gelöscht"),
+    "changed-meanwhile": _type(
+        412, "Somebody changed it meanwhile", "Es wurde inzwischen geändert"
+    ),
+    "conflict": _type(409, "This contradicts what is there", "Das widerspricht dem Bestand"),
+    "data-not-ready": _type(503, "The data are not ready", "Die Daten sind nicht bereit"),
+    "overloaded": _type(503, "The service has too much to do", "Der Dienst ist überlastet"),
+    "disk-full": _type(507, "There is no room on the disk", "Der Speicherplatz ist erschöpft"),
+    "internal": _type(500, "Something went wrong here", "Hier ist etwas schiefgegangen"),
+}
+
+
+class ServiceError(DiscreetError):
+    """What a caller of the service can cause or repair.
+
+    Args:
+        what: What is wrong, in one sentence; shown to the caller.
+        code: One of `PROBLEM_TYPES`.
+        where: Member of the request that is concerned, such as "by[1].level".
+        hint: What to do about it.
+        problems: When several things are wrong at once, all of them.
+        rule: The rule that refuses, by its name.
+        limit: What is allowed.
+        actual: What was asked for.
+        retry_after: Seconds after which it may be tried again.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        code: str,
+        where: str = "",
+        hint: str = "",
+        problems: Sequence[Problem] = (),
+        rule: str = "",
+        limit: int | None = None,
+        actual: int | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(what, code=code, where=where, hint=hint, problems=problems)
+        self.kind = PROBLEM_TYPES[code]
+        self.rule, self.limit, self.actual = rule, limit, actual
+        self.retry_after = retry_after
+
+
+def problem_document(error: DiscreetError, request: str, language: str = "en") -> dict[str, Any]:
+    """What is told of an error.
+
+    Args:
+        error: The error; one of the library counts as input that cannot be used.
+        request: Number of the request, by which staff finds it in the log.
+        language: "en" or "de".
+
+    >>> error = ServiceError("there is no variable 'sx'", code="unknown-variable", where="by[0]")
+    >>> problem_document(error, "1f")["status"]
+    404
+    """
+    code = error.code if isinstance(error, ServiceError) else "invalid-input"
+    kind = PROBLEM_TYPES[code]
+    told: dict[str, Any] = {
+        "type": TYPES_BASE + code,
+        "title": kind.de if language == "de" else kind.en,
+        "status": kind.status,
+        "detail": error.what,
+        "instance": f"urn:discreet:request:{request}",
+        "problems": [
+            {"where": each.where, "code": error.code, "message": each.what, "hint": each.hint}
+            for each in error.problems
+        ],
+    }
+    if isinstance(error, ServiceError):
+        more = {
+            "rule": error.rule or None,
+            "limit": error.limit,
+            "actual": error.actual,
+            "retry_after": error.retry_after,
+        }
+        told |= {name: value for name, value in more.items() if value is not None}
+    return told
