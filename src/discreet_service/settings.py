@@ -1,0 +1,365 @@
+"""Settings: what an office says of its service in one TOML file.
+
+In: SERVICE.toml. Out: frozen settings, or one error that lists everything that is wrong. Secrets
+are named by their files, never written into it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from discreet.errors import DiscreetError, Problem
+from discreet_service.permissions import ROLES
+
+
+class SettingsError(DiscreetError):
+    """SERVICE.toml cannot be used as it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OidcSettings:
+    """[oidc]: login by the office's own provider.
+
+    Args:
+        issuer: Its address, https only; http on this machine for tests.
+        client_id: The name that the service has there.
+        client_secret_file: The file of its secret.
+        redirect: The address to which it sends people back.
+        groups_claim: Where the groups of a person stand.
+        roles: Group → role, or role@dataset.
+    """
+
+    issuer: str
+    client_id: str
+    client_secret_file: Path
+    redirect: str
+    groups_claim: str = "groups"
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitSettings:
+    """[limits]: how much may be asked at once.
+
+    Args:
+        cells_instant: Cells, totals counted, up to which an answer comes at once.
+        cells_job: Cells up to which a job makes it.
+        cells_protect: Cells that can be handed in per call.
+        json_bytes: The largest body of JSON or CSV.
+        arrow_bytes: The largest body of Arrow or Parquet.
+        requests_per_second: Of one caller, in the long run.
+        burst: And at once.
+        anonymous_per_second: Of one address that does not say who it is.
+    """
+
+    cells_instant: int = 10_000
+    cells_job: int = 5_000_000
+    cells_protect: int = 5_000_000
+    json_bytes: int = 10 * 10**6
+    arrow_bytes: int = 500 * 10**6
+    requests_per_second: float = 20.0
+    burst: int = 60
+    anonymous_per_second: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSettings:
+    """[jobs]: work in the background.
+
+    Args:
+        workers: Processes that work.
+        memory: What one may hold.
+        lease_seconds: After which silence another takes a job over.
+        retries: How often a job whose worker died is begun again.
+        keep_days: How long results are kept.
+    """
+
+    workers: int = 1
+    memory: str = "4GB"
+    lease_seconds: int = 60
+    retries: int = 2
+    keep_days: int = 28
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceSettings:
+    """What an office says of its service.
+
+    Args:
+        folder: Where the service keeps its files; that of SERVICE.toml if not given.
+        name: Name of the office, shown to people.
+        database: URL: sqlite:///FILE or postgresql+psycopg://…; if empty, service.db in `folder`.
+        database_file: A file that holds the URL, for one with a password.
+        datasets: Folder of data sets.
+        releases: Folders of releases, served to everybody who may read them.
+        public_releases: Whether releases are read without a key.
+        parameters: Folder of signed packages of parameters.
+        package_key_file: The key that opens packages.
+        trusted_signers: Public key files of who may sign parameters and policies.
+        secret_file: The service's own secret: seals the trail, names results.
+        signing_key_file: The key by which heads of the trail are signed.
+        host: Address to listen at.
+        port: Port to listen at.
+        url: The address that callers know, such as https://protect.example.org.
+        trusted_proxies: Addresses of proxies whose headers are believed.
+        languages: Languages, the usual one first.
+        log_keep_days: Days after which the query log names nobody.
+        log_delete_days: Days after which it is deleted.
+        session_hours: Hours after which a login ends.
+        session_idle_minutes: Minutes without a request after which it ends.
+        demo: A demonstration: nothing in it is secret.
+        limits: See `LimitSettings`.
+        jobs: See `JobSettings`.
+        oidc: See `OidcSettings`; None without.
+    """
+
+    folder: Path
+    name: str = "discreet"
+    database: str = ""
+    database_file: Path | None = None
+    datasets: Path = Path("datasets")
+    releases: tuple[Path, ...] = (Path("releases"),)
+    public_releases: bool = False
+    parameters: Path = Path("parameters")
+    package_key_file: Path | None = None
+    trusted_signers: tuple[Path, ...] = ()
+    secret_file: Path = Path("service.secret")
+    signing_key_file: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 8077
+    url: str = ""
+    trusted_proxies: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ("en", "de")
+    log_keep_days: int = 90
+    log_delete_days: int = 730
+    session_hours: int = 8
+    session_idle_minutes: int = 30
+    demo: bool = False
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    jobs: JobSettings = field(default_factory=JobSettings)
+    oidc: OidcSettings | None = None
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> ServiceSettings:
+        """Read SERVICE.toml, and say everything that is wrong at once.
+
+        Args:
+            path: The file.
+
+        >>> ServiceSettings.read("no-such-service.toml")
+        Traceback (most recent call last):
+            ...
+        discreet_service.settings.SettingsError: [settings-file] no-such-service.toml: ...
+        """
+        place = Path(path)
+        try:
+            document = tomllib.loads(place.read_text("utf-8"))
+        except OSError as error:
+            what = f"the settings cannot be read ({error.strerror})"
+            hint = "discreet serve --demo makes an example"
+            raise SettingsError(what, code="settings-file", where=str(path), hint=hint) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            what = f"this is no TOML file: {error}"
+            raise SettingsError(what, code="settings-file", where=str(path)) from None
+        return cls.of(document, place.absolute().parent)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], folder: Path) -> ServiceSettings:
+        """Settings of a parsed document.
+
+        Args:
+            document: What stands in the file.
+            folder: The folder against which relative paths are meant.
+        """
+        problems: list[Problem] = []
+        found = _section(cls, {"folder": ".", **document}, "", folder, problems)
+        if not problems:
+            made = cls(**found)
+            problems += _checks(made)
+        if problems:
+            raise SettingsError.of(
+                problems, f"{len(problems)} things are wrong with the settings", code="settings"
+            )
+        return made
+
+    @property
+    def base_url(self) -> str:
+        """The address that callers know."""
+        return self.url.rstrip("/") or f"http://{self.host}:{self.port}"
+
+    @property
+    def secure(self) -> bool:
+        """Whether callers come over TLS."""
+        return self.base_url.startswith("https://")
+
+    def database_url(self) -> str:
+        """The URL of the database; secret where it has a password."""
+        from discreet.files import read_private
+
+        if self.database_file is not None:
+            return read_private(self.database_file, "file of the database's URL").decode().strip()
+        return self.database or f"sqlite:///{self.folder / 'service.db'}"
+
+
+_SECTIONS: Mapping[str, type[Any]] = {
+    "limits": LimitSettings,
+    "jobs": JobSettings,
+    "oidc": OidcSettings,
+}
+
+
+def _section(
+    kind: type[Any], given: Any, where: str, folder: Path, problems: list[Problem]
+) -> dict[str, Any]:
+    """The values of a section, each of its own type."""
+    if not isinstance(given, Mapping):
+        problems.append(Problem("this is a section, with keys of its own", where.rstrip(".")))
+        return {}
+    hints, known = get_type_hints(kind), {each.name: each for each in fields(kind)}
+    for name in given:
+        if name not in known:
+            hint = f"known: {', '.join(known)}"
+            problems.append(Problem("there is no such setting", f"{where}{name}", hint))
+    found: dict[str, Any] = {}
+    for name, each in known.items():
+        place = f"{where}{name}"
+        if name not in given:
+            if each.default is MISSING and each.default_factory is MISSING:
+                problems.append(Problem("this setting is missing", place))
+            elif isinstance(each.default, Path):
+                found[name] = folder / each.default
+            elif name == "releases":
+                found[name] = tuple(folder / path for path in each.default)
+        elif name in _SECTIONS and not where:
+            values = _section(_SECTIONS[name], given[name], f"{name}.", folder, problems)
+            if not any(each.where.startswith(f"{name}.") for each in problems):
+                found[name] = _SECTIONS[name](**values)
+        else:
+            found[name] = _value(hints[name], given[name], place, folder, problems)
+    return found
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+#: Per type, what is expected, whether a value is such, and what is made of it.
+_READERS: Mapping[str, tuple[str, Callable[[Any], bool], Callable[[Any, Path], Any]]] = {
+    "str": ("a text", lambda value: isinstance(value, str), lambda value, _: value),
+    "int": ("a whole number", lambda value: type(value) is int, lambda value, _: value),
+    "float": (
+        "a number",
+        lambda value: type(value) in (int, float),
+        lambda value, _: float(value),
+    ),
+    "bool": ("true or false", lambda value: isinstance(value, bool), lambda value, _: value),
+    "path": (
+        "a path",
+        lambda value: isinstance(value, str) and bool(value),
+        lambda value, folder: folder / value,
+    ),
+    "paths": (
+        "a list of paths",
+        _texts,
+        lambda value, folder: tuple(folder / each for each in value),
+    ),
+    "texts": ("a list of texts", _texts, lambda value, _: tuple(value)),
+    "mapping": (
+        "texts by name",
+        lambda value: isinstance(value, Mapping) and _texts(list(value.values())),
+        lambda value, _: dict(value),
+    ),
+}
+
+
+def _kind(hint: Any) -> str:
+    text = str(hint)
+    if "tuple" in text:
+        return "paths" if "Path" in text else "texts"
+    if "Mapping" in text:
+        return "mapping"
+    if "Path" in text:
+        return "path"
+    return str(getattr(hint, "__name__", text))
+
+
+def _value(hint: Any, value: Any, where: str, folder: Path, problems: list[Problem]) -> Any:
+    expected, fits, made = _READERS[_kind(hint)]
+    if not fits(value):
+        problems.append(Problem(f"{expected} is expected here", where))
+        return None
+    return made(value, folder)
+
+
+def _checks(settings: ServiceSettings) -> list[Problem]:
+    """What is wrong with settings whose types are right."""
+    problems = []
+    for place, section in (("limits", settings.limits), ("jobs", settings.jobs)):
+        problems += [
+            Problem("this must be above zero", f"{place}.{each.name}")
+            for each in fields(section)
+            if isinstance(number := getattr(section, each.name), int | float) and number <= 0
+            if each.name != "retries" or number < 0
+        ]
+    if not 0 < settings.port < 65_536:
+        problems.append(Problem("a port lies between 1 and 65535", "port"))
+    if settings.url and not settings.url.startswith(("https://", "http://")):
+        problems.append(Problem("an address begins with https://", "url"))
+    if settings.database and settings.database_file is not None:
+        problems.append(Problem("say it once: database or database_file", "database"))
+    url = settings.database
+    if url and not url.startswith(("sqlite:///", "postgresql+psycopg://")):
+        hint = "sqlite:///FILE or postgresql+psycopg://…"
+        problems.append(
+            Problem("this database cannot keep the service's records", "database", hint)
+        )
+    if "://" in url and "@" in url and ":" in url.split("://", 1)[1].split("@")[0]:
+        hint = "write it into a file of its own, and name that: database_file"
+        problems.append(Problem("a password does not belong here", "database", hint))
+    for at, address in enumerate(settings.trusted_proxies):
+        try:
+            ipaddress.ip_network(address, strict=False)
+        except ValueError:
+            problems.append(Problem("this is no address", f"trusted_proxies[{at}]"))
+    wrong = set(settings.languages) - {"en", "de"}
+    if wrong or not settings.languages:
+        problems.append(Problem("languages are en and de", "languages"))
+    problems += _exposed(settings) + _oidc_problems(settings.oidc)
+    return problems
+
+
+def _exposed(settings: ServiceSettings) -> list[Problem]:
+    """What would let the service stand open."""
+    try:
+        local = settings.host == "localhost" or ipaddress.ip_address(settings.host).is_loopback
+    except ValueError:
+        return [Problem("this is no address", "host", "such as 127.0.0.1")]
+    if local:
+        return []
+    problems = []
+    if settings.demo:
+        problems.append(Problem("a demonstration listens on this machine only", "host"))
+    if not settings.secure:
+        hint = 'put a proxy with TLS before it, and say url = "https://…"'
+        problems.append(Problem("others would read along without TLS", "url", hint))
+    return problems
+
+
+def _oidc_problems(oidc: OidcSettings | None) -> list[Problem]:
+    if oidc is None:
+        return []
+    problems = []
+    local = ("http://127.0.0.1", "http://localhost", "http://[::1]")
+    if not oidc.issuer.startswith(("https://", *local)):
+        problems.append(Problem("a provider is asked over https only", "oidc.issuer"))
+    for group, role in oidc.roles.items():
+        if role.partition("@")[0] not in ROLES:
+            hint = f"roles: {', '.join(ROLES)}"
+            problems.append(Problem("there is no such role", f"oidc.roles.{group}", hint))
+    return problems
