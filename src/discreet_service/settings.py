@@ -234,7 +234,7 @@ def _section(
                 problems.append(Problem("this setting is missing", place))
             elif isinstance(each.default, Path):
                 found[name] = folder / each.default
-            elif name == "releases":
+            elif isinstance(each.default, tuple) and _kind(hints[name]) == "paths":
                 found[name] = tuple(folder / path for path in each.default)
         elif name in _SECTIONS and not where:
             values = _section(_SECTIONS[name], given[name], f"{name}.", folder, problems)

@@ -1,0 +1,78 @@
+"""The log of the service: one JSON object a line, without contents.
+
+In: what happened, by closed words and numbers. Out: lines on stderr. No path with its codes, no
+query, no body, no message of an exception is ever logged: the route, a status, a time, a number
+by which staff finds the request again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from typing import Any, TextIO
+
+_FIELDS = "fields"
+
+
+class JsonLines(logging.Formatter):
+    """Log records as JSON objects."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line; of exceptions the type and the place only."""
+        told: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage() if not record.exc_info else "failure",
+        }
+        told |= getattr(record, _FIELDS, {})
+        if record.exc_info and record.exc_info[1] is not None:
+            told |= place_of_failure(record.exc_info[1])
+        return json.dumps(told, ensure_ascii=True)
+
+
+def place_of_failure(error: BaseException) -> dict[str, str]:
+    """The type of an exception and the lines it came through, without its words.
+
+    >>> try:
+    ...     int("secret")
+    ... except ValueError as error:
+    ...     place_of_failure(error)["error"]
+    'ValueError'
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    places = [f"{frame.filename.rpartition('/src/')[2]}:{frame.lineno}" for frame in frames]
+    return {"error": type(error).__name__, "at": " < ".join(reversed(places))}
+
+
+def service_log() -> logging.Logger:
+    """The log of the service."""
+    return logging.getLogger("discreet.service")
+
+
+def log_event(event: str, **fields: str | int | float | bool) -> None:
+    """Write one line.
+
+    Args:
+        event: What happened, in a fixed word.
+        fields: Closed words and numbers.
+    """
+    service_log().info(event, extra={_FIELDS: fields})
+
+
+def start_log(stream: TextIO | None = None) -> None:
+    """Write to a stream from now on; requests are logged once, by the service itself.
+
+    Args:
+        stream: Where to; stderr if None.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    log = service_log()
+    log.handlers, log.propagate = [handler], False
+    log.setLevel(logging.INFO)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
+        other = logging.getLogger(name)
+        other.handlers, other.propagate = [handler], False
+        other.setLevel(logging.WARNING)

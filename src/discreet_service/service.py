@@ -1,0 +1,196 @@
+"""The service: everything that a request needs, built once from its settings.
+
+In: `ServiceSettings`. Out: parts that are built when they are first used; `start` builds all, so
+that what is wrong is said before the first request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.files import read_private
+from discreet_service.operation import ServiceMetrics
+from discreet_service.problems import ServiceError
+from discreet_service.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from discreet_service.audit.query_log import QueryLog
+    from discreet_service.audit.trail import AuditTrail
+    from discreet_service.database import ServiceDatabase
+    from discreet_service.datasets import DatasetCatalogue
+    from discreet_service.jobs import JobQueue
+    from discreet_service.parameter_sets import ParameterSets
+    from discreet_service.people.api_keys import ApiKeys
+    from discreet_service.people.approvals import Approvals
+    from discreet_service.people.oidc import OidcLogin
+    from discreet_service.people.sessions import Sessions
+    from discreet_service.people.users import Users
+    from discreet_service.policies import Policies
+    from discreet_service.queries.answers import Answers
+    from discreet_service.releases import ReleaseCatalogue
+
+_LEAST_SECRET = 32
+
+
+def now_in_milliseconds() -> int:
+    """Milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Service:
+    """Everything that a request needs.
+
+    Args:
+        settings: What the office says.
+        clock: What tells the time, in milliseconds.
+    """
+
+    def __init__(
+        self, settings: ServiceSettings, clock: Callable[[], int] = now_in_milliseconds
+    ) -> None:
+        self.settings, self.clock = settings, clock
+        self.metrics = ServiceMetrics()
+
+    def __repr__(self) -> str:
+        return f"<Service {self.settings.name}>"
+
+    def key_for(self, purpose: str) -> bytes:
+        """A key of its own for each purpose, from the service's secret. SECRET.
+
+        Args:
+            purpose: What for, such as "audit".
+        """
+        return hmac.new(self._secret, purpose.encode(), hashlib.sha256).digest()
+
+    @cached_property
+    def _secret(self) -> bytes:
+        secret = read_private(self.settings.secret_file, "the service's secret").strip()
+        if len(secret) < _LEAST_SECRET:
+            what = f"the service's secret needs {_LEAST_SECRET} characters at least"
+            hint = "make one: discreet keys secret FILE"
+            raise ServiceError(what, code="data-not-ready", where="secret_file", hint=hint)
+        return secret
+
+    @cached_property
+    def database(self) -> ServiceDatabase:
+        """Where things are kept."""
+        from discreet_service.database import ServiceDatabase
+
+        found = ServiceDatabase.open(self.settings.database_url())
+        found.lay_out()
+        return found
+
+    @cached_property
+    def trail(self) -> AuditTrail:
+        """Who did what."""
+        from discreet_service.audit.trail import AuditTrail
+
+        return AuditTrail(self.database, self.key_for("audit"), self.clock)
+
+    @cached_property
+    def query_log(self) -> QueryLog:
+        """Who asked for what."""
+        from discreet_service.audit.query_log import QueryLog
+
+        return QueryLog(self.database, self.key_for("query log"), self.clock)
+
+    @cached_property
+    def users(self) -> Users:
+        """People with a password here."""
+        from discreet_service.people.users import Users
+
+        return Users(self.database, self.trail, self.clock)
+
+    @cached_property
+    def api_keys(self) -> ApiKeys:
+        """Keys of callers."""
+        from discreet_service.people.api_keys import ApiKeys
+
+        return ApiKeys(self.database, self.trail, self.clock)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Logins."""
+        from discreet_service.people.sessions import Sessions
+
+        return Sessions(
+            self.database,
+            self.key_for("sessions"),
+            self.clock,
+            hours=self.settings.session_hours,
+            idle_minutes=self.settings.session_idle_minutes,
+        )
+
+    @cached_property
+    def oidc(self) -> OidcLogin | None:
+        """Login by the office's own provider; None without."""
+        from discreet_service.people.oidc import OidcLogin
+
+        return None if self.settings.oidc is None else OidcLogin(self.settings.oidc, self.clock)
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """What two persons must agree on."""
+        from discreet_service.people.approvals import Approvals
+
+        return Approvals(self.database, self.trail, self.clock)
+
+    @cached_property
+    def parameter_sets(self) -> ParameterSets:
+        """Packages of parameters. SECRET."""
+        from discreet_service.parameter_sets import ParameterSets
+
+        return ParameterSets(self)
+
+    @cached_property
+    def policies(self) -> Policies:
+        """What may be asked."""
+        from discreet_service.policies import Policies
+
+        return Policies(self)
+
+    @cached_property
+    def datasets(self) -> DatasetCatalogue:
+        """The data sets. CONFIDENTIAL."""
+        from discreet_service.datasets import DatasetCatalogue
+
+        return DatasetCatalogue(self)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What answers queries."""
+        from discreet_service.queries.answers import Answers
+
+        return Answers(self)
+
+    @cached_property
+    def jobs(self) -> JobQueue:
+        """Work in the background."""
+        from discreet_service.jobs import JobQueue
+
+        return JobQueue(self.database, self.settings.folder / "jobs", self.clock)
+
+    @cached_property
+    def releases(self) -> ReleaseCatalogue:
+        """What was published."""
+        from discreet_service.releases import ReleaseCatalogue
+
+        return ReleaseCatalogue(self.settings.releases)
+
+    def start(self) -> None:
+        """Build every part now."""
+        for name in _PARTS:
+            getattr(self, name)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if "database" in self.__dict__:
+            self.database.close()
+
+
+_PARTS = tuple(name for name, part in vars(Service).items() if isinstance(part, cached_property))

@@ -1,0 +1,102 @@
+"""The application: all endpoints and pages of a service.
+
+In: a `Service`. Out: an ASGI application. An endpoint that names no permission is an error when
+the application is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, APIRouter
+
+from discreet._version import __version__
+from discreet_service.service import Service
+from discreet_service.web.problem_pages import add_problem_pages
+
+#: The modules beside this one that have endpoints.
+RESOURCES = (
+    "status",
+    "datasets",
+    "queries",
+    "protect",
+    "parameter_sets",
+    "policies",
+    "jobs",
+    "programmes",
+    "releases",
+    "pxweb",
+    "sdmx",
+    "keys",
+    "people",
+    "login",
+    "approvals",
+    "audit",
+)
+_ABOUT = (
+    "Protected figures of official statistics: hand in cells, or ask for tables. "
+    "The same cell has the same figure whoever asks, and however."
+)
+
+
+def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAPI:
+    """The application of a service.
+
+    Args:
+        service: The service.
+        resources: Which modules with endpoints it has; all but in tests.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="discreet: protection service",
+        summary="Protected figures of official statistics",
+        description=_ABOUT,
+        version=__version__,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=_operation,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    for name in resources:
+        router: APIRouter = importlib.import_module(f"discreet_service.web.{name}").router
+        _check_permissions(name, router)
+        app.include_router(router)
+    add_problem_pages(app)
+    from discreet_service.web.security import add_security
+
+    add_security(app, service)
+    return app
+
+
+def _operation(route: APIRoute) -> str:
+    """Names of operations are those of their functions: verb_noun."""
+    return route.name
+
+
+def _check_permissions(name: str, router: APIRouter) -> None:
+    for route in router.routes:
+        if not isinstance(route, APIRoute):
+            continue
+        calls = [each.call for each in _dependants(route.dependant)]
+        if not any(hasattr(call, "permission") for call in calls):
+            what = f"{name}: {route.path} does not say which permission it needs"
+            raise AssertionError(what)
+
+
+def _dependants(dependant: Dependant) -> Iterator[Any]:
+    for each in dependant.dependencies:
+        yield each
+        yield from _dependants(each)

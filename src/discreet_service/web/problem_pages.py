@@ -1,0 +1,126 @@
+"""Problem pages: errors of every kind as RFC 9457 documents, or as a page for people.
+
+In: exceptions. Out: responses. Words of an unexpected exception stay inside; its type and place go
+to the log under the number of the request.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from discreet.errors import DiscreetError, Problem
+from discreet_service.operation.logs import place_of_failure, service_log
+from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, ServiceError, problem_document
+
+_BY_STATUS = {
+    401: "not-authenticated",
+    403: "not-allowed",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "unsupported-format",
+    413: "too-large",
+    415: "unsupported-media-type",
+    429: "rate-limited",
+    503: "overloaded",
+}
+_MACHINES = re.compile(r"/(api|pxapi|sdmx|health|metrics)(/|$)")
+#: Codes of library errors that the caller cannot repair.
+_OURS = {"disk-full": "disk-full", "memory": "overloaded"}
+
+
+def language_of(request: Request) -> str:
+    """The language that the caller prefers, of those there are."""
+    first = request.headers.get("accept-language", "").strip()[:2].lower()
+    return first if first in ("en", "de") else "en"
+
+
+def problem_response(request: Request, error: DiscreetError) -> Response:
+    """The response that tells of an error.
+
+    Args:
+        request: The request.
+        error: The error.
+    """
+    if not isinstance(error, ServiceError) and error.code in _OURS:
+        error = ServiceError(PROBLEM_TYPES[_OURS[error.code]].en, code=_OURS[error.code])
+    told = problem_document(error, request_number(request), language_of(request))
+    headers = {"Cache-Control": "no-store"}
+    if told["status"] == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="discreet"'
+    if "retry_after" in told:
+        headers["Retry-After"] = str(told["retry_after"])
+    if _MACHINES.match(request.url.path) or "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse(
+            told, status_code=told["status"], media_type=MEDIA_TYPE, headers=headers
+        )
+    return HTMLResponse(_page(told, language_of(request)), told["status"], headers)
+
+
+def request_number(request: Request) -> str:
+    """The number by which staff finds a request in the log."""
+    return str(getattr(request.state, "number", "unknown"))
+
+
+def _page(told: dict[str, Any], language: str) -> str:
+    """A page for people."""
+    words = {name: html.escape(str(told[name])) for name in ("title", "detail", "instance")}
+    hints = "".join(
+        f"<li>{html.escape(each['hint'])}</li>" for each in told["problems"] if each["hint"]
+    )
+    return (
+        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{words["title"]}</title>'
+        '<link rel="stylesheet" href="/static/service.css"></head><body><main>'
+        f"<h1>{words['title']}</h1><p>{words['detail']}</p><ul>{hints}</ul>"
+        f"<p><small>{words['instance']}</small></p></main></body></html>"
+    )
+
+
+def _of_validation(error: RequestValidationError) -> ServiceError:
+    """What pydantic found wrong, without quoting what was sent."""
+    problems = []
+    for each in error.errors():
+        where = ".".join(str(part) for part in each["loc"] if part not in ("body", "query", "path"))
+        problems.append(Problem(str(each["msg"]).partition(", input")[0], where))
+    shown = problems[:20]
+    return ServiceError(
+        f"{len(problems)} things are wrong with this request" if problems[1:] else shown[0].what,
+        code="invalid-input",
+        where=shown[0].where,
+        problems=shown,
+    )
+
+
+def add_problem_pages(app: FastAPI) -> None:
+    """Let an application tell of all errors in this way.
+
+    Args:
+        app: The application.
+    """
+
+    @app.exception_handler(DiscreetError)
+    def told(request: Request, error: DiscreetError) -> Response:
+        return problem_response(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(request: Request, error: RequestValidationError) -> Response:
+        return problem_response(request, _of_validation(error))
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> Response:
+        code = _BY_STATUS.get(error.status_code, "invalid-input")
+        return problem_response(request, ServiceError(PROBLEM_TYPES[code].en, code=code))
+
+    @app.exception_handler(Exception)
+    def failed(request: Request, error: Exception) -> Response:
+        fields = {"request": request_number(request), **place_of_failure(error)}
+        service_log().error("failure", extra={"fields": fields})
+        what = "this is not the caller's fault; staff finds it by the number of the request"
+        return problem_response(request, ServiceError(what, code="internal"))

@@ -1,0 +1,71 @@
+"""Status: what everybody may know of the service, and how it is doing.
+
+In: nothing. Out: limits, formats, languages; health; metrics without contents.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Depends, Response
+
+from discreet._version import __version__
+from discreet.publication.formats import FORMATS
+from discreet_service.operation.metrics import MEDIA_TYPE
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import PROBLEM_TYPES, ServiceError
+from discreet_service.web.access import OpenToAll, ServiceDep, principal_with
+
+router = APIRouter(tags=["status"])
+
+
+@router.get("/api/v1/config", dependencies=[OpenToAll])
+def get_config(service: ServiceDep) -> dict[str, Any]:
+    """Limits, languages, formats and version: what a caller should know beforehand."""
+    limits = service.settings.limits
+    return {
+        "name": service.settings.name,
+        "version": __version__,
+        "api": "v1",
+        "languages": list(service.settings.languages),
+        "formats": list(FORMATS),
+        "limits": {
+            "cells_instant": limits.cells_instant,
+            "cells_job": limits.cells_job,
+            "cells_protect": limits.cells_protect,
+            "json_bytes": limits.json_bytes,
+            "arrow_bytes": limits.arrow_bytes,
+            "requests_per_second": limits.requests_per_second,
+            "burst": limits.burst,
+        },
+        "keep_days": service.settings.jobs.keep_days,
+        "problems": {code: kind.status for code, kind in PROBLEM_TYPES.items()},
+    }
+
+
+@router.get("/health/live", dependencies=[OpenToAll])
+def get_live() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "live"}
+
+
+@router.get("/health/ready", dependencies=[OpenToAll])
+def get_ready(service: ServiceDep) -> dict[str, str]:
+    """Whether the database answers, so that requests can be served."""
+    try:
+        with service.database.reading() as connection:
+            connection.execute(sa.text("SELECT 1"))
+    except (sa.exc.SQLAlchemyError, ServiceError):
+        what = "the database does not answer"
+        raise ServiceError(what, code="data-not-ready", retry_after=5) from None
+    return {"status": "ready"}
+
+
+@router.get("/metrics")
+def get_metrics(
+    service: ServiceDep,
+    _: Annotated[Principal, Depends(principal_with(Permission.status_read))],
+) -> Response:
+    """Figures about the service for Prometheus, without contents."""
+    return Response(service.metrics.page(), media_type=MEDIA_TYPE)
