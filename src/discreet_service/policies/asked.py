@@ -1,0 +1,147 @@
+"""What is asked for: a table in the canonical form in which policies judge it.
+
+In: a query that is valid, its codes counted. Out: `AskedTable`. Nothing of it comes from records:
+sizes are those of classifications. What records tell is asked of `Evidence`, and only by the
+rules that need it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from discreet.arrays import IntArray, UintArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedLevel:
+    """A level of a variable that the table shows.
+
+    Args:
+        name: Its name, the same in all queries.
+        size: How many codes the whole level has, by the classification.
+        codes: Those that are shown, sorted; None for all.
+    """
+
+    name: str
+    size: int
+    codes: tuple[str, ...] | None = None
+
+    @property
+    def shown(self) -> int:
+        """How many codes are shown."""
+        return self.size if self.codes is None else len(self.codes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedVariable:
+    """A variable that spans the table.
+
+    Args:
+        name: The variable.
+        levels: The levels shown, coarse before fine, without the total.
+        total: Whether the total is shown. It is that of all codes; a total of some codes only
+            is a filter and stands there.
+        geography: Whether it tells where.
+    """
+
+    name: str
+    levels: tuple[AskedLevel, ...]
+    total: bool
+    geography: bool
+
+    @property
+    def shown(self) -> int:
+        """How many codes are shown, with the total."""
+        return sum(level.shown for level in self.levels) + self.total
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedFilter:
+    """A condition on the records of the table.
+
+    Args:
+        variable: The variable.
+        level: The level of its codes.
+        codes: The codes that are let through, sorted; several are a group of somebody's own,
+            unless `group` names a reviewed one.
+        size: How many codes the whole level has.
+        geography: Whether the variable tells where.
+        group: Name of a group of the catalogue; empty for none.
+    """
+
+    variable: str
+    level: str
+    codes: tuple[str, ...]
+    size: int
+    geography: bool
+    group: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedTable:
+    """A table that somebody asks for, in its canonical form.
+
+    Two ways of asking for the same table give the same, but for `spelling`.
+
+    Args:
+        dataset: The data set.
+        version: Its version.
+        unit: What is counted.
+        by: The variables that span it, sorted by name. A single code without a total is a filter.
+        where: The filters, sorted by variable; one that lets all codes through is left out.
+        cells: How many cells are shown, totals included.
+        digest: Keyed digest of all this.
+        spelling: Digest of the query as it was written.
+
+    >>> sex = AskedVariable(
+    ...     name="sex", levels=(AskedLevel(name="sex", size=2),), total=True, geography=False
+    ... )
+    >>> table = AskedTable(dataset="census", version="1", unit="person", by=(sex,), where=(),
+    ...                    cells=3, digest="d", spelling="s")
+    >>> table.spanned, table.variables
+    (3, ('sex',))
+    """
+
+    dataset: str
+    version: str
+    unit: str
+    by: tuple[AskedVariable, ...]
+    where: tuple[AskedFilter, ...]
+    cells: int
+    digest: str
+    spelling: str = field(default="", compare=False)
+
+    @property
+    def spanned(self) -> int:
+        """How many cells the variables span."""
+        return math.prod(each.shown for each in self.by)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All variables of table and filters, each once, sorted."""
+        return tuple(sorted({one.name for one in self.by} | {one.variable for one in self.where}))
+
+    @property
+    def universe(self) -> str:
+        """The name of whom the table is about: unit and filters, the same for all spellings."""
+        conditions = [f"{one.variable}/{one.level}={'|'.join(one.codes)}" for one in self.where]
+        return " & ".join([self.unit, *sorted(conditions)])
+
+
+class Evidence(Protocol):
+    """What records tell of an asked table. Each is worked out only when a rule asks for it."""
+
+    def universe_count(self) -> int:
+        """The perturbed count of the records that the filters let through."""
+        ...
+
+    def universe_units(self) -> UintArray:
+        """The units that the filters let through, as keyed 64-bit digests. CONFIDENTIAL."""
+        ...
+
+    def published_counts(self) -> IntArray:
+        """The perturbed inner cells of the table, an array with one axis for each variable."""
+        ...
