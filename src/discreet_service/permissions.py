@@ -124,9 +124,10 @@ class Principal:
     """Somebody who asks.
 
     Args:
-        name: How log and audit trail name them.
+        name: How log and audit trail name them: the person, also where a key asks for them.
         kind: "key", "session" or "local" for the command line.
         grants: Their roles.
+        key: The visible part of the key that asks for them; empty without.
 
     >>> anna = Principal(name="anna", kind="session", grants=(Grant("reader", "census"),))
     >>> anna.may(Permission.catalogue_read, "census"), anna.may(Permission.catalogue_read, "labour")
@@ -136,6 +137,7 @@ class Principal:
     name: str
     kind: str
     grants: tuple[Grant, ...]
+    key: str = ""
 
     def may(self, permission: Permission, dataset: str = "") -> bool:
         """Whether they may do something.

@@ -33,6 +33,7 @@ class OidcSettings:
         redirect: The address to which it sends people back.
         groups_claim: Where the groups of a person stand.
         roles: Group → role, or role@dataset.
+        other_hosts: Further hosts at which the provider has its keys or tokens.
     """
 
     issuer: str
@@ -41,6 +42,7 @@ class OidcSettings:
     redirect: str
     groups_claim: str = "groups"
     roles: Mapping[str, str] = field(default_factory=dict)
+    other_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
