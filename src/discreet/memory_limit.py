@@ -22,12 +22,14 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _LEAST = 500 * 10**6
 _STATUS = Path("/proc/self/status")
 _LOOKS = 0.05
+#: What the packages that count take by themselves.
+_BASE = 400 * 10**6
 #: How little polars reads ahead where memory is limited.
 _READ_AHEAD = {"POLARS_ROW_GROUP_PREFETCH_SIZE": "1", "POLARS_IDEAL_MORSEL_SIZE": "50000"}
 #: Bytes of the limit for each record of a batch: what is read, handed over and counted.
 _PER_RECORD = 4_000
-#: The same for each cell that waits.
-_PER_CELL = 200
+#: The same for each cell that waits or is kept, with what joining takes.
+_PER_CELL = 400
 
 
 def bytes_of(size: str | int) -> int:
@@ -146,6 +148,26 @@ def cells_held(most: int, cubes: int) -> int:
     if watch is None:
         return most
     return max(2**14, min(most, watch.most // (_PER_CELL * max(cubes, 1))))
+
+
+def cells_room() -> int | None:
+    """How many cells of all cubes of one reading may be kept; None where nothing was said.
+
+    >>> cells_room() is None
+    True
+    """
+    watch = _watch.get()
+    return None if watch is None else max(2**16, (watch.most - _BASE) // _PER_CELL)
+
+
+def read_ahead(most: int) -> int:
+    """How many bytes of records may be held to be counted: `most`, or half of what is left.
+
+    >>> read_ahead(2 * 10**9)
+    2000000000
+    """
+    watch = _watch.get()
+    return most if watch is None else min(most, max(0, watch.most - _BASE) // 2)
 
 
 def check_memory(where: str) -> None:

@@ -1,7 +1,8 @@
 """Publication: protected tables to files that people and programs read.
 
 In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX, HTML, PX, JSON-stat and SDMX-CSV
-files, workbooks of many tables, a one-page report, and objects of Great Tables.
+files, exact ones to be read back, workbooks of many tables, a one-page report, and objects of
+Great Tables.
 Everything here lies on the public side of the confidentiality line; the modules cannot
 reach records or confidential tables.
 """
@@ -19,7 +20,7 @@ from discreet.publication.great_table import great_table
 from discreet.publication.notation import Sign, legend
 from discreet.publication.notes import non_additivity, printed_notes
 from discreet.publication.overview_page import write_report
-from discreet.publication.table_files import write, write_workbook
+from discreet.publication.table_files import read_exact, write, write_workbook
 
 __all__ = [
     "CELL_LIMIT",
@@ -33,6 +34,7 @@ __all__ = [
     "legend",
     "non_additivity",
     "printed_notes",
+    "read_exact",
     "suffix_of",
     "write",
     "write_report",

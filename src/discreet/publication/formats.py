@@ -152,6 +152,10 @@ _ROWS = (
         columns=CellColumns(own=_SDMX, labels=False, notes=False, reasons=False),
         workbook=None, page=None, dataflow=True,
     ),
+    OutputFormat(
+        name="exact", suffixes=("exact.parquet",), writer=f"{_WRITERS}.exact:write_file",
+        workbook=None, columns=None, page=None, dataflow=False,
+    ),
 )
 # fmt: on
 

@@ -56,7 +56,7 @@ def write(
     Args:
         table: The table.
         path: Where to write. The suffix chooses the format: csv, parquet, json, xlsx,
-            html or htm, px, jsonstat or jsonstat.json, sdmx.csv.
+            html or htm, px, jsonstat or jsonstat.json, sdmx.csv, exact.parquet.
         format: The format by name, such as "json-stat", if the suffix does not say it.
         language: "en" or "de".
         complete: True for the whole grid with its zeros, False for what is not zero,
@@ -98,10 +98,10 @@ def write(
     return target
 
 
-def _loaded(writer: str) -> Callable[..., None]:
-    """The function that a format names; what it needs is loaded now."""
+def _loaded(writer: str) -> Callable[..., Any]:
+    """The function that is named; what it needs is loaded now."""
     module, _, name = writer.partition(":")
-    found: Callable[..., None] = getattr(importlib.import_module(module), name)
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found
 
 
@@ -216,3 +216,19 @@ def write_workbook(
     heading = title_in(title, language)
     _loaded(writer)(listed, target, heading, language, complete=complete, labels=labels)
     return target
+
+
+def read_exact(path: str | os.PathLike[str]) -> ProtectedTable:
+    """A protected table out of a file of the format "exact", as it was written.
+
+    Args:
+        path: The file.
+
+    >>> import tempfile
+    >>> from discreet.publication.examples import census_example
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_exact(census_example().write(Path(folder) / "T1.exact.parquet"))
+    <ProtectedTable T1: sex × age, 18 cells>
+    """
+    found: ProtectedTable = _loaded("discreet.publication.writers.exact:read_file")(path)
+    return found

@@ -17,7 +17,7 @@ import polars as pl
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
-from discreet.memory_limit import batch_size, cells_held
+from discreet.memory_limit import batch_size, cells_held, cells_room
 from discreet.record_batches import batches
 from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
@@ -74,33 +74,50 @@ class BatchEngine(Engine):
         """
         frame, found = self.task.records, dict[int, Cube]()
         assert isinstance(frame, nw.LazyFrame)
-        try:
-            for where in dict.fromkeys(id(one.where) for one in passes):
-                places = [at for at, one in enumerate(passes) if id(one.where) == where]
-                together = [passes[at] for at in places]
-                cubes = _read_once(frame, together, self.task.record_key, self.task.grid)
-                found.update(zip(places, cubes, strict=True))
-        except DiscreetError:
-            for one in passes:
-                raise_flaws(frame, one, self.task.record_key, self.task.grid)
-            raise
-        yield from (found[at] for at in range(len(passes)))
+        for at, first in enumerate(passes):
+            if at not in found:
+                places = [
+                    place
+                    for place, one in enumerate(passes)
+                    if place >= at and place not in found and _filter(one) == _filter(first)
+                ]
+                together = [passes[place] for place in places]
+                try:
+                    cubes = _read_once(frame, together, self.task.record_key, self.task.grid)
+                except DiscreetError:
+                    for one in passes:
+                        raise_flaws(frame, one, self.task.record_key, self.task.grid)
+                    raise
+                found.update(zip(places, cubes, strict=False))
+            yield found.pop(at)
+
+
+def _filter(one: Pass) -> str | int:
+    """What tells filters apart: texts by what they say, expressions by identity."""
+    return one.asked if isinstance(one.asked, str) else id(one.where)
 
 
 def _read_once(
     frame: nw.LazyFrame[Any], passes: Sequence[Pass], record_key: str | None, grid: KeyGrid
 ) -> list[Cube]:
+    """The cubes of as many passes as there is room for, the first ones; of one at least."""
     pending: list[list[Cube]] = [[] for _ in passes]
     axes: dict[CubeAxis, None] = dict.fromkeys(axis for one in passes for axis in one.axes)
     numbers = dict.fromkeys(name for one in passes for name in one.numbers)
-    most = cells_held(_CELLS, len(passes))
+    most, room = cells_held(_CELLS, len(passes)), cells_room()
     for batch in _batches(_needed(frame, passes, axes, numbers, record_key, grid)):
         records = CodedRecords(batch, axes, record_key=record_key, grid=grid, numbers=numbers)
-        for cubes, one in zip(pending, passes, strict=True):
+        for cubes, one in zip(pending, passes, strict=False):
             cubes.append(records.cube(one.axes, None, one.layout))
             if sum(map(len, cubes[1:])) > max(most, len(cubes[0])):
                 cubes[:] = [join_cubes(cubes)]
+        while room is not None and len(pending) > 1 and _cells(pending) > room:
+            pending.pop()
     return [join_cubes(cubes) for cubes in pending]
+
+
+def _cells(pending: Sequence[Sequence[Cube]]) -> int:
+    return sum(len(cube) for cubes in pending for cube in cubes)
 
 
 def _needed(

@@ -28,6 +28,7 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError
 from discreet.key_check import sampled_places
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
+from discreet.memory_limit import read_ahead
 from discreet.microdata.filters import filter_failed
 from discreet.microdata.frames import eager_columns
 from discreet.tabulation.columns import CodedColumn, code_columns
@@ -636,7 +637,7 @@ class MemoryEngine(Engine):
         if len(plan(task.queries, records=None, sizes=task.sizes)) < 2:
             return False
         height = int(records.select(nw.len()).collect().item())
-        return height * len(task.reads) * _BYTES_PER_VALUE <= _MEMORY_BUDGET
+        return height * len(task.reads) * _BYTES_PER_VALUE <= read_ahead(_MEMORY_BUDGET)
 
     @property
     def height(self) -> int:

@@ -17,6 +17,7 @@ from discreet.microdata import identifiers
 from discreet.microdata.frames import open_frame
 from discreet.microdata.identifiers import check_identifiers
 from discreet.release import protect
+from discreet.tabulation import Query, batches, memory, tabulate_many
 from tests.release.test_cubes import tables_of
 
 
@@ -72,6 +73,30 @@ def test_batches_follow_the_limit() -> None:
         assert batch_size(2**21) == 250_000
         check_memory("records")
     assert batch_size(2**21) == 2**21
+
+
+@pytest.mark.parametrize(("room", "held"), [(1, [1] * 8), (200, [2, 3, 1, 1, 1]), (10**6, [4, 4])])
+def test_as_many_cubes_as_there_is_room_for_come_from_one_reading(
+    room: int, held: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(3)
+    columns = {
+        name: draw.integers(0, codes, 5_000) for name, codes in dict(a=2, b=3, c=7, d=40).items()
+    }
+    people = pl.DataFrame(columns | {"key": draw.integers(0, 10**15, 5_000)})
+    sets = [["a", "d"], ["b", "d"], ["c", "d"], ["a", "b", "c"]]
+    asked = [Query(by=by, where=where) for by in sets for where in (None, "a == 1")]
+    expected = tabulate_many(people, asked, record_key="key")
+    readings = []
+    made = batches._read_once
+    monkeypatch.setattr(batches, "_read_once", lambda *a: readings.append(made(*a)) or readings[-1])
+    monkeypatch.setattr(batches, "cells_room", lambda: room)
+    monkeypatch.setattr(memory, "read_ahead", lambda most: 0)
+    monkeypatch.setattr(batches.BatchEngine, "suits", lambda *_: True)
+    found = tabulate_many(people.lazy(), asked, record_key="key")
+    for one, other in zip(found, expected, strict=True):
+        assert one.to_polars().equals(other.to_polars())
+    assert [len(cubes) for cubes in readings] == held
 
 
 @pytest.mark.parametrize("size", ["lots", "4", "-1GB", "1 MB"])

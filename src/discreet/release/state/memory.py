@@ -42,7 +42,7 @@ from discreet.release.state.seal import (
     memory_differences,
     read_seal,
 )
-from discreet.release.state.tables import cells_frame, described, rebuilt, with_cells, without_cells
+from discreet.publication.exact_tables import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ from discreet.release.programme.universes import place_of
 from discreet.release.programme.variables import used_variables
 from discreet.release.state.memory import RememberedTable
 from discreet.release.state.seal import file_digest
-from discreet.release.state.tables import same_pattern
+from discreet.publication.exact_tables import same_pattern
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray

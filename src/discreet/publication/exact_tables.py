@@ -1,4 +1,4 @@
-"""Protected tables as plain values, to be kept between two runs.
+"""Protected tables as plain values, to be kept in files and read back.
 
 In: a `ProtectedTable`. Out: a description for JSON and a frame of cells; and back,
 the same table. Public, as the table itself is.
