@@ -79,7 +79,7 @@ def contents(path: Path) -> bytes:
     if path.suffix == ".xlsx":
         with zipfile.ZipFile(path) as archive:
             parts += [archive.read(name) for name in archive.namelist()]
-    if path.suffix == ".parquet":
+    if path.suffix in (".parquet", ".exact"):
         frame = pl.read_parquet(path)
         parts.append(str(frame.rows()).encode())
     return b"\n".join(parts)
