@@ -81,7 +81,8 @@ def test_as_many_cubes_as_there_is_room_for_come_from_one_reading(
 ) -> None:
     draw = np.random.default_rng(3)
     columns = {
-        name: draw.integers(0, codes, 5_000) for name, codes in dict(a=2, b=3, c=7, d=40).items()
+        name: draw.integers(0, codes, 5_000)
+        for name, codes in {"a": 2, "b": 3, "c": 7, "d": 40}.items()
     }
     people = pl.DataFrame(columns | {"key": draw.integers(0, 10**15, 5_000)})
     sets = [["a", "d"], ["b", "d"], ["c", "d"], ["a", "b", "c"]]
