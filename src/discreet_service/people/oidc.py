@@ -1,0 +1,364 @@
+"""Login by the office's own provider: OpenID Connect, code flow with PKCE.
+
+In: what the provider answers. Out: who somebody is, and their roles. SECRET: the client's secret
+and codes never leave but to the provider. Only addresses of the configured provider are asked, and
+no redirect is followed. What cannot be checked is refused.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+import secrets
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote_plus, urlsplit
+
+import httpx
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri  # type: ignore[import-untyped]
+from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
+from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, KeySet, RSAKey
+
+from discreet.confidential import without_values
+from discreet.files import read_private
+from discreet_service.permissions import ALL, Grant
+from discreet_service.problems import ServiceError
+from discreet_service.settings import OidcSettings
+
+#: Signatures that are believed; none with a shared secret, and none without a signature.
+_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
+_SCOPES = "openid profile"
+#: Seconds by which clocks may differ.
+_LEEWAY = 60
+_TIMEOUT, _LONGEST_ANSWER, _LONGEST_TOKEN = 5.0, 1_000_000, 64_000
+_KEEP_DESCRIPTION, _ASK_KEYS_AGAIN = 3_600_000, 30_000
+_MOST_GROUPS, _LEAST_RSA = 10_000, 2048
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoginAttempt:
+    """A login that waits for the provider's answer. SECRET.
+
+    Args:
+        state: What comes back with the answer.
+        nonce: What must stand in the token.
+        verifier: What proves that the answer is for us.
+        begun: When, in milliseconds.
+        address: Where the browser goes.
+    """
+
+    state: str = field(repr=False)
+    nonce: str = field(repr=False)
+    verifier: str = field(repr=False)
+    begun: int
+    address: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OidcIdentity:
+    """Somebody whom the provider knows.
+
+    Args:
+        issuer: The provider.
+        subject: Their number there, which never changes.
+        name: Their name there.
+        grants: The roles of their groups.
+    """
+
+    issuer: str
+    subject: str
+    name: str
+    grants: tuple[Grant, ...]
+
+
+class OidcLogin:
+    """Logins by one provider.
+
+    Args:
+        settings: Which provider.
+        clock: What tells the time, in milliseconds.
+
+    >>> settings = OidcSettings(issuer="https://id.example.org", client_id="discreet",
+    ...     client_secret_file=Path("oidc.secret"), redirect="https://sdc.example.org/login/back")
+    >>> OidcLogin(settings, lambda: 0)
+    <OidcLogin https://id.example.org>
+    """
+
+    def __init__(self, settings: OidcSettings, clock: Callable[[], int]) -> None:
+        self._settings, self._clock = settings, clock
+        self._origin = _origin(settings.issuer)
+        if self._origin is None:
+            what = "the provider is asked over https only"
+            raise ServiceError(what, code="invalid-input", where="oidc.issuer")
+        self._lock = threading.Lock()
+        self._described: tuple[int, dict[str, Any]] | None = None
+        self._keys: tuple[int, list[Any]] | None = None
+        self._silent_until = 0.0
+
+    def __repr__(self) -> str:
+        return f"<OidcLogin {self._settings.issuer}>"
+
+    def begin(self) -> LoginAttempt:
+        """A new attempt, with the address to which the browser goes."""
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        address = prepare_grant_uri(
+            self._endpoint("authorization_endpoint"),
+            client_id=self._settings.client_id,
+            response_type="code",
+            redirect_uri=self._settings.redirect,
+            scope=_SCOPES,
+            state=state,
+            nonce=nonce,
+            code_challenge=create_s256_code_challenge(verifier),
+            code_challenge_method="S256",
+        )
+        return LoginAttempt(
+            state=state, nonce=nonce, verifier=verifier, begun=self._clock(), address=address
+        )
+
+    @without_values
+    def finish(self, attempt: LoginAttempt, answer: Mapping[str, str]) -> OidcIdentity:
+        """Who came back from the provider.
+
+        Args:
+            attempt: The attempt, taken from where it was kept: it can be finished only once.
+            answer: What the provider answered by the browser: `code`, `state`, `iss`, `error`.
+        """
+        if not hmac.compare_digest(answer.get("state", "").encode(), attempt.state.encode()):
+            raise _refused("the answer belongs to no login that was begun here")
+        described = self._description()
+        issuer = answer.get("iss")
+        if issuer is None and described.get("authorization_response_iss_parameter_supported"):
+            raise _refused("the answer does not say from which provider it comes")
+        if issuer is not None and issuer != self._settings.issuer:
+            raise _refused("the answer comes from another provider")
+        code = answer.get("code", "")
+        if "error" in answer or not 0 < len(code) <= _LONGEST_TOKEN:
+            raise _refused("the provider let nobody in")
+        tokens = self._exchange(code, attempt.verifier)
+        token, access = tokens.get("id_token"), tokens.get("access_token")
+        if not isinstance(token, str) or len(token) > _LONGEST_TOKEN:
+            raise _refused("the provider sent no token")
+        claims = self._checked(token, attempt, access if isinstance(access, str) else None)
+        return self._identity(claims)
+
+    def _identity(self, claims: Mapping[str, Any]) -> OidcIdentity:
+        subject = claims.get("sub")
+        if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
+            raise _refused("the token names nobody")
+        name = claims.get("preferred_username") or claims.get("email") or subject
+        groups = claims.get(self._settings.groups_claim, [])
+        groups = [groups] if isinstance(groups, str) else groups
+        if not isinstance(groups, list) or len(groups) > _MOST_GROUPS:
+            raise _refused("the groups in the token cannot be read")
+        roles = {
+            self._settings.roles[group]
+            for group in groups
+            if isinstance(group, str) and group in self._settings.roles
+        }
+        grants = tuple(grant_of(role) for role in sorted(roles))
+        return OidcIdentity(
+            issuer=self._settings.issuer, subject=subject, name=str(name), grants=grants
+        )
+
+    def _checked(self, token: str, attempt: LoginAttempt, access: str | None) -> dict[str, Any]:
+        """The claims of a token whose signature, issuer, audience, times and nonce are right."""
+        settings, now = self._settings, self._clock() // 1000
+        try:
+            found = jwt.decode(token, self._key, algorithms=list(_ALGORITHMS))
+            claims = CodeIDToken(
+                found.claims,
+                found.header,
+                options={
+                    "iss": {"essential": True, "value": settings.issuer},
+                    "aud": {"essential": True, "value": settings.client_id},
+                    "nonce": {"essential": True, "value": attempt.nonce},
+                },
+                params={
+                    "nonce": attempt.nonce,
+                    "client_id": settings.client_id,
+                    "access_token": access,
+                },
+            )
+            claims.validate(now=now, leeway=_LEEWAY)
+            fresh = attempt.begun // 1000 - _LEEWAY <= claims["iat"] <= now + _LEEWAY
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            raise _refused("the provider's token does not hold") from None
+        if not fresh:
+            raise _refused("the provider's token is not of this login")
+        return dict(claims)
+
+    def _key(self, signed: Any) -> Any:
+        """The provider's key by which a token is signed; asked again when it is not known."""
+        number = signed.headers().get("kid")
+        for again in (False, True):
+            keys = self._provider_keys(again=again)
+            found = [key for key in keys if number is None or key.kid == number]
+            if len(found) == 1:
+                return found[0]
+        raise _refused("the provider's token is signed with a key that is not known")
+
+    def _provider_keys(self, *, again: bool) -> list[Any]:
+        with self._lock:
+            age = None if self._keys is None else self._clock() - self._keys[0]
+            if self._keys is not None and age is not None:
+                keep = _ASK_KEYS_AGAIN if again else _KEEP_DESCRIPTION
+                if 0 <= age < keep:
+                    return self._keys[1]
+            address = self._endpoint("jwks_uri", locked=True)
+            keys = _keys_for_signatures(self._ask("GET", address))
+            self._keys = (self._clock(), keys)
+            return keys
+
+    def _description(self, *, locked: bool = False) -> dict[str, Any]:
+        """What the provider says of itself."""
+        if not locked:
+            with self._lock:
+                return self._description(locked=True)
+        now = self._clock()
+        if self._described is not None and 0 <= now - self._described[0] < _KEEP_DESCRIPTION:
+            return self._described[1]
+        place = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
+        found = self._ask("GET", place)
+        if found.get("issuer") != self._settings.issuer:
+            raise _unreachable("the provider says that it is another one")
+        self._described = (now, found)
+        return found
+
+    def _endpoint(self, name: str, *, locked: bool = False) -> str:
+        address = self._description(locked=locked).get(name)
+        if not isinstance(address, str) or not self._is_of_provider(address):
+            raise _unreachable("the provider names an address that is not its own")
+        return address
+
+    def _is_of_provider(self, address: str) -> bool:
+        origin = _origin(address)
+        if origin is None or self._origin is None:
+            return False
+        return origin == self._origin or (
+            origin[0] == "https" == self._origin[0] and origin[1] in self._settings.other_hosts
+        )
+
+    def _exchange(self, code: str, verifier: str) -> dict[str, Any]:
+        """Tokens for a code."""
+        place = self._settings.client_secret_file
+        secret = read_private(place, "the client's secret").decode("utf-8").strip()
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self._settings.redirect,
+            "code_verifier": verifier,
+        }
+        # RFC 6749, 2.3.1: both are encoded before they are joined.
+        auth = (quote_plus(self._settings.client_id), quote_plus(secret))
+        try:
+            return self._ask("POST", self._endpoint("token_endpoint"), data=form, auth=auth)
+        except _ProviderRefusal:
+            raise _refused("the provider does not know the code") from None
+
+    def _ask(self, method: str, address: str, **more: Any) -> dict[str, Any]:
+        """A JSON object from the provider."""
+        if not self._is_of_provider(address):
+            raise _unreachable("the provider names an address that is not its own")
+        if time.monotonic() < self._silent_until:
+            raise _unreachable("the provider does not answer")
+        until, body = time.monotonic() + 2 * _TIMEOUT, bytearray()
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        try:
+            with (
+                httpx.Client(
+                    timeout=_TIMEOUT,
+                    follow_redirects=False,
+                    trust_env=False,
+                    verify=ssl.create_default_context(),
+                ) as client,
+                client.stream(method, address, headers=headers, **more) as response,
+            ):
+                if 400 <= response.status_code < 500:
+                    raise _ProviderRefusal(method)
+                if response.status_code != 200 or "content-encoding" in response.headers:
+                    raise _unreachable("the provider answers with something else")
+                for part in response.iter_raw():
+                    body += part
+                    if len(body) > _LONGEST_ANSWER or time.monotonic() > until:
+                        raise _unreachable("the provider's answer is too long, or takes too long")
+            found = json.loads(bytes(body))
+        except (httpx.HTTPError, httpx.InvalidURL, OSError):
+            # Who waits for a silent provider holds a thread: the next ones are told at once.
+            self._silent_until = time.monotonic() + _TIMEOUT
+            raise _unreachable("the provider does not answer") from None
+        except (ValueError, RecursionError):
+            raise _unreachable("the provider's answer cannot be read") from None
+        if not isinstance(found, dict):
+            raise _unreachable("the provider's answer cannot be read")
+        return found
+
+
+def grant_of(text: str) -> Grant:
+    """The grant that is spelled role or role@dataset.
+
+    >>> grant_of("requester@census")
+    Grant(role='requester', dataset='census')
+    """
+    role, _, dataset = text.partition("@")
+    return Grant(role, dataset or ALL)
+
+
+def _keys_for_signatures(described: Mapping[str, Any]) -> list[Any]:
+    """Public keys that may sign; what cannot be read, or is too short, is none."""
+    keys: list[Any] = []
+    listed = described.get("keys")
+    for each in listed[:100] if isinstance(listed, list) else []:
+        wanted = isinstance(each, dict) and each.get("kty") in ("RSA", "EC")
+        if not wanted or each.get("use", "sig") != "sig":
+            continue
+        public = {name: value for name, value in each.items() if name not in ("d", "p", "q")}
+        try:
+            found = KeySet.import_key_set({"keys": [public]}).keys[0]
+        except (JoseError, ValueError, TypeError, KeyError, IndexError):
+            continue
+        long = isinstance(found, RSAKey) and found.public_key.key_size >= _LEAST_RSA
+        if long or isinstance(found, ECKey):
+            keys.append(found)
+    return keys
+
+
+def _origin(address: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an address that may be asked: https, or http on this machine."""
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        return None
+    if not host or parts.username is not None or parts.password is not None or parts.fragment:
+        return None
+    if parts.scheme == "https":
+        return "https", host, port or 443
+    return ("http", host, port or 80) if parts.scheme == "http" and _is_here(host) else None
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _ProviderRefusal(Exception):  # noqa: N818
+    """The provider says that the request is wrong."""
+
+
+def _refused(what: str) -> ServiceError:
+    return ServiceError(what, code="not-authenticated", hint="begin the login again")
+
+
+def _unreachable(what: str) -> ServiceError:
+    return ServiceError(what, code="overloaded", where="oidc", retry_after=30)

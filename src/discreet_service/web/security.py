@@ -1,0 +1,428 @@
+"""Security of every request: what is looked at before an endpoint sees it, and on its way back.
+
+In: requests from anywhere. Out: the same with the caller's true address and a number, or a
+refusal: unknown host, too large, too fast, sent by another site. Every response carries the headers
+that keep browsers from harm. Nothing malformed gets further than here, and none of it is quoted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from fastapi import FastAPI, Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet_service.operation.logs import place_of_failure, service_log
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.web.problem_pages import problem_response
+from discreet_service.web.rate_limits import TokenBuckets, address_key
+
+_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "object-src 'none'"
+)
+#: Headers of every response; what an endpoint says of itself does not replace them.
+_ALWAYS: Mapping[str, str] = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_TRANSPORT = "max-age=31536000"
+_SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+_WITHOUT_RATE = ("/api/v1/config", "/health/", "/static/")
+#: Routes that read large tables, and the media types of those.
+_LARGE_ROUTES = ("/api/v1/protect/",)
+_LARGE_TYPES = frozenset(
+    (
+        "application/octet-stream",
+        "application/vnd.apache.arrow.file",
+        "application/vnd.apache.arrow.stream",
+        "application/vnd.apache.parquet",
+    )
+)
+_FORM, _FORM_BYTES = "application/x-www-form-urlencoded", 100_000
+_NUMBER = re.compile(r"[0-9A-Za-z-]{8,64}")
+_HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[0-9a-z._-]{1,253})(?::([0-9]{1,5}))?")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_LONGEST_TARGET = 16_000
+#: What stays as it is in a query: all that can be seen.
+_IN_QUERIES = "".join(map(chr, range(0x21, 0x7F)))
+#: All callers behind one address together may ask so many times as much as one.
+_PER_ADDRESS = 10
+
+
+def cookie_name(*, secure: bool, name: str = "discreet") -> str:
+    """Name of a cookie: over TLS one that no other host and no plain page can set.
+
+    >>> cookie_name(secure=True)
+    '__Host-discreet'
+    """
+    return f"__Host-{name}" if secure else name
+
+
+def session_cookie(request: Request) -> str | None:
+    """The value of the cookie of the session; None without.
+
+    Args:
+        request: The request.
+    """
+    service: Service = request.app.state.service
+    return _cookie(request.headers, cookie_name(secure=service.settings.secure))
+
+
+def check_same_origin(request: Request) -> None:
+    """Raise an error if a request that changes something was sent by a page of another site.
+
+    Args:
+        request: A request that comes with a cookie.
+    """
+    service: Service = request.app.state.service
+    if _from_elsewhere(request.scope, request.headers, service.settings.base_url):
+        raise _foreign()
+
+
+def caller_address(request: Request) -> str:
+    """Where a request comes from; behind trusted proxies what they say.
+
+    Args:
+        request: The request.
+    """
+    return request.client.host if request.client is not None else ""
+
+
+def add_security(app: FastAPI, service: Service) -> None:
+    """Look at all requests of an application.
+
+    Args:
+        app: The application.
+        service: Its service.
+    """
+    app.add_middleware(SecurityGate, service=service)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What the settings allow."""
+
+    hosts: frozenset[str]
+    proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+    secure: bool
+    base_url: str
+    json_bytes: int
+    arrow_bytes: int
+
+    @classmethod
+    def of(cls, service: Service) -> _Bounds:
+        settings = service.settings
+        named = (urlsplit(settings.base_url).hostname or "").lower()
+        return cls(
+            # No name that somebody else could let point here.
+            hosts=frozenset((named, settings.host, "localhost", "127.0.0.1", "::1")),
+            proxies=tuple(
+                ipaddress.ip_network(each, strict=False) for each in settings.trusted_proxies
+            ),
+            secure=settings.secure,
+            base_url=settings.base_url,
+            json_bytes=settings.limits.json_bytes,
+            arrow_bytes=settings.limits.arrow_bytes,
+        )
+
+
+class SecurityGate:
+    """ASGI middleware through which every request goes, and every response.
+
+    Args:
+        app: What answers.
+        service: The service.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._bounds = app, _Bounds.of(service)
+        limits, clock = service.settings.limits, service.clock
+        self._callers = TokenBuckets(
+            per_second=limits.requests_per_second, burst=limits.burst, clock=clock
+        )
+        self._addresses = TokenBuckets(
+            per_second=limits.requests_per_second * _PER_ADDRESS,
+            burst=limits.burst * _PER_ADDRESS,
+            clock=clock,
+        )
+        self._nobodies = TokenBuckets(
+            per_second=limits.anonymous_per_second, burst=limits.burst, clock=clock
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = _with_true_caller(dict(scope), self._bounds)
+        # Frameworks take the query for text, which bytes from anywhere need not be.
+        scope["query_string"] = quote(scope["query_string"], _IN_QUERIES).encode("ascii")
+        scope["state"] = dict(scope.get("state") or {})
+        scope["state"]["number"] = _number(scope, trusted=scope.pop("discreet.trusted"))
+        back = _ResponseGate(send, scope, self._bounds)
+        try:
+            limit = self._checked(scope)
+            body = _BodyGate(receive, limit)
+            back.body = body
+            await self._app(scope, body, back)
+        except (ServiceError, HTTPException) as error:
+            told = error if isinstance(error, ServiceError) else _too_large(0)
+            await self._tell(told, scope, receive, back)
+        except Exception as error:
+            fields = {"request": scope["state"]["number"], **place_of_failure(error)}
+            service_log().error("failure", extra={"fields": fields})
+            if back.started:
+                raise
+            what = "this is not the caller's fault; staff finds it by the number of the request"
+            await self._tell(ServiceError(what, code="internal"), scope, receive, back)
+
+    async def _tell(
+        self, error: ServiceError, scope: Scope, receive: Receive, back: _ResponseGate
+    ) -> None:
+        if back.started:
+            raise error
+        back.body = None
+        response = problem_response(Request(scope, receive), error)
+        # The rest of the body is not read: nobody would know where the next request begins.
+        response.headers["Connection"] = "close"
+        await response(scope, receive, back)
+
+    def _checked(self, scope: Scope) -> int:
+        """Refuse what can be refused by its head; the number of bytes that its body may have."""
+        headers = Headers(scope=scope)
+        self._check_host(headers)
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_TARGET:
+            raise ServiceError("the address is too long", code="too-large", limit=_LONGEST_TARGET)
+        self._check_rate(scope, headers)
+        if "cookie" in headers and _from_elsewhere(scope, headers, self._bounds.base_url):
+            raise _foreign()
+        if headers.get("content-encoding", "identity").strip().lower() != "identity":
+            what = "bodies are read as they are, not compressed"
+            raise ServiceError(what, code="unsupported-media-type", where="content-encoding")
+        limit = _body_limit(scope["path"], headers, self._bounds)
+        stated = headers.get("content-length")
+        if stated is not None and not _LENGTH.fullmatch(stated):
+            raise ServiceError("this is no length", code="invalid-body", where="content-length")
+        if stated is not None and int(stated) > limit:
+            raise _too_large(limit)
+        return limit
+
+    def _check_host(self, headers: Headers) -> None:
+        found = _HOST.fullmatch(headers.get("host", "").lower())
+        if len(headers.getlist("host")) != 1 or found is None:
+            raise ServiceError("this is no host", code="invalid-input", where="host")
+        if found[1].strip("[]") not in self._bounds.hosts:
+            raise ServiceError("this host is not served here", code="not-found", where="host")
+
+    def _check_rate(self, scope: Scope, headers: Headers) -> None:
+        if scope["path"].startswith(_WITHOUT_RATE):
+            return
+        address = address_key(scope["client"][0] if scope.get("client") else "")
+        named = headers.get("authorization") or _cookie(
+            headers, cookie_name(secure=self._bounds.secure)
+        )
+        if named:
+            # Whoever makes up a new key for each request is still held by the address.
+            wait = self._addresses.wait(address)
+            digest = hashlib.sha256(named.encode("utf-8", "replace")).hexdigest()
+            wait = wait or self._callers.wait(digest)
+        else:
+            wait = self._nobodies.wait(address)
+        if wait:
+            what = "too many requests in a short time"
+            raise ServiceError(what, code="rate-limited", retry_after=wait)
+
+
+class _BodyGate:
+    """Hands on a body up to a number of bytes."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive, self._limit, self._read = receive, limit, 0
+        self.exceeded = False
+
+    @property
+    def limit(self) -> int:
+        return self._limit
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._read += len(message.get("body", b""))
+            if self._read > self._limit:
+                self.exceeded = True
+                # Of a kind that frameworks hand on as it is.
+                raise HTTPException(413)
+        return message
+
+
+class _ResponseGate:
+    """Hands on a response with all its headers."""
+
+    def __init__(self, send: Send, scope: Scope, bounds: _Bounds) -> None:
+        self._send, self._scope, self._bounds = send, scope, bounds
+        self.started = False
+        self.body: _BodyGate | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if self.body is not None and self.body.exceeded and message["status"] != 413:
+                raise _too_large(self.body.limit)
+            self.started = True
+            self._add_headers(MutableHeaders(scope=message), message["status"])
+        await self._send(message)
+
+    def _add_headers(self, headers: MutableHeaders, status: int) -> None:
+        for name, value in _ALWAYS.items():
+            headers[name] = value
+        headers["X-Request-Id"] = self._scope["state"]["number"]
+        if self._bounds.secure:
+            headers["Strict-Transport-Security"] = _TRANSPORT
+        if "cache-control" not in headers:
+            headers["Cache-Control"] = "no-store" if status >= 400 else "private, no-cache"
+        headers.add_vary_header("Accept-Language")
+        if "server" in headers:
+            del headers["server"]
+
+
+def _with_true_caller(scope: dict[str, Any], bounds: _Bounds) -> dict[str, Any]:
+    """The request as the proxy got it; what others say of the caller is taken away."""
+    headers = [(name.lower(), value) for name, value in scope["headers"]]
+    said = {
+        name: b",".join(value for each, value in headers if each == name).decode("latin-1")
+        for name in (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host")
+    }
+    hops = (b"x-forwarded-", b"forwarded", b"x-real-ip")
+    scope["headers"] = [each for each in headers if not each[0].startswith(hops)]
+    peer = scope["client"][0] if scope.get("client") else ""
+    trusted = _is_trusted(peer, bounds.proxies)
+    scope["discreet.trusted"] = trusted
+    if not trusted:
+        return scope
+    scope["client"] = (_true_address(peer, said[b"x-forwarded-for"], bounds.proxies), 0)
+    scheme = said[b"x-forwarded-proto"].rpartition(",")[2].strip().lower()
+    if scheme in ("http", "https"):
+        scope["scheme"] = scheme
+    host = said[b"x-forwarded-host"].rpartition(",")[2].strip().lower()
+    if host:
+        kept = [each for each in scope["headers"] if each[0] != b"host"]
+        scope["headers"] = [*kept, (b"host", host.encode("latin-1"))]
+    return scope
+
+
+def _is_trusted(
+    address: str, proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
+) -> bool:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return any(found in network for network in proxies)
+
+
+def _true_address(
+    peer: str, chain: str, proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
+) -> str:
+    """The last address of the chain that no trusted proxy has; all before it can be made up."""
+    found = peer
+    for each in reversed(chain.split(",")):
+        try:
+            found = str(ipaddress.ip_address(each.strip()))
+        except ValueError:
+            return found
+        if not _is_trusted(found, proxies):
+            return found
+    return found
+
+
+def _number(scope: Scope, *, trusted: bool) -> str:
+    """The number of a request: the proxy's, or a new one."""
+    given = Headers(scope=scope).get("x-request-id", "") if trusted else ""
+    return given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
+
+
+def _from_elsewhere(scope: Scope, headers: Headers, base_url: str) -> bool:
+    """Whether a page of another site sends what changes something, as far as the browser tells.
+
+    Who tells nothing is refused: browsers do tell, and programs have keys.
+    """
+    if scope["method"] in _SAFE:
+        return False
+    site = headers.get("sec-fetch-site")
+    if site is not None and site != "same-origin":
+        return True
+    origin = headers.get("origin")
+    if origin is None:
+        found = _origin_of(headers.get("referer", ""))
+        return site is None and (not found or found not in _own_origins(headers, base_url))
+    return _origin_of(origin) not in _own_origins(headers, base_url)
+
+
+def _own_origins(headers: Headers, base_url: str) -> frozenset[str]:
+    """Origins of this service: the one that callers know, and on one machine the host asked."""
+    own = _origin_of(base_url)
+    scheme = own.partition(":")[0]
+    # The host was checked before: it is one of this service.
+    return frozenset((own, _origin_of(f"{scheme}://{headers.get('host', '')}")))
+
+
+def _origin_of(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}:{port}" if parts.hostname else ""
+
+
+def _cookie(headers: Headers, name: str) -> str | None:
+    """The value of a cookie; None without, and if it comes twice: one was put there by others."""
+    found = [
+        value.strip()
+        for line in headers.getlist("cookie")
+        for each in line.split(";")
+        for key, _, value in (each.partition("="),)
+        if key.strip() == name
+    ]
+    return found[0] if len(found) == 1 and found[0] else None
+
+
+def _body_limit(path: str, headers: Headers, bounds: _Bounds) -> int:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _FORM:
+        return min(_FORM_BYTES, bounds.json_bytes)
+    large = path.startswith(_LARGE_ROUTES) and kind in _LARGE_TYPES
+    return bounds.arrow_bytes if large else bounds.json_bytes
+
+
+def _too_large(limit: int) -> ServiceError:
+    what = "the body is larger than what is read here"
+    return ServiceError(what, code="too-large", limit=limit or None)
+
+
+def _foreign() -> ServiceError:
+    what = "this was sent by a page of another site, and changes nothing"
+    hint = "use the pages of the service, or a key in place of a login"
+    return ServiceError(what, code="not-allowed", where="origin", hint=hint)
