@@ -143,7 +143,7 @@ $(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp-run
 	@echo "Installing what its tests and checks need"
-	@$(PIP) --editable ".[duckdb,pandas,stat,sas,sql]" --group dev
+	@$(PIP) --editable ".[duckdb,pandas,service,stat,sas,sql]" --group dev
 	@touch $@
 
 $(VENV)/.stamp-test: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark)
