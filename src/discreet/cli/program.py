@@ -168,12 +168,20 @@ Trees = Annotated[
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
-#: Groups of commands of the other packages: where each is, and what the help says of it.
+#: Commands of the other packages: where each is, and what the help says of it.
 #: Loaded when called; this package knows of them no more than that.
 ELSEWHERE = {
     "fire": (
-        "discreet_fire.cli.commands",
+        "discreet_fire.cli.commands:app",
         "Output checking: safe commands into do-files, unsafe figures out of logs.",
+    ),
+    "serve": (
+        "discreet_service.cli:serve_app",
+        "Serve protected figures over HTTP; try it with --demo.",
+    ),
+    "service": (
+        "discreet_service.cli:app",
+        "The protection service: set up, keys, backup, checks.",
     ),
 }
 
@@ -217,8 +225,9 @@ class CommandGroup(_Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called; a group elsewhere is loaded now."""
         if args and args[0] in ELSEWHERE and args[0] not in self.commands:
-            app = importlib.import_module(ELSEWHERE[args[0]][0]).app
-            self.add_command(typer.main.get_group(app), args[0])
+            module, _, name = ELSEWHERE[args[0]][0].partition(":")
+            app = getattr(importlib.import_module(module), name)
+            self.add_command(typer.main.get_command(app), args[0])
         return super().resolve_command(ctx, args)
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:

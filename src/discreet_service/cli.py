@@ -1,0 +1,156 @@
+"""The commands of the service: ``discreet serve``, ``discreet service …``; no logic of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.program import Json, command, group, progress_bar, show
+from discreet.errors import DiscreetError
+
+serve_app = group("The protection service over HTTP.")
+app = group("The protection service: set up, keys, backup, checks. CONFIDENTIAL.")
+
+_EXTRA = "pip install 'discreet[service]'"
+File = Annotated[Path, typer.Argument(help="SERVICE.toml: what the office says of its service.")]
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """Say what is missing where the packages of the service are not there."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("discreet", "discreet_service"):
+            raise
+        what = f"the service needs the package {error.name}"
+        raise DiscreetError(what, code="missing-package", hint=_EXTRA) from None
+
+
+def serve(
+    settings: Annotated[Path | None, typer.Argument(help="SERVICE.toml; none with --demo.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="A demonstration with invented data and printed keys.")
+    ] = False,
+    folder: Annotated[Path, typer.Option(help="Where the demonstration goes.")] = Path(
+        "demo-service"
+    ),
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Another port than in the settings.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the settings, build everything, do not serve.")
+    ] = False,
+) -> None:
+    """Serve protected figures over HTTP; ends with Ctrl-C, after the requests at hand."""
+    if (settings is None) != demo:
+        raise typer.BadParameter("name a SERVICE.toml, or say --demo")
+    with _installed():
+        from discreet_service.processes import run_service
+        from discreet_service.settings import ServiceSettings
+
+        if demo:
+            from discreet_service.demo import make_demonstration
+
+            with progress_bar("Demonstration") as report:
+                shown = make_demonstration(folder, port=port, progress=report)
+            typer.echo(shown.text())
+            settings = shown.settings
+        assert settings is not None
+        run_service(ServiceSettings.read(settings), settings, port=port, check=check)
+
+
+command(serve_app, "serve", example="discreet serve --demo")(serve)
+
+
+@command(app, "init", example="discreet service init office --person anna")
+def init(
+    folder: Annotated[Path, typer.Argument(help="The new folder of the service.")],
+    person: Annotated[str, typer.Option(help="The first administrator.")],
+    as_json: Json = False,
+) -> None:
+    """Make a new service: settings, secret, signing key, first administrator."""
+    with _installed():
+        from discreet_service.setup import new_service
+
+        made = new_service(folder, person)
+    show(made.text(), made.described(), as_json=as_json)
+
+
+@command(app, "key", example="discreet service key SERVICE.toml --person tool --role service")
+def key(
+    settings: File,
+    person: Annotated[str, typer.Option(help="Who, or which system, will use it.")],
+    role: Annotated[list[str], typer.Option(help="ROLE or ROLE@DATASET; can be given again.")],
+    days: Annotated[int, typer.Option(min=1, help="Days after which it ends.")] = 365,
+    as_json: Json = False,
+) -> None:
+    """Make a key for a caller; it is shown once."""
+    with _installed():
+        from discreet_service.setup import new_key
+
+        token, described = new_key(settings, person, role, days)
+    text = f"{token}\nKeep it: it is not shown again, and kept here as a digest only."
+    show(text, {"key": token, **described}, as_json=as_json)
+
+
+@command(app, "verify", example="discreet service verify SERVICE.toml")
+def verify(
+    settings: File,
+    head: Annotated[
+        list[Path] | None, typer.Option(help="A signed head of the trail, exported before.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that the audit trail is whole: nothing changed, missing, added or cut off."""
+    with _installed():
+        from discreet_service.setup import verified_trail
+
+        text, described = verified_trail(settings, head or [])
+    show(text, described, as_json=as_json)
+    if not described["whole"]:
+        raise typer.Exit(1)
+
+
+@command(app, "backup", example="discreet service backup SERVICE.toml --out backup.tar")
+def backup(
+    settings: File,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    as_json: Json = False,
+) -> None:
+    """Save database, parameter packages and policies, while the service runs. CONFIDENTIAL."""
+    with _installed():
+        from discreet_service.backup import save_backup
+
+        described = save_backup(settings, out)
+    text = f"{described['files']} files are in {out}; secrets are not: keep them elsewhere."
+    show(text, described, as_json=as_json)
+
+
+@command(app, "restore", example="discreet service restore backup.tar --into office")
+def restore(
+    file: Annotated[Path, typer.Argument(help="The file that backup wrote.")],
+    into: Annotated[Path, typer.Option(help="A folder that is empty or not there.")],
+    as_json: Json = False,
+) -> None:
+    """Put a backup into a new folder, and check it; nothing is overwritten."""
+    with _installed():
+        from discreet_service.backup import restore_backup
+
+        described: dict[str, Any] = restore_backup(file, into)
+    text = f"{described['files']} files are in {into}. Put the secrets beside them, then verify."
+    show(text, described, as_json=as_json)
+
+
+@command(app, "worker", example="discreet service worker SERVICE.toml")
+def worker(settings: File) -> None:
+    """Work on jobs; `discreet serve` starts as many as its settings say."""
+    with _installed():
+        from discreet_service.processes import run_worker
+        from discreet_service.settings import ServiceSettings
+
+        run_worker(ServiceSettings.read(settings))

@@ -1,0 +1,112 @@
+"""Processes: the server of requests and the workers beside it.
+
+In: settings, and the file they come from. Out: a service that runs until it is told to stop, then
+finishes what it has begun. A worker that dies is started again; its job is taken over by its lease.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from discreet_service.operation.logs import log_event, start_log
+from discreet_service.service import Service
+from discreet_service.settings import ServiceSettings
+from discreet_service.web.app import create_app
+
+#: Seconds that requests at hand, and workers, have to end.
+_GRACE = 20
+_LOOK_SECONDS = 0.5
+#: Requests at once beyond which others are told to come back.
+_MOST_AT_ONCE = 200
+_LARGEST_HEAD = 32 * 2**10
+
+
+def run_service(
+    settings: ServiceSettings, file: Path, *, port: int | None = None, check: bool = False
+) -> None:
+    """Serve until told to stop.
+
+    Args:
+        settings: What the office says.
+        file: Where it stands, for the workers.
+        port: Another port.
+        check: Build everything, say so, and end.
+    """
+    if port is not None:
+        settings = dataclasses.replace(settings, port=port)
+    start_log()
+    service = Service(settings)
+    service.start()
+    app = create_app(service)
+    if check:
+        service.close()
+        log_event("checked", host=settings.host, port=settings.port)
+        return
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE,
+        limit_concurrency=_MOST_AT_ONCE,
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+    )
+    with _workers(file, settings.jobs.workers):
+        log_event("serving", host=settings.host, port=settings.port)
+        uvicorn.Server(config).run()
+    log_event("stopped")
+
+
+@contextmanager
+def _workers(file: Path, number: int) -> Iterator[None]:
+    """So many workers, started again where they die; they end with the block."""
+    over = threading.Event()
+    command = [sys.executable, "-m", "discreet", "service", "worker", str(file.absolute())]
+    running = [subprocess.Popen(command) for _ in range(number)]
+
+    def watch() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            for at, process in enumerate(running):
+                if process.poll() is not None and not over.is_set():
+                    log_event("worker died", code=int(process.returncode or 0))
+                    over.wait(_LOOK_SECONDS)
+                    running[at] = subprocess.Popen(command)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        for process in running:
+            process.terminate()
+        for process in running:
+            try:
+                process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def run_worker(settings: ServiceSettings) -> None:
+    """Work on jobs until told to stop.
+
+    Args:
+        settings: What the office says.
+    """
+    from discreet_service.jobs.worker import work
+
+    start_log()
+    service = Service(settings)
+    work(service)
