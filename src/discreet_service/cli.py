@@ -1,4 +1,4 @@
-"""The commands of the service: ``discreet serve``, ``discreet service …``; no logic of their own."""
+"""The commands of the service, ``discreet serve`` and ``discreet service …``: no logic here."""
 
 from __future__ import annotations
 
