@@ -131,13 +131,14 @@ def non_additivity(table: ProtectedTable) -> Note | None:
 
     For each spanning variable and level, the published values of that level are
     added with all other variables at their total; then the innermost cells. Parts
-    with a suppressed cell have no sum. None if all sums agree.
+    with a suppressed cell have no sum. None if all sums agree, or some codes were chosen.
 
     Counts are looked at; sums and weighted counts only if the table carries a note of
     kind "non-additivity"; means, shares and other figures need not add up.
     """
     if table not in _KNOWN:
-        _KNOWN[table] = _figures_note(table) if table.spanning else None
+        whole = table.spanning and not any(each.chosen for each in table.spanning)
+        _KNOWN[table] = _figures_note(table) if whole else None
     return _KNOWN[table]
 
 

@@ -148,6 +148,11 @@ def is_figure(table: ProtectedTable, at: int) -> bool:
     return table.several_figures and at == len(table.dimensions) - 1
 
 
+def has_total(table: ProtectedTable, at: int) -> bool:
+    """Whether the first code of the dimension at a position is the total of the others."""
+    return not is_figure(table, at) and not table.dimensions[at].chosen
+
+
 def figure_text(figure: Figure, language: str) -> str:
     """What stands over a figure: its title and its unit.
 

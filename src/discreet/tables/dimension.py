@@ -32,6 +32,8 @@ class Dimension:
     Args:
         classifications: One, or several with the same total and else different codes.
         name: Name of the variable; that of the first classification if empty.
+        chosen: Whether these are some codes of a variable, side by side: none of them is
+            the total of the others, whatever the classification says.
 
     >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
     >>> Dimension(classifications=(sex,)).codes
@@ -40,6 +42,7 @@ class Dimension:
 
     classifications: tuple[Classification, ...]
     name: str = ""
+    chosen: bool = False
 
     def __post_init__(self) -> None:
         if not self.classifications:
@@ -89,6 +92,8 @@ class Dimension:
     @cached_property
     def parents(self) -> PositionArray:
         """Position of each code's parent, -1 for the total."""
+        if self.chosen:
+            return np.full(len(self.codes), -1, dtype=np.int32)
         parts = []
         for tree, shift in zip(self.classifications, self.offsets, strict=True):
             above = tree.parent_index[1:]
@@ -98,6 +103,8 @@ class Dimension:
     @cached_property
     def levels(self) -> PositionArray:
         """Level of each code: 0 for the total, 1 below it, …"""
+        if self.chosen:
+            return np.zeros(len(self.codes), dtype=np.int32)
         return self._joined([tree.levels[1:] for tree in self.classifications], 0)
 
     @cached_property
@@ -112,7 +119,7 @@ class Dimension:
     def is_leaf(self) -> npt.NDArray[np.bool_]:
         """Which codes have no children."""
         leaf = np.ones(len(self.codes), dtype=np.bool_)
-        leaf[self.parents[1:]] = False
+        leaf[self.parents[self.parents >= 0]] = False
         return leaf
 
     @cached_property

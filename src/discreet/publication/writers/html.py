@@ -38,7 +38,15 @@ from discreet.publication.notation import (
     zero_text,
 )
 from discreet.publication.notes import printed_notes
-from discreet.publication.words import Words, figure_line, is_figure, labels_at, levels_at, words
+from discreet.publication.words import (
+    Words,
+    figure_line,
+    has_total,
+    is_figure,
+    labels_at,
+    levels_at,
+    words,
+)
 from discreet.tables import CellStatus, ProtectedTable
 
 _DEEPEST = 8
@@ -179,7 +187,7 @@ def _body(page: _Page) -> Iterator[str]:
         code: f'<th scope="row"{_indent(level)}>{name}</th>'
         for code, (name, level) in (heads[-1] if heads else {}).items()
     }
-    flat = bool(layout.rows) and is_figure(layout.table, layout.rows[-1])
+    flat = bool(layout.rows) and not has_total(layout.table, layout.rows[-1])
     width = layout.shape[1] + 1
     before: tuple[int, ...] | None = None
     for block in layout.blocks():

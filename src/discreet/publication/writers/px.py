@@ -33,7 +33,7 @@ from discreet.publication.notation import (
     number_text,
 )
 from discreet.publication.notes import printed_notes
-from discreet.publication.words import LANGUAGES, figure_line, is_figure, labels_of, words
+from discreet.publication.words import LANGUAGES, figure_line, has_total, labels_of, words
 from discreet.tables import CellStatus, ProtectedTable
 from discreet.tables.figures import Figure
 
@@ -249,7 +249,7 @@ def _codes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
         codes = listing(layout.dimension(at).codes)
         yield from _each("CODES", spoken, [codes for _ in spoken], names[at])
     for at in order:
-        if not is_figure(layout.table, at):
+        if has_total(layout.table, at):
             totals = [quoted(one.labels[at][0]) for one in spoken]
             yield from _each("ELIMINATION", spoken, totals, names[at])
 

@@ -41,7 +41,13 @@ from discreet.publication.layout import (
     mark,
 )
 from discreet.publication.notation import INAPPLICABLE, OFFICIAL, SUPPRESSED, ZERO, figure_texts
-from discreet.publication.words import figure_line, is_figure, labels_at, levels_at, words
+from discreet.publication.words import (
+    figure_line,
+    has_total,
+    labels_at,
+    levels_at,
+    words,
+)
 from discreet.tables import CellStatus
 
 _HEAD_FILL = PatternFill("solid", fgColor="FFE3EAF1")
@@ -393,7 +399,7 @@ class TableSheet:
             title = dimension.title(self.language)
             labels = labels_at(table, at, self.language)
             levels = tuple(levels_at(table, at).tolist())
-            totals = frozenset() if is_figure(table, at) else frozenset({0})
+            totals = frozenset({0}) if has_total(table, at) else frozenset()
             marks = {c: mark(self.remarks.of_code(at, c)) for c in range(len(labels))}
             marked = tuple(f"{label}{marks[c]}" for c, label in enumerate(labels))
             if not self.labels:
