@@ -1,0 +1,222 @@
+"""The records of a source, as far as a catalogue must know them. CONFIDENTIAL.
+
+In: the inputs of a programme and one of its sources. Out: variables whose codes hold every record
+and were all stated beforehand; problems that name no code which only records told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from discreet.classifications import Classification
+from discreet.errors import DiscreetError, Problem
+from discreet.microdata.distant_records import distant_records
+from discreet.microdata.filters import parse_filter
+from discreet.microdata.sql_databases import DatabaseTable
+from discreet.microdata.stored_records import StoredRecords
+from discreet.record_batches import collected
+from discreet.release.inputs import Inputs
+from discreet.release.programme.file import nearest
+from discreet.release.programme.variables import columns_of, found_codes, spanning_variables
+from discreet.tables.figures import FIGURE
+from discreet.tables.table import COLUMNS, code_texts
+from discreet_service.datasets.variables import CatalogueVariable
+
+#: Names that columns of every file have.
+_TAKEN = (*COLUMNS, FIGURE, "value", "status", "symbol", "note")
+
+
+class SourceColumns:
+    """The columns of a source. CONFIDENTIAL.
+
+    Args:
+        inputs: What the programme names, opened.
+        source: The source.
+    """
+
+    def __init__(self, inputs: Inputs, source: str) -> None:
+        self.inputs, self.source = inputs, source
+        self.records = inputs.records[source]
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """Its columns and their types."""
+        return dict(self.records.collect_schema())
+
+    @cached_property
+    def confidential(self) -> frozenset[str]:
+        """Columns of keys and identifiers."""
+        found: set[str] = set()
+        for source in self.inputs.programme.sources.values():
+            for named in (source.keys.column, source.keys.id, source.keys.by):
+                found |= {named} if isinstance(named, str) else set(named or ())
+        held = distant_records(self.records)
+        key = held.record_key if isinstance(held, StoredRecords) else None
+        return frozenset(found | ({key} if key else set()))
+
+    def is_number(self, column: str) -> bool:
+        """Whether a column holds numbers, and no keys."""
+        if column not in self.schema or column in self.confidential:
+            return False
+        return bool(self.schema[column].is_numeric())
+
+    def values(self, column: str) -> pl.Series:
+        """The distinct values of a column, missing ones included."""
+        held = distant_records(self.records)
+        if isinstance(held, StoredRecords) and held.columns[column]["kind"] != "plain":
+            return held.values(column)
+        if isinstance(held, DatabaseTable):
+            return held.distinct(column)
+        return collected(self.records.lazy().select(column).unique())[column]
+
+    def filter_problems(self, text: str, where: str) -> list[Problem]:
+        """What is wrong with a filter on its records."""
+        if not text.strip():
+            return []
+        try:
+            parse_filter(text).check(self.schema)
+        except DiscreetError as error:
+            return [Problem(each.what, where, each.hint) for each in error.problems]
+        return []
+
+    def columns_of(self, variable: str) -> list[str]:
+        """The columns that a variable of the programme needs; itself if it is no such."""
+        programme = self.inputs.programme
+        if variable not in programme.variables:
+            return [variable]
+        return [column for _, column in columns_of(programme, variable)]
+
+    def has(self, variable: str) -> bool:
+        """Whether the records have the columns of a variable, and they hold no keys."""
+        columns = self.columns_of(variable)
+        return bool(columns) and set(columns) <= set(self.schema) - self.confidential
+
+    def stated_tree(self, variable: str) -> Classification | None:
+        """The classification of a variable, if no data decide it."""
+        return self.inputs.trees.get(variable)
+
+    def found_tree(self, variable: str) -> Classification:
+        """The classification of a variable whose codes are public, though the data tell them."""
+        programme = self.inputs.programme
+        if variable not in programme.variables:
+            codes = found_codes(self.records, [variable])[variable]
+            return Classification.flat(variable, codes)
+        trees = spanning_variables(programme, [variable], self.inputs.trees, self.records)
+        found = trees[variable]
+        assert isinstance(found, Classification)
+        return found.replace(found="none")
+
+
+def offered_variables(
+    columns: SourceColumns,
+    *,
+    wanted: Sequence[str] | None,
+    public: frozenset[str],
+    geography: frozenset[str],
+    where: str,
+    problems: list[Problem],
+) -> dict[str, CatalogueVariable]:
+    """The variables of a unit that can be asked for.
+
+    Args:
+        columns: The columns of its records.
+        wanted: Those that are named; None for all that can be offered.
+        public: Variables of which it is no secret which codes occur.
+        geography: Variables that tell where.
+        where: What problems are about.
+        problems: What is wrong is added here.
+    """
+    programme = columns.inputs.programme
+    if wanted is None:
+        every = [name for name, e in programme.variables.items() if not e.alternatives]
+        named = [n for n in every if columns.has(n) and (columns.stated_tree(n) or n in public)]
+    else:
+        named = list(dict.fromkeys(wanted))
+    found = {}
+    for name in named:
+        place = where if wanted is None else f"{where}[{list(wanted).index(name)}]"
+        tree = _tree(columns, name, public, place, problems)
+        if tree is not None:
+            found[name] = CatalogueVariable(name=name, tree=tree, geography=name in geography)
+    return found
+
+
+def _tree(
+    columns: SourceColumns,
+    name: str,
+    public: frozenset[str],
+    where: str,
+    problems: list[Problem],
+) -> Classification | None:
+    """The classification of a variable; None, and a problem, where it would tell of the data."""
+    entry = columns.inputs.programme.variables.get(name)
+    what = hint = ""
+    if name in _TAKEN:
+        what = f"a variable cannot be called {name!r}"
+    elif entry is not None and entry.alternatives:
+        what, hint = f"{name!r} is several classifications", "name each of them"
+    elif not columns.has(name):
+        what = f"the records have no column for {name!r}"
+        hint = nearest(name, list(columns.inputs.programme.variables))
+    elif columns.stated_tree(name) is None and name not in public:
+        what = f"which codes of {name!r} there are would tell that they occur"
+        hint = "state them in the programme, or say that they are public: public_codes"
+    if what:
+        problems.append(Problem(what, where, hint))
+        return None
+    tree = columns.stated_tree(name) or columns.found_tree(name)
+    if tree.level_columns and tree.column is None:
+        what = f"no single column holds the codes of {name!r}"
+        problems.append(Problem(what, where, "add one, and name it with column ="))
+        return None
+    return _complete(columns, name, tree, public, where, problems)
+
+
+def _complete(
+    columns: SourceColumns,
+    name: str,
+    tree: Classification,
+    public: frozenset[str],
+    where: str,
+    problems: list[Problem],
+) -> Classification | None:
+    """The classification with a code for every record."""
+    values = columns.values(tree.source)
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    if values.null_count() and tree.missing not in tree.index:
+        if name not in public:
+            what = f"{name!r} is missing in some records, and no code stands for that"
+            hint = "list the code with the others, or say that it is no secret: public_codes"
+            problems.append(Problem(what, where, hint))
+            return None
+        tree = tree.with_missing()
+    if not _holds_all(tree, values.drop_nulls()):
+        what = f"some records have values that no code of {name!r} holds"
+        hint = "discreet protect PROGRAMME --check lists them"
+        problems.append(Problem(what, where, hint))
+        return None
+    return tree.replace(found="none")
+
+
+def _holds_all(tree: Classification, values: pl.Series) -> bool:
+    """Whether each value is one of the finest codes, or lies in an interval."""
+    if tree.bounds is None:
+        known = set(tree.leaves)
+        return all(text in known for text in code_texts(values, tree.source).to_list())
+    if not values.dtype.is_numeric():
+        return False
+    return _inside(values, tree.bounds)
+
+
+def _inside(values: pl.Series, bounds: Sequence[float]) -> bool:
+    if not len(values):
+        return True
+    low, high = values.cast(pl.Float64).min(), values.cast(pl.Float64).max()
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    return low >= bounds[0] and (high < bounds[-1] or bounds[-1] == float("inf"))

@@ -1,0 +1,162 @@
+"""Variables of a catalogue: codes on levels, each of which divides the records without rest.
+
+In: a classification whose codes were stated beforehand. Out: levels with names and codes, and the
+way from any code to the finest ones. Public: nothing here knows which codes occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import BoolArray, PositionArray
+from discreet.assessment.attacks.catalogue import Axis
+from discreet.classifications import Classification
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CatalogueLevel:
+    """A level of a variable: codes that divide the records without rest.
+
+    Args:
+        number: 1 for the coarsest.
+        name: Its name.
+        codes: How many codes it has.
+    """
+
+    number: int
+    name: str
+    codes: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CatalogueVariable:
+    """A variable that can be asked for.
+
+    Args:
+        name: Its name.
+        tree: Its classification, which has a code for every record.
+        geography: Whether it tells where.
+
+    >>> place = Classification.from_parents("place", {"N": None, "N1": "N", "N2": "N", "S": None})
+    >>> variable = CatalogueVariable(name="place", tree=place, geography=True)
+    >>> [(level.name, level.codes) for level in variable.levels]
+    [('1', 2), ('2', 3)]
+    >>> variable.codes_of(2)
+    ('N1', 'N2', 'S')
+    """
+
+    name: str
+    tree: Classification
+    geography: bool
+
+    @cached_property
+    def levels(self) -> tuple[CatalogueLevel, ...]:
+        """Its levels, coarsest first."""
+        names = self.tree.level_names
+        return tuple(
+            CatalogueLevel(
+                number=k,
+                name=names[k - 1] if k <= len(names) else str(k),
+                codes=len(self.cuts[k]),
+            )
+            for k in range(1, len(self.cuts))
+        )
+
+    @cached_property
+    def cuts(self) -> tuple[PositionArray, ...]:
+        """Per level from the total on, the positions of its codes in the tree."""
+        tree = self.tree
+        return Axis(tree.name, tree.name, tree.codes, np.asarray(tree.parents, np.int32)).cuts
+
+    @cached_property
+    def _members(self) -> tuple[frozenset[int], ...]:
+        return tuple(frozenset(cut.tolist()) for cut in self.cuts)
+
+    @cached_property
+    def level_numbers(self) -> Mapping[str, int]:
+        """Each name of a level, and each number as a text, with its number."""
+        found = {str(level.number): level.number for level in self.levels}
+        return found | {level.name: level.number for level in self.levels}
+
+    @property
+    def finest(self) -> int:
+        """The number of the finest level."""
+        return len(self.cuts) - 1
+
+    def level(self, number: int) -> CatalogueLevel:
+        """A level by its number."""
+        return self.levels[number - 1]
+
+    def codes_of(self, number: int) -> tuple[str, ...]:
+        """The codes of a level, in the order of the classification."""
+        return tuple(self.tree.codes[at] for at in self.cuts[number].tolist())
+
+    def on_level(self, at: int, number: int) -> bool:
+        """Whether the code at a position stands on a level."""
+        return at in self._members[number]
+
+    def coarsest_with(self, positions: Iterable[int]) -> int:
+        """The coarsest level on which all of some codes stand; 0 if there is none."""
+        wanted = set(positions)
+        return next((k for k in range(1, len(self.cuts)) if wanted <= self._members[k]), 0)
+
+    @cached_property
+    def _sizes(self) -> PositionArray:
+        """Per code, how many codes it and those below it are."""
+        sizes = np.ones(len(self.tree), dtype=np.int32)
+        for at in range(len(self.tree) - 1, 0, -1):
+            sizes[self.tree.parents[at]] += sizes[at]
+        return sizes
+
+    @cached_property
+    def _walk(self) -> PositionArray:
+        """Per code, its place in a walk in which all codes below one follow it."""
+        place = np.zeros(len(self.tree), dtype=np.int32)
+        free = np.ones(len(self.tree), dtype=np.int32)
+        for at in range(1, len(self.tree)):
+            above = self.tree.parents[at]
+            place[at] = place[above] + free[above]
+            free[above] += self._sizes[at]
+        return place
+
+    def within(self, positions: Collection[int]) -> BoolArray:
+        """Per code of the tree, whether it is one of some codes, or stands below one."""
+        marks = np.zeros(len(self.tree) + 1, dtype=np.int64)
+        for at in positions:
+            marks[self._walk[at]] += 1
+            marks[self._walk[at] + self._sizes[at]] -= 1
+        return np.asarray((np.cumsum(marks)[:-1] > 0)[self._walk], dtype=np.bool_)
+
+    def leaves_within(self, positions: Collection[int]) -> BoolArray:
+        """Per code of the tree, whether it is a finest one of some codes."""
+        return self.within(positions) & self.tree.is_leaf
+
+    def coarsest_cover(self, leaves: BoolArray) -> tuple[int, tuple[int, ...]]:
+        """The coarsest level whose codes make up some finest ones, and these codes.
+
+        Args:
+            leaves: Per code of the tree, whether it is one of the finest codes meant.
+        """
+        for number, cut in enumerate(self.cuts):
+            inside = np.add.reduceat(self._in_walk(leaves), self._walk_starts(cut))
+            whole = np.add.reduceat(self._in_walk(self.tree.is_leaf), self._walk_starts(cut))
+            order = cut[np.argsort(self._walk[cut], kind="stable")]
+            if bool(((inside == 0) | (inside == whole)).all()):
+                return number, tuple(sorted(order[inside > 0].tolist()))
+        raise AssertionError(self.name)
+
+    def _in_walk(self, marks: BoolArray) -> PositionArray:
+        found = np.zeros(len(self.tree), dtype=np.int32)
+        found[self._walk] = marks
+        return found
+
+    def _walk_starts(self, cut: PositionArray) -> PositionArray:
+        """Where the codes of a cut begin in the walk; what lies between is no finest code."""
+        return np.sort(self._walk[cut])
+
+    def __repr__(self) -> str:
+        return f"<CatalogueVariable {self.name}: {len(self.tree):,} codes>"

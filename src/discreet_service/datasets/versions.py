@@ -1,0 +1,392 @@
+"""`DataVersion`: a version of a data set, opened and found fit to be asked. CONFIDENTIAL.
+
+In: a folder with DATASET.toml, its programme, records and parameters. Out: what can be asked for,
+and counts of it. What would tell of the data is refused here, once: codes that nobody stated
+beforehand, missing values without a code, records that no code holds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.confidential import without_values
+from discreet.errors import Problem
+from discreet.protection.protocol import SharedParameters
+from discreet.release.inputs import Inputs
+from discreet.release.methods.noise.parameters import OpenedNoise
+from discreet.release.methods.noise.tables import opened_noise
+from discreet.release.packages.parameters import Parameters
+from discreet.release.programme.file import Programme, key_line, nearest, raise_problems
+from discreet.release.programme.schema import FigureEntry, TableEntry
+from discreet.release.run.counts import KeyedRecords
+from discreet.release.run.inputs import open_inputs
+from discreet.store import Store, tree_digest
+from discreet.tables import Table
+from discreet.tabulation import Query, tabulate_many
+from discreet_service.datasets.description import (
+    DESCRIPTION,
+    DatasetDescription,
+    UnitEntry,
+    read_description,
+)
+from discreet_service.datasets.records import SourceColumns, offered_variables
+from discreet_service.datasets.variables import CatalogueVariable
+
+#: What the one table of a query is called in its programme.
+ANSWER = "answer"
+#: The figure that every unit has.
+COUNTS = "count"
+
+#: Name of a parameter set → its parameters.
+ParametersOf = Callable[[str], Parameters]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueValue:
+    """A value column of which sums and means can be asked for.
+
+    Args:
+        column: The column.
+        label: language → name.
+        unit: language → unit.
+        decimals: Digits that are printed; None for the usual ones.
+        sums: Whether sums can be asked for.
+        means: Whether means can be asked for.
+    """
+
+    column: str
+    label: Mapping[str, str]
+    unit: Mapping[str, str]
+    decimals: int | None
+    sums: bool
+    means: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueUnit:
+    """A kind of unit that can be counted.
+
+    Args:
+        name: Its name.
+        source: The source of the programme with its records.
+        label: language → name.
+        variables: What spans and filters its tables.
+        values: Its value columns.
+        figures: Key figures that the office offers.
+    """
+
+    name: str
+    source: str
+    label: Mapping[str, str]
+    variables: Mapping[str, CatalogueVariable]
+    values: Mapping[str, CatalogueValue]
+    figures: Mapping[str, FigureEntry]
+
+
+class DataVersion:
+    """A version of a data set. CONFIDENTIAL; what it tells in `units` is public.
+
+    Args:
+        description: What its DATASET.toml says.
+        inputs: Programme, records and parameters.
+        units: What can be asked for.
+        fingerprint: Keyed digest of all that determines answers.
+    """
+
+    def __init__(
+        self,
+        *,
+        description: DatasetDescription,
+        inputs: Inputs,
+        units: Mapping[str, CatalogueUnit],
+        fingerprint: str,
+    ) -> None:
+        self.description, self.inputs, self.units = description, inputs, units
+        self.fingerprint = fingerprint
+        self._keyed, self._lock = KeyedRecords(inputs), threading.Lock()
+
+    @property
+    def dataset(self) -> str:
+        """Name of the data set."""
+        return self.description.dataset.id
+
+    @property
+    def version(self) -> str:
+        """Name of the version."""
+        return self.description.dataset.version
+
+    @property
+    def parameters(self) -> Parameters:
+        """What determines its noise. SECRET."""
+        return opened_noise(self.inputs).parameters
+
+    def entry(self, unit: str, **asked: Any) -> TableEntry:
+        """The entry that a query would have in the programme, defaults filled in.
+
+        Args:
+            unit: The unit.
+            asked: Keys of the entry, as in a programme.
+        """
+        source = self.units[unit].source
+        bare = self.asking(TableEntry(**{"from": source, **asked})).programme
+        found = bare.tables[ANSWER]
+        if found.official is None and bare.sources[source].main:
+            found = found.model_copy(update={"official": self.inputs.shared.official or None})
+        return found
+
+    def asking(self, entry: TableEntry) -> Inputs:
+        """The same inputs for a programme with one table only."""
+        programme = self.inputs.programme
+        document = programme.document.model_copy(update={"tables": {ANSWER: entry}})
+        return dataclasses.replace(
+            self.inputs, programme=dataclasses.replace(programme, document=document)
+        )
+
+    def records(self, unit: str) -> tuple[Any, str]:
+        """The records of a unit with their keys, and the column of keys. CONFIDENTIAL."""
+        with self._lock:
+            records, key = self._keyed.of(self.units[unit].source)
+        assert key is not None
+        return records, key
+
+    @without_values
+    def counted(self, unit: str, queries: Sequence[Query]) -> list[Table]:
+        """Count records of a unit. CONFIDENTIAL.
+
+        Args:
+            unit: The unit.
+            queries: What is to be counted.
+        """
+        records, key = self.records(unit)
+        sources = self.inputs.programme.sources
+        origin = sources[key_line(sources, self.units[unit].source)[-1]]
+        return tabulate_many(
+            records,
+            queries,
+            record_key=key,
+            key_grid=self.inputs.grid,
+            allow_unsuitable_keys=origin.keys.allow_unsuitable,
+        )
+
+    def __repr__(self) -> str:
+        return f"<DataVersion {self.dataset} {self.version} (confidential)>"
+
+
+@without_values
+def open_version(
+    folder: Path, key: bytes, parameters_of: ParametersOf | None = None
+) -> DataVersion:
+    """Open a version of a data set, and say everything that is wrong with it at once.
+
+    Args:
+        folder: The folder of its DATASET.toml.
+        key: What its fingerprint is keyed with.
+        parameters_of: Gives the parameters of a set by its name.
+
+    >>> open_version(Path("no-such-folder"), b"key")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ProgrammeError: [programme-file] no-such-folder/DATASET.toml: ...
+    """
+    description = read_description(folder)
+    place, entry = str(folder / DESCRIPTION), description.dataset
+    inputs = open_inputs(folder / entry.programme)
+    problems = list(_unfit_programme(inputs.programme))
+    if entry.parameter_set is not None:
+        if parameters_of is None:
+            problems.append(Problem("there are no parameter sets here", "dataset.parameter_set"))
+        else:
+            inputs = _with_parameters(inputs, parameters_of(entry.parameter_set))
+    problems += _unit_problems(description, inputs.programme)
+    raise_problems(place, problems)
+    inputs = _with_stores(folder, description, inputs, problems)
+    raise_problems(place, problems)
+    units = {
+        name: _unit(name, description, inputs, problems) for name in description.units
+    }
+    raise_problems(place, problems)
+    fingerprint = _fingerprint(folder, description, inputs, key)
+    return DataVersion(
+        description=description, inputs=inputs, units=units, fingerprint=fingerprint
+    )
+
+
+def _unfit_programme(programme: Programme) -> list[Problem]:
+    """What a programme may say of its tables, but not of tables that anybody asks for."""
+    defaults, problems = programme.document.defaults, []
+    if defaults.protect not in (None, "noise"):
+        what = "tables that are asked for are protected by noise only"
+        problems.append(Problem(what, "defaults.protect", "leave protect out of [defaults]"))
+    if defaults.additive:
+        what = "figures made additive differ from table to table"
+        problems.append(Problem(what, "defaults.additive", "leave additive out of [defaults]"))
+    if programme.document.perturbation is None and programme.document.parameters is None:
+        hint = "[perturbation] or [parameters]"
+        problems.append(Problem("the programme has no noise", "programme", hint))
+    return problems
+
+
+def _unit_problems(description: DatasetDescription, programme: Programme) -> list[Problem]:
+    """Sources and variables that the programme does not have."""
+    problems = []
+    for name, unit in description.units.items():
+        if unit.source not in programme.sources:
+            hint = nearest(unit.source, list(programme.sources))
+            what = f"the programme has no source {unit.source!r}"
+            problems.append(Problem(what, f"units.{name}.source", hint))
+            continue
+        keys = programme.sources[unit.source].keys
+        if not any((keys.column, keys.id, keys.inherit)):
+            what = "records without keys cannot get noise"
+            problems.append(Problem(what, f"units.{name}.source", "state keys in the programme"))
+    known = list(programme.variables)
+    for at, variable in enumerate(description.dataset.geography):
+        if variable not in known:
+            hint = nearest(variable, known)
+            what = f"the programme has no variable {variable!r}"
+            problems.append(Problem(what, f"dataset.geography[{at}]", hint))
+    return problems
+
+
+def _with_parameters(inputs: Inputs, parameters: Parameters) -> Inputs:
+    """The same with the parameters of a set in place of those of the programme."""
+    shared = SharedParameters(
+        grid=parameters.grid,
+        secret=None,
+        parts=parameters.parts,
+        official=parameters.official or "",
+        package=parameters.package,
+    )
+    opened = {**inputs.opened, "noise": OpenedNoise(parameters)}
+    return dataclasses.replace(inputs, shared=shared, opened=opened)
+
+
+def _with_stores(
+    folder: Path, description: DatasetDescription, inputs: Inputs, problems: list[Problem]
+) -> Inputs:
+    """The same with stores in place of the files that the programme names."""
+    records = dict(inputs.records)
+    for name, unit in description.units.items():
+        if unit.store is None:
+            continue
+        where = f"units.{name}.store"
+        store = Store.open(folder / unit.store, check=True)
+        manifest = store.records.manifest
+        if store.records.record_key is None:
+            problems.append(Problem("the store has no record keys", where))
+        elif manifest["keys"]["grid"] != inputs.grid.size:
+            problems.append(Problem("the store was built with keys of another grid", where))
+        trees = inputs.trees
+        problems += [
+            Problem(f"the store was built with another classification {each!r}", where)
+            for each, digest in manifest["classifications"].items()
+            if each in trees and trees[each].bounds is None and tree_digest(trees[each]) != digest
+        ]
+        records[unit.source] = store.records.plan()
+    return dataclasses.replace(inputs, records=records)
+
+
+def _unit(
+    name: str, description: DatasetDescription, inputs: Inputs, problems: list[Problem]
+) -> CatalogueUnit:
+    """A unit with what can be asked of it."""
+    unit = description.units[name]
+    columns = SourceColumns(inputs, unit.source)
+    variables = offered_variables(
+        columns,
+        wanted=unit.variables,
+        public=frozenset(description.dataset.public_codes),
+        geography=frozenset(description.dataset.geography),
+        where=f"units.{name}.variables",
+        problems=problems,
+    )
+    values = _values(name, unit, columns, inputs, problems)
+    problems += _figure_problems(name, unit, values, columns)
+    return CatalogueUnit(
+        name=name,
+        source=unit.source,
+        label=unit.label,
+        variables=variables,
+        values=values,
+        figures=unit.figures,
+    )
+
+
+def _values(
+    name: str,
+    unit: UnitEntry,
+    columns: SourceColumns,
+    inputs: Inputs,
+    problems: list[Problem],
+) -> dict[str, CatalogueValue]:
+    """The value columns of a unit: those that have noise of their own."""
+    noisy = opened_noise(inputs).parameters.magnitudes
+    found = {}
+    for column, entry in unit.values.items():
+        where = f"units.{name}.values.{column}"
+        if column not in noisy:
+            hint = nearest(column, list(noisy)) or "state [magnitudes.COLUMN]"
+            problems.append(Problem(f"there is no noise for the column {column!r}", where, hint))
+        elif not columns.is_number(column):
+            problems.append(Problem(f"there is no column {column!r} of numbers", where))
+        found[column] = CatalogueValue(
+            column=column,
+            label=entry.label,
+            unit=entry.unit,
+            decimals=entry.decimals,
+            sums=entry.sums,
+            means=entry.means,
+        )
+    return found
+
+
+def _figure_problems(
+    name: str, unit: UnitEntry, values: Mapping[str, CatalogueValue], columns: SourceColumns
+) -> list[Problem]:
+    """Figures of columns and of other figures that there are not."""
+    problems = []
+    known = [COUNTS, *unit.figures]
+    for figure, entry in unit.figures.items():
+        where = f"units.{name}.figures.{figure}"
+        if figure in (COUNTS, "figure") or not figure.isidentifier():
+            problems.append(Problem("a figure cannot be called so", where))
+        if entry.of is not None and entry.of not in values:
+            hint = nearest(entry.of, list(values)) or f"state [units.{name}.values.{entry.of}]"
+            problems.append(Problem(f"there is no value column {entry.of!r}", where, hint))
+        problems += [
+            Problem(f"there is no figure {other!r}", where, nearest(other, known))
+            for other in (entry.part, entry.whole)
+            if other is not None and other not in known
+        ]
+        problems += columns.filter_problems(entry.where or "", where)
+    return problems
+
+
+def _fingerprint(
+    folder: Path, description: DatasetDescription, inputs: Inputs, key: bytes
+) -> str:
+    """A keyed digest of description, programme, classifications, records and parameters."""
+    sources = dict.fromkeys(unit.source for unit in description.units.values())
+    tables = {f"t{at}": TableEntry(**{"from": name}, by=None) for at, name in enumerate(sources)}
+    document = inputs.programme.document.model_copy(update={"tables": tables})
+    programme = dataclasses.replace(inputs.programme, document=document)
+    every = dataclasses.replace(inputs, programme=programme)
+    files = [folder / DESCRIPTION, inputs.programme.path]
+    told = {
+        "version": __version__,
+        "files": [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
+        "variables": {name: inputs.described_variable(name) for name in sorted(inputs.trees)},
+        "data": {name: every.release_keys[name].digest("data") for name in sources},
+        "parameters": opened_noise(inputs).parameters.digest(key),
+    }
+    text = json.dumps(told, sort_keys=True, default=str)
+    return hmac.new(key, b"data version 1\n" + text.encode(), "sha256").hexdigest()

@@ -1,0 +1,419 @@
+"""`CanonicalQuery`: one form for all ways of asking for the same table.
+
+In: a `TableQuery` and an opened version. Out: what it means, or one error that lists every name
+that there is not. Public.
+
+- Variables stand sorted, each once; two variables of one column do not go together.
+- A filter is the coarsest level and its codes that let the same records through; one that lets
+  all through is left out.
+- A single code under `by` is a filter.
+- Codes under `by` pick cells, they never change who is counted: a total is that of all codes. A
+  filter on a variable that also stands under `by` picks its cells, and its codes stand in place
+  of the total.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import Problem
+from discreet.release.programme.file import nearest
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
+from discreet_service.problems import ServiceError
+from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQuery, refused
+from discreet_service.queries.measures import Measure, needed_variables, read_measures
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanningCodes:
+    """A variable that spans a canonical table.
+
+    Args:
+        variable: The variable.
+        levels: Numbers of the levels shown.
+        codes: The codes shown, in the order of the classification; None for all of the levels.
+        total: Whether the total of all codes is shown.
+    """
+
+    variable: str
+    levels: tuple[int, ...]
+    codes: tuple[str, ...] | None
+    total: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterCodes:
+    """A condition of a canonical table.
+
+    Args:
+        variable: The variable.
+        level: Number of the level of the codes.
+        codes: The codes that are let through, in the order of the classification.
+    """
+
+    variable: str
+    level: int
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanonicalQuery:
+    """What a query means; equal for all ways of asking for the same.
+
+    Args:
+        dataset: The data set.
+        version: Its version.
+        unit: What is counted.
+        by: What spans the table, sorted by variable.
+        where: Which records count, sorted by variable.
+        measures: The figures, sorted.
+    """
+
+    dataset: str
+    version: str
+    unit: str
+    by: tuple[SpanningCodes, ...]
+    where: tuple[FilterCodes, ...]
+    measures: tuple[Measure, ...]
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON takes it: for logs, jobs and digests."""
+        return asdict(self)
+
+    @classmethod
+    def of_document(cls, document: dict[str, Any]) -> CanonicalQuery:
+        """The query of a document."""
+        return cls(
+            dataset=document["dataset"],
+            version=document["version"],
+            unit=document["unit"],
+            by=tuple(
+                SpanningCodes(
+                    variable=one["variable"],
+                    levels=tuple(one["levels"]),
+                    codes=None if one["codes"] is None else tuple(one["codes"]),
+                    total=one["total"],
+                )
+                for one in document["by"]
+            ),
+            where=tuple(
+                FilterCodes(
+                    variable=one["variable"], level=one["level"], codes=tuple(one["codes"])
+                )
+                for one in document["where"]
+            ),
+            measures=tuple(
+                Measure(one["kind"], one["of"], tuple(one["over"]))
+                for one in document["measures"]
+            ),
+        )
+
+    def digest(self, key: bytes) -> str:
+        """A keyed digest: who asked for what cannot be found by trial."""
+        text = json.dumps(self.document(), sort_keys=True, ensure_ascii=False)
+        return hmac.new(key, b"query 1\n" + text.encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedOrder:
+    """How somebody wants to see a canonical table: nothing that changes a figure.
+
+    Args:
+        by: The variables in the order asked.
+        measures: The figures in the order asked.
+    """
+
+    by: tuple[str, ...]
+    measures: tuple[Measure, ...]
+
+
+def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
+    """The unit that a query counts."""
+    if query.unit is None and len(version.units) == 1:
+        return next(iter(version.units.values()))
+    if query.unit is None:
+        what, hint = "unit is missing", f"units: {', '.join(version.units)}"
+        raise ServiceError(what, code="invalid-query", where="unit", hint=hint)
+    if query.unit not in version.units:
+        what = f"there is no unit {query.unit[:60]!r}"
+        hint = nearest(query.unit, list(version.units))
+        raise ServiceError(what, code="invalid-query", where="unit", hint=hint)
+    return version.units[query.unit]
+
+
+def canonical_query(
+    query: TableQuery, version: DataVersion
+) -> tuple[CanonicalQuery, AskedOrder]:
+    """What a query means, and in which order it is to be shown.
+
+    Args:
+        query: The query.
+        version: The version that it is about.
+    """
+    reader = _Reader(unit_of(query, version))
+    measures = read_measures(query.measures, reader.unit, reader.problems)
+    filters = reader.filters(query.where)
+    spanning = reader.spanning(query, filters)
+    reader.check_columns()
+    several = [one.variable.name for one in spanning if len(one.shown) > 1]
+    reader.check_measures(measures, several)
+    if reader.problems:
+        codes = set(reader.codes)
+        raise refused(reader.problems, codes.pop() if len(codes) == 1 else "invalid-query")
+    by, where = _settled(spanning, filters, reader.unit)
+    found = CanonicalQuery(
+        dataset=version.dataset,
+        version=version.version,
+        unit=reader.unit.name,
+        by=by,
+        where=where,
+        measures=tuple(sorted(measures)),
+    )
+    shown = {one.variable for one in by}
+    order = tuple(entry.variable for entry in query.by if entry.variable in shown)
+    return found, AskedOrder(by=order, measures=measures)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Spanning:
+    """A variable under `by`, and the positions of the codes that it shows."""
+
+    variable: CatalogueVariable
+    shown: tuple[int, ...]
+    total: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Filter:
+    """A variable under `where`, and the positions of its codes."""
+
+    variable: CatalogueVariable
+    codes: tuple[int, ...]
+
+
+class _Reader:
+    """Looks names up, and collects what is wrong."""
+
+    def __init__(self, unit: CatalogueUnit) -> None:
+        self.unit = unit
+        self.problems: list[Problem] = []
+        self.codes: list[str] = []
+        self.named: dict[str, list[str]] = {}
+
+    def wrong(self, what: str, where: str, hint: str = "", code: str = "invalid-query") -> None:
+        """Note a problem."""
+        self.problems.append(Problem(what, where, hint))
+        self.codes.append(code)
+
+    def variable(self, name: str, where: str, member: str) -> CatalogueVariable | None:
+        """A variable by its name; each at most once in `by` and once in `where`."""
+        found = self.unit.variables.get(name)
+        if found is None:
+            what = f"there is no variable {name[:60]!r}"
+            hint = nearest(name, list(self.unit.variables))
+            self.wrong(what, f"{where}.variable", hint, "unknown-variable")
+            return None
+        if member in self.named.setdefault(name, []):
+            self.wrong(f"{name!r} stands twice under {member}", where, "name it once")
+            return None
+        self.named[name].append(member)
+        return found
+
+    def level(self, variable: CatalogueVariable, given: int | str, where: str) -> int:
+        """The number of a level; 0 where there is none."""
+        number = variable.level_numbers.get(str(given), 0)
+        if not number:
+            names = [level.name for level in variable.levels]
+            hint = nearest(str(given), names)
+            self.wrong(f"{variable.name!r} has no level {str(given)[:60]!r}", where, hint)
+        return number
+
+    def positions(
+        self, variable: CatalogueVariable, codes: Sequence[str], where: str
+    ) -> tuple[int, ...]:
+        """The positions of codes, each once; the total is none."""
+        index, tree = variable.tree.index, variable.tree
+        unknown = [code for code in dict.fromkeys(codes) if not index.get(code)]
+        for code in unknown[:_SHOWN]:
+            hint = nearest(code, tree.codes[1:5_000])
+            if code == tree.total:
+                hint = "leave the variable out, or ask for its total: totals"
+            what = f"{variable.name!r} has no code {code[:60]!r}"
+            self.wrong(what, where, hint, "unknown-code")
+        if len(unknown) > _SHOWN:
+            self.wrong(f"and {len(unknown) - _SHOWN:,} more codes", where, "", "unknown-code")
+        return tuple(sorted({index[code] for code in codes if index.get(code)}))
+
+    def filters(self, entries: Sequence[FilterEntry]) -> dict[str, _Filter]:
+        """The conditions by variable."""
+        found = {}
+        for at, entry in enumerate(entries):
+            where = f"where[{at}]"
+            variable = self.variable(entry.variable, where, "where")
+            if variable is None:
+                continue
+            codes = self.positions(variable, entry.codes, f"{where}.codes")
+            if entry.level is not None:
+                number = self.level(variable, entry.level, f"{where}.level")
+                self._check_level(variable, codes, [number] if number else [], where)
+            elif codes and not variable.coarsest_with(codes):
+                hint = "state a condition with the codes of one level"
+                self.wrong("these codes stand on different levels", f"{where}.codes", hint)
+            if codes:
+                found[variable.name] = _Filter(variable=variable, codes=codes)
+        return found
+
+    def _check_level(
+        self,
+        variable: CatalogueVariable,
+        codes: Sequence[int],
+        levels: Sequence[int],
+        where: str,
+    ) -> None:
+        """Codes that stand on none of the levels named."""
+        off = [at for at in codes if not any(variable.on_level(at, k) for k in levels)]
+        if off and levels:
+            what = f"code {variable.tree.codes[off[0]]!r} does not stand on this level"
+            self.wrong(what, f"{where}.codes", "leave level out, or correct it")
+
+    def spanning(self, query: TableQuery, filters: dict[str, _Filter]) -> list[_Spanning]:
+        """What spans the table."""
+        names = [entry.variable for entry in query.by]
+        totals = [] if isinstance(query.totals, str) else query.totals
+        for at, name in enumerate(totals):
+            if name not in names:
+                what = f"{name[:60]!r} does not span the table"
+                self.wrong(what, f"totals[{at}]", nearest(name, names))
+        found = []
+        for at, entry in enumerate(query.by):
+            where = f"by[{at}]"
+            variable = self.variable(entry.variable, where, "by")
+            if variable is None:
+                continue
+            total = query.totals == "all" or entry.variable in totals
+            shown = self._shown(variable, entry, where)
+            condition = filters.pop(entry.variable, None)
+            if condition is not None and not _lets_all_through(condition):
+                shown, total = self._picked(variable, shown, condition, total, where), False
+            if shown:
+                found.append(_Spanning(variable=variable, shown=shown, total=total))
+        return found
+
+    def _shown(
+        self, variable: CatalogueVariable, entry: SpanningEntry, where: str
+    ) -> tuple[int, ...]:
+        """The positions of the codes that a member of `by` shows."""
+        numbers = [self.level(variable, each, f"{where}.level") for each in entry.level or ()]
+        numbers = [number for number in numbers if number]
+        if entry.codes is not None:
+            codes = self.positions(variable, entry.codes, f"{where}.codes")
+            if entry.level is None and codes and not variable.coarsest_with(codes):
+                hint = "name the levels: level"
+                self.wrong("these codes stand on different levels", f"{where}.codes", hint)
+            self._check_level(variable, codes, numbers, where)
+        else:
+            cuts = [variable.cuts[k].tolist() for k in numbers or [variable.finest]]
+            codes = tuple(sorted({at for cut in cuts for at in cut}))
+        if entry.within is not None:
+            around = self.positions(variable, entry.within, f"{where}.within")
+            inside = variable.within(around)
+            codes = tuple(at for at in codes if inside[at])
+            if around and not codes:
+                hint = "name a finer level"
+                self.wrong("no code of this level lies within these", f"{where}.within", hint)
+        return codes
+
+    def _picked(
+        self,
+        variable: CatalogueVariable,
+        shown: tuple[int, ...],
+        condition: _Filter,
+        total: bool,
+        where: str,
+    ) -> tuple[int, ...]:
+        """What a filter leaves of the codes of its own variable; its codes are the totals."""
+        inside = variable.within(condition.codes)
+        around = set(condition.codes)
+        left = {at for at in shown if inside[at]}
+        cut = [at for at in shown if not inside[at] and _above(variable, at, around)]
+        if cut or not left:
+            what = f"the codes of {variable.name!r} under where do not fit those under by"
+            self.wrong(what, where, "name a finer level under by, or coarser codes under where")
+        return tuple(sorted(left | around if total else left))
+
+    def check_columns(self) -> None:
+        """Variables of the same column: together they would make categories of their own."""
+        columns: dict[str, list[str]] = {}
+        for name in self.named:
+            columns.setdefault(self.unit.variables[name].tree.source, []).append(name)
+        for names in columns.values():
+            if len(names) > 1:
+                what = f"{', '.join(map(repr, names))} describe the same; they do not go together"
+                self.wrong(what, "by", "ask for one of them")
+
+    def check_measures(self, measures: Sequence[Measure], by: Sequence[str]) -> None:
+        """Measures that need variables which do not span the table."""
+        for at, measure in enumerate(measures):
+            if any(problem.where.startswith(f"measures[{at}]") for problem in self.problems):
+                continue
+            for name in needed_variables(measure, self.unit):
+                if name not in by:
+                    what = f"{measure.name!r} needs the variable {name[:60]!r} under by"
+                    self.wrong(what, f"measures[{at}]")
+
+
+def _lets_all_through(condition: _Filter) -> bool:
+    variable = condition.variable
+    return not variable.coarsest_cover(variable.leaves_within(condition.codes))[0]
+
+
+def _above(variable: CatalogueVariable, at: int, codes: set[int]) -> bool:
+    """Whether a code stands above one of some codes."""
+    inside = variable.within([at])
+    return any(bool(inside[code]) for code in codes)
+
+
+def _settled(
+    spanning: Sequence[_Spanning], filters: dict[str, _Filter], unit: CatalogueUnit
+) -> tuple[tuple[SpanningCodes, ...], tuple[FilterCodes, ...]]:
+    """Both in canonical form."""
+    by, where = [], []
+    for one in spanning:
+        if len(one.shown) == 1:
+            filters[one.variable.name] = _Filter(variable=one.variable, codes=one.shown)
+        else:
+            by.append(_spanning_codes(one))
+    for condition in filters.values():
+        variable = condition.variable
+        level, codes = variable.coarsest_cover(variable.leaves_within(condition.codes))
+        if level:
+            names = tuple(variable.tree.codes[at] for at in codes)
+            where.append(FilterCodes(variable=variable.name, level=level, codes=names))
+    return (
+        tuple(sorted(by, key=lambda each: each.variable)),
+        tuple(sorted(where, key=lambda each: each.variable)),
+    )
+
+
+def _spanning_codes(one: _Spanning) -> SpanningCodes:
+    """Whole levels by their numbers; other codes one by one."""
+    variable, shown = one.variable, set(one.shown)
+    whole = [k for k in range(1, len(variable.cuts)) if shown.issuperset(variable.cuts[k].tolist())]
+    covered = {at for k in whole for at in variable.cuts[k].tolist()}
+    if covered == shown:
+        return SpanningCodes(
+            variable=variable.name, levels=tuple(whole), codes=None, total=one.total
+        )
+    depth = np.asarray(variable.tree.levels)
+    levels = tuple(sorted({int(depth[at]) for at in shown}))
+    codes = tuple(variable.tree.codes[at] for at in one.shown)
+    return SpanningCodes(variable=variable.name, levels=levels, codes=codes, total=one.total)

@@ -1,0 +1,317 @@
+"""From a canonical query to its protected table, as `discreet protect` makes tables.
+
+In: an opened version (CONFIDENTIAL) and a `CanonicalQuery`. Out: a `ProtectedTable`, public. The
+query becomes the one table of a programme, and passes through the library's own steps: counts,
+noise and key figures, rules for parts, remarks. Here the service crosses the confidentiality line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray
+from discreet.classifications import Classification
+from discreet.confidential import without_values
+from discreet.microdata.distant_records import distant_records
+from discreet.microdata.filters import parse_filter
+from discreet.microdata.stored_records import StoredRecords
+from discreet.protection.parts import PartRules, check_parts, joint_decisions, suppress_parts
+from discreet.protection.protocol import Counts
+from discreet.release.inputs import Inputs
+from discreet.release.methods.noise.tables import NoiseTables
+from discreet.release.programme.schema import TableEntry
+from discreet.release.programme.universes import UNIVERSE, all_of
+from discreet.release.run.release import annotated
+from discreet.tables import Dimension, ProtectedTable, Table
+from discreet.tabulation import Query
+from discreet_service.datasets import CatalogueUnit, DataVersion
+from discreet_service.datasets.versions import ANSWER
+from discreet_service.queries.canonical import CanonicalQuery, FilterCodes
+from discreet_service.queries.measures import figure_entries
+from discreet_service.queries.presentation import selected
+from discreet_service.queries.record_filters import filter_text, joint_filter
+from discreet_service.queries.titles import title_of, universe_of
+
+
+@without_values
+def protected_answer(query: CanonicalQuery, version: DataVersion, digest: str) -> ProtectedTable:
+    """Count, protect, and show what is asked for.
+
+    Args:
+        query: The query.
+        version: Its version.
+        digest: Digest of the query, printed with the table.
+    """
+    run = _AnswerRun(query, version)
+    return run.answer(digest)
+
+
+def filter_leaves(one: FilterCodes, unit: CatalogueUnit) -> BoolArray:
+    """Per code of a variable, whether it is a finest one that a filter lets through.
+
+    Args:
+        one: The filter.
+        unit: The unit.
+    """
+    variable = unit.variables[one.variable]
+    return variable.leaves_within([variable.tree.index[code] for code in one.codes])
+
+
+def filter_texts(query: CanonicalQuery, version: DataVersion) -> list[str]:
+    """The filters of a query as texts.
+
+    Args:
+        query: The query.
+        version: Its version.
+    """
+    unit = version.units[query.unit]
+    return [
+        record_condition(version, query.unit, unit.variables[one.variable].tree, leaves)
+        for one in query.where
+        for leaves in [filter_leaves(one, unit)]
+    ]
+
+
+def record_condition(
+    version: DataVersion, unit: str, tree: Classification, leaves: BoolArray
+) -> str:
+    """The filter on records that lets some finest codes through.
+
+    Args:
+        version: The version.
+        unit: The unit.
+        tree: The classification.
+        leaves: Per code, whether it is one of the finest codes meant.
+    """
+    records = version.records(unit)[0]
+    held = distant_records(records)
+    ranges = held is None or isinstance(held, StoredRecords)
+    return filter_text(tree, leaves, records.collect_schema()[tree.source], ranges=ranges)
+
+
+@dataclass(frozen=True, repr=False)
+class _AnswerRun:
+    """The steps of one answer. CONFIDENTIAL."""
+
+    query: CanonicalQuery
+    version: DataVersion
+
+    @cached_property
+    def unit(self) -> CatalogueUnit:
+        """What is counted."""
+        return self.version.units[self.query.unit]
+
+    @cached_property
+    def trees(self) -> list[Classification]:
+        """What spans the table."""
+        return [self.unit.variables[one.variable].tree for one in self.query.by]
+
+    @cached_property
+    def conditions(self) -> list[str]:
+        """The filters of the query."""
+        return filter_texts(self.query, self.version)
+
+    @cached_property
+    def entry(self) -> TableEntry:
+        """The query as an entry of the programme; its filters are apart."""
+        return self.version.entry(
+            self.query.unit,
+            by=[one.variable for one in self.query.by] or None,
+            title=title_of(self.query, self.unit),
+            universe=self._universe or None,
+            figures=self.figures,
+        )
+
+    @cached_property
+    def _universe(self) -> dict[str, str]:
+        """Who is counted, in words: by the programme, and by the query."""
+        usual = self.version.entry(self.query.unit)
+        said = usual.universe or ({"en": usual.where} if usual.where else {})
+        return universe_of(self.query, self.unit, said)
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The key figures."""
+        return figure_entries(self.query.measures, self.unit)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The programme with this table only."""
+        return self.version.asking(self.entry)
+
+    def answer(self, digest: str) -> ProtectedTable:
+        """The answer, in canonical order."""
+        counts = self.counts()
+        noise = NoiseTables(self._noise_inputs, {ANSWER: {}})
+        made = noise.made(ANSWER, self.placed(counts)).table
+        on_code = _without(made, len(self.trees), [at for _, at in self.extra])
+        table = self.thinned(on_code, counts)
+        said = annotated(self.inputs.programme, ANSWER, table, (), {"query": digest})
+        name = f"{self.query.dataset}-{self.query.unit}-{digest[:12]}"
+        return dataclasses.replace(selected(said, self.query, self.unit), name=name)
+
+    @property
+    def _noise_inputs(self) -> Inputs:
+        """The programme whose table has the variables of filters, too, where they matter."""
+        if not self.extra:
+            return self.inputs
+        by = [*(self.entry.by or ()), *(one.variable for one in self.query.where)]
+        return self.version.asking(self.entry.model_copy(update={"by": by}))
+
+    def counts(self) -> dict[str, Table]:
+        """The counts behind the table: those of its figures, and of all records for its parts."""
+        method = self.inputs.programme.method(ANSWER)
+        needs = dict(method.needs(self.inputs, ANSWER))
+        schema = self.version.records(self.query.unit)[0].collect_schema()
+        asked = [
+            Query(
+                by=self.trees,
+                where=joint_filter([key, *self.narrowed()], schema),
+                weight=self.entry.weight or None,
+                values=sorted(columns),
+                contributions=dict(columns),
+                name=ANSWER,
+            )
+            for key, columns in needs.items()
+        ]
+        wants_all = self.guarded and (self.conditions or UNIVERSE not in needs)
+        if wants_all:
+            asked.append(Query(by=self.trees, weight=self.entry.weight or None, name=ANSWER))
+        found = self.version.counted(self.query.unit, asked)
+        told = all_of(*self.conditions)
+        counts = {
+            key: dataclasses.replace(table, where=all_of(key, told))
+            for key, table in zip(needs, found, strict=False)
+        }
+        return {**counts, _EVERY: found[-1]} if wants_all else counts
+
+    def narrowed(self) -> list[str]:
+        """The filters; without rules for parts also what is shown, where it is few places."""
+        texts = list(self.conditions)
+        if self.inputs.thresholds(ANSWER) is not None:
+            return texts
+        for one, tree in zip(self.query.by, self.trees, strict=True):
+            if one.codes is None or one.total or self._base(one.variable):
+                continue
+            variable = self.unit.variables[one.variable]
+            leaves = variable.leaves_within([tree.index[code] for code in one.codes])
+            texts.append(record_condition(self.version, self.query.unit, tree, leaves))
+        return texts
+
+    def _base(self, variable: str) -> bool:
+        """Whether a figure needs codes of a variable that are not shown."""
+        return any(
+            variable in (entry.over or ()) or variable in (entry.base or {})
+            for entry in self.figures.values()
+        )
+
+    @cached_property
+    def extra(self) -> list[tuple[Dimension, int]]:
+        """The variables of filters with their codes, where the table is a part of a larger one.
+
+        A filter on one code is a cell of a larger table: what is official there is official
+        here. One on several codes is none.
+        """
+        alone = all(len(one.codes) == 1 for one in self.query.where)
+        official = bool(self.inputs.official(ANSWER))
+        return [self._path(one) for one in self.query.where] if official and alone else []
+
+    def placed(self, counts: Mapping[str, Table]) -> Counts:
+        """The counts as cells of the table that has the filters' variables, too."""
+        own = {key: table for key, table in counts.items() if key != _EVERY}
+        if not self.extra:
+            return own
+        return {
+            key: dataclasses.replace(
+                table,
+                dimensions=(*table.dimensions, *(dimension for dimension, _ in self.extra)),
+                index=(
+                    *table.index,
+                    *(np.full(len(table), at, dtype=np.int32) for _, at in self.extra),
+                ),
+                where=key,
+            )
+            for key, table in own.items()
+        }
+
+    def _path(self, one: FilterCodes) -> tuple[Dimension, int]:
+        """A filter's variable with its code, those above it, and those that rules name."""
+        tree = self.unit.variables[one.variable].tree
+        rule = parse_filter(self.inputs.official(ANSWER))
+        named = [value for name, value in rule.excluded() if name == one.variable]
+        keep = np.zeros(len(tree), dtype=np.bool_)
+        keep[0] = True
+        for code in (*one.codes, *named):
+            at = tree.index.get(code, 0)
+            while at > 0:
+                keep[at] = True
+                at = tree.parents[at]
+        cut = tree.restricted(keep) if tree.bounds is None else _plain(tree).restricted(keep)
+        return Dimension(classifications=(cut,)), cut.index[one.codes[0]]
+
+    @property
+    def guarded(self) -> bool:
+        """Whether rules for parts look at all records, too."""
+        inputs = self.inputs
+        return inputs.thresholds(ANSWER) is not None and inputs.held_against_all(ANSWER)
+
+    def thinned(self, table: ProtectedTable, counts: Mapping[str, Table]) -> ProtectedTable:
+        """The table without the parts that say too much, or too little."""
+        thresholds = self.inputs.thresholds(ANSWER)
+        if thresholds is None:
+            return table
+        rules, method = PartRules(**thresholds), self.inputs.programme.method(ANSWER)
+        every: Any = counts.get(_EVERY, counts.get(UNIVERSE)) if self.guarded else "none"
+        decided = [
+            check_parts(
+                dataclasses.replace(each, name=table.name),
+                rules,
+                universe=every if each.where else None,
+                deviation=partial(method.deviations, self.inputs),
+            )
+            for key, each in counts.items()
+            if key != _EVERY
+        ]
+        return suppress_parts(table, joint_decisions(decided))
+
+    def __repr__(self) -> str:
+        return "<AnswerRun (confidential)>"
+
+
+#: The count of all records, beside those that a filter of a programme names.
+_EVERY = "\0every"
+
+
+def _plain(tree: Classification) -> Classification:
+    """The tree of intervals as codes alone, to be cut."""
+    return tree.replace(bounds=None)
+
+
+def _without(table: ProtectedTable, width: int, codes: Sequence[int]) -> ProtectedTable:
+    """The table without the variables of filters, which stand after those that span it.
+
+    Args:
+        table: The table.
+        width: How many variables span it.
+        codes: Per variable of a filter, the position of its code.
+    """
+    if not codes:
+        return table
+    on_code = np.ones(table.stored, dtype=np.bool_)
+    for at, code in enumerate(codes, width):  # rules for zeros fill the whole grid
+        on_code &= table.index[at] == code
+    kept = [*range(width), *range(width + len(codes), len(table.dimensions))]
+    return dataclasses.replace(
+        table,
+        dimensions=tuple(table.dimensions[at] for at in kept),
+        index=tuple(table.index[at][on_code] for at in kept),
+        value=table.value[on_code],
+        status=table.status[on_code],
+        parts=None,
+    )

@@ -1,0 +1,252 @@
+"""`TableQuery`: the closed grammar in which tables are asked for.
+
+In: JSON, or the parameters of an address. Out: a checked `TableQuery`, or one error that lists
+everything that is wrong with its place, such as by[1].level. Names are looked up later: here is
+only form. There are no expressions, no ranges of raw values, no groups of one's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from discreet.errors import Problem
+from discreet.release.programme.file import nearest
+from discreet_service.problems import ServiceError
+
+#: Variables in one query, codes in one list, figures in one table.
+MOST_VARIABLES, MOST_CODES, MOST_MEASURES = 12, 70_000, 20
+_MOST_TOLD = 20
+
+_Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+def _several(value: Any) -> Any:
+    """One stands for a list of one."""
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+_Level = Annotated[int, Field(strict=True, ge=1, le=100)] | _Word
+_Levels = Annotated[
+    list[_Level], BeforeValidator(_several), Field(min_length=1, max_length=20)
+]
+_Codes = Annotated[list[_Word], BeforeValidator(_several), Field(min_length=1, max_length=MOST_CODES)]
+_Names = Annotated[
+    list[_Word], BeforeValidator(_several), Field(min_length=1, max_length=MOST_VARIABLES)
+]
+
+
+class QueryEntry(BaseModel):
+    """A part of a query: unknown members are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SpanningEntry(QueryEntry):
+    """A member of `by`: a variable, some of its levels, some of their codes.
+
+    Args:
+        variable: The variable.
+        level: A level by name or number, or several; the finest if left out.
+        codes: The codes to show, all of them on the levels; all if left out.
+        within: Show only what lies in these codes, of any level.
+    """
+
+    variable: _Word
+    level: _Levels | None = None
+    codes: _Codes | None = None
+    within: _Codes | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_name(cls, value: Any) -> Any:
+        return {"variable": value} if isinstance(value, str) else value
+
+
+class FilterEntry(QueryEntry):
+    """A member of `where`: a variable and codes of one of its levels, any of which will do.
+
+    Args:
+        variable: The variable.
+        codes: The codes.
+        level: Their level by name or number; found out if left out.
+    """
+
+    variable: _Word
+    codes: _Codes
+    level: _Level | None = None
+
+
+class MeasureEntry(QueryEntry):
+    """A member of `measures`: one of these.
+
+    Args:
+        sum: A value column.
+        mean: A value column.
+        share: "count" or a counted figure of the unit, as a share over variables.
+        over: For a share, the variables whose codes add up to one.
+        figure: A figure that the unit offers.
+    """
+
+    sum: _Word | None = None
+    mean: _Word | None = None
+    share: _Word | None = None
+    over: _Names | None = None
+    figure: _Word | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_name(cls, value: Any) -> Any:
+        return {"figure": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one(self) -> MeasureEntry:
+        given = [name for name in ("sum", "mean", "share", "figure") if getattr(self, name)]
+        if len(given) != 1:
+            raise PydanticCustomError("measure", "exactly one of sum, mean, share and figure")
+        if (self.over is not None) != (self.share is not None):
+            raise PydanticCustomError("measure", "a share needs over, and nothing else does")
+        return self
+
+
+class TableQuery(QueryEntry):
+    """A table that somebody asks for.
+
+    Args:
+        unit: What is counted; may be left out where there is one unit only.
+        by: What spans the table.
+        where: Which records count: all of the conditions hold.
+        measures: Figures; the number of records if left out.
+        totals: "all", "none", or the variables that get a total.
+        version: The version of the data; the latest if left out.
+        dataset: The data set, if the address does not say it.
+        format: The format of the answer.
+        language: The language of labels.
+
+    >>> query = read_query({"by": ["sex", {"variable": "age", "level": 1}]})
+    >>> [entry.variable for entry in query.by], query.totals
+    (['sex', 'age'], 'all')
+    """
+
+    unit: _Word | None = None
+    by: Annotated[list[SpanningEntry], Field(max_length=MOST_VARIABLES)] = Field(
+        default_factory=list
+    )
+    where: Annotated[list[FilterEntry], Field(max_length=MOST_VARIABLES)] = Field(
+        default_factory=list
+    )
+    measures: Annotated[
+        list[MeasureEntry], Field(min_length=1, max_length=MOST_MEASURES)
+    ] = Field(default_factory=lambda: [MeasureEntry(figure="count")])
+    totals: Literal["all", "none"] | list[_Word] = "all"
+    version: _Word | None = None
+    dataset: _Word | None = None
+    format: _Word | None = None
+    language: Literal["en", "de"] | None = None
+
+
+_KINDS = {
+    "missing": "this is missing",
+    "string_type": "a text is needed here",
+    "list_type": "a list is needed here",
+    "model_type": "an object with members is needed here",
+    "model_attributes_type": "an object with members is needed here",
+    "int_type": "a whole number is needed here",
+    "string_too_short": "this must not be empty",
+    "string_too_long": "this is longer than {max_length} characters",
+    "too_short": "at least {min_length} is needed",
+    "too_long": "at most {max_length} are allowed here",
+    "greater_than_equal": "this must be at least {ge}",
+    "less_than_equal": "this must be at most {le}",
+    "literal_error": "this is not one of {expected}",
+}
+#: Steps by which pydantic tells alternatives apart; no member is called so.
+_UNIONS = re.compile(r"(list\[|constrained-|function-|literal\[|int$|str$)")
+
+
+def read_query(document: Any) -> TableQuery:
+    """A query from parsed JSON, or everything that is wrong with its form.
+
+    Args:
+        document: What the JSON says.
+
+    >>> read_query({"wher": ["sex"], "measures": []})
+    Traceback (most recent call last):
+        ...
+    discreet_service.problems.ServiceError: [invalid-query] 2 things are wrong with this query
+      1. measures: at least 1 is needed
+      2. wher: there is no such member
+      Hint: did you mean 'where'?
+    """
+    try:
+        return TableQuery.model_validate(document)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=True)
+    raise refused(list(dict.fromkeys(_problem(each) for each in found)))
+
+
+def refused(problems: Sequence[Problem], code: str = "invalid-query") -> ServiceError:
+    """The error that lists what is wrong with a query.
+
+    Args:
+        problems: What is wrong.
+        code: The kind of problem, where there is only one.
+    """
+    several = len(problems) > 1
+    what = f"{len(problems)} things are wrong with this query" if several else problems[0].what
+    return ServiceError(
+        what,
+        code="invalid-query" if several else code,
+        where="" if several else problems[0].where,
+        hint="" if several else problems[0].hint,
+        problems=problems[:_MOST_TOLD],
+    )
+
+
+def _problem(details: ErrorDetails) -> Problem:
+    kind, context, steps = details["type"], details.get("ctx", {}), details["loc"]
+    unknown = kind == "extra_forbidden"
+    path = [step for step in (steps[:-1] if unknown else steps) if not _is_union(step)]
+    if unknown:
+        shown = str(steps[-1])[:40]
+        form = _FORMS.get(str(path[0]), TableQuery) if path else TableQuery
+        hint = nearest(shown, list(form.model_fields))
+        return Problem("there is no such member", place([*path, shown]), hint)
+    what = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
+    return Problem(what, place(path))
+
+
+_FORMS: Mapping[str, type[QueryEntry]] = {
+    "by": SpanningEntry,
+    "where": FilterEntry,
+    "measures": MeasureEntry,
+}
+
+
+def _is_union(step: int | str) -> bool:
+    """Whether a step of a place is not in the query, but tells which form was tried."""
+    return isinstance(step, str) and bool(_UNIONS.match(step))
+
+
+def place(path: Iterable[int | str]) -> str:
+    """A place in a query as it is written: by[1].level.
+
+    >>> place(["by", 1, "level"])
+    'by[1].level'
+    """
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text

@@ -1,0 +1,173 @@
+"""Measures: what a query asks to be shown, as figures of a table programme.
+
+In: what a query says of its measures, and a unit of the catalogue. Out: sorted `Measure`s, each
+once; the entries of `figures` that a programme would have, ingredients included. Public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from discreet.errors import Problem
+from discreet.release.programme.file import nearest
+from discreet.release.programme.schema import COUNTED, FigureEntry
+from discreet_service.datasets import CatalogueUnit
+from discreet_service.datasets.versions import COUNTS
+from discreet_service.queries.grammar import MeasureEntry
+
+MeasureKind = Literal["figure", "sum", "mean", "share"]
+_SUFFIX = {
+    "sum": {"en": "sum", "de": "Summe"},
+    "mean": {"en": "mean", "de": "Mittelwert"},
+    "share": {"en": "share", "de": "Anteil"},
+}
+
+
+@dataclass(frozen=True, order=True)
+class Measure:
+    """One figure that is asked for.
+
+    Args:
+        kind: "sum" or "mean" of a column, "share" of a figure, or a "figure" of the unit.
+        of: The column or figure.
+        over: For a share, the variables over which it adds up to one, sorted.
+
+    >>> Measure("mean", "rent").name, Measure("share", "count", ("sex",)).name
+    ('mean_rent', 'share_count_sex')
+    """
+
+    kind: MeasureKind
+    of: str
+    over: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called in the table."""
+        return self.of if self.kind == "figure" else "_".join([self.kind, self.of, *self.over])
+
+
+#: The number of records.
+COUNT_MEASURE = Measure("figure", COUNTS)
+
+
+def read_measures(
+    entries: Sequence[MeasureEntry], unit: CatalogueUnit, problems: list[Problem]
+) -> tuple[Measure, ...]:
+    """The measures in the order asked, each once; what is wrong is added to the problems.
+
+    Args:
+        entries: What the query says.
+        unit: The unit.
+        problems: What is wrong so far.
+    """
+    found: dict[Measure, None] = {}
+    for at, entry in enumerate(entries):
+        where = f"measures[{at}]"
+        measure = _measure(entry)
+        wrong = next(_wrong(measure, unit, where), None)
+        if wrong is not None:
+            problems.append(wrong)
+        found[measure] = None
+    return tuple(found)
+
+
+def _measure(entry: MeasureEntry) -> Measure:
+    if entry.share is not None:
+        return Measure("share", entry.share, tuple(sorted(set(entry.over or ()))))
+    if entry.sum is not None:
+        return Measure("sum", entry.sum)
+    if entry.mean is not None:
+        return Measure("mean", entry.mean)
+    return Measure("figure", entry.figure or COUNTS)
+
+
+def _wrong(measure: Measure, unit: CatalogueUnit, where: str) -> Iterator[Problem]:
+    """What is wrong with a measure."""
+    figures = [COUNTS, *unit.figures]
+    if measure.kind in ("sum", "mean"):
+        allowed = [
+            name
+            for name, value in unit.values.items()
+            if (value.sums if measure.kind == "sum" else value.means)
+        ]
+        if measure.of not in allowed:
+            what = f"there is no value column {measure.of[:60]!r} for a {measure.kind}"
+            yield Problem(what, f"{where}.{measure.kind}", nearest(measure.of, allowed))
+        return
+    if measure.of not in figures:
+        what = f"there is no figure {measure.of[:60]!r}"
+        yield Problem(what, where, nearest(measure.of, figures))
+    elif measure.kind == "share" and _figure(measure.of, unit).kind not in COUNTED:
+        yield Problem("shares are of counts and sums", f"{where}.share")
+
+
+def needed_variables(measure: Measure, unit: CatalogueUnit) -> tuple[str, ...]:
+    """The variables that must span a table with this measure.
+
+    Args:
+        measure: The measure.
+        unit: The unit.
+    """
+    if measure.kind == "share":
+        return measure.over
+    if measure.kind in ("sum", "mean"):
+        return ()
+    entry = _figure(measure.of, unit)
+    return (*(entry.over or ()), *(entry.base or {}))
+
+
+def _figure(name: str, unit: CatalogueUnit) -> FigureEntry:
+    return unit.figures[name] if name in unit.figures else FigureEntry(kind="count")
+
+
+def figure_entries(measures: Sequence[Measure], unit: CatalogueUnit) -> dict[str, FigureEntry]:
+    """The figures as a programme names them; none for a plain table of counts.
+
+    Args:
+        measures: The measures in the order of the table.
+        unit: The unit.
+    """
+    if tuple(measures) == (COUNT_MEASURE,):
+        return {}
+    shown = {measure.name: _entry(measure, unit) for measure in measures}
+    hidden: dict[str, FigureEntry] = {}
+    waiting = list(shown.values())
+    while waiting:
+        entry = waiting.pop()
+        for name in (entry.part, entry.whole):
+            if name is not None and name not in shown and name not in hidden:
+                other = _entry(Measure("figure", name), unit)
+                hidden[name] = other.model_copy(update={"hidden": True})
+                waiting.append(other)
+    return {**shown, **hidden}
+
+
+def _entry(measure: Measure, unit: CatalogueUnit) -> FigureEntry:
+    if measure.kind == "share":
+        titles = _titles(_title(measure.of, unit), measure.kind)
+        return FigureEntry(kind="share", part=measure.of, over=list(measure.over), title=titles)
+    if measure.kind == "figure":
+        if measure.of in unit.figures:
+            return unit.figures[measure.of].model_copy(update={"hidden": False})
+        return FigureEntry(kind="count", title=dict(_title(COUNTS, unit)))
+    value = unit.values[measure.of]
+    return FigureEntry(
+        kind=measure.kind,
+        of=measure.of,
+        title=_titles(value.label or {"en": measure.of}, measure.kind),
+        unit=dict(value.unit),
+        decimals=value.decimals,
+    )
+
+
+def _title(figure: str, unit: CatalogueUnit) -> Mapping[str, str]:
+    if figure in unit.figures:
+        return unit.figures[figure].title or {"en": figure}
+    return unit.label or {"en": "Number", "de": "Anzahl"}
+
+
+def _titles(label: Mapping[str, str], kind: str) -> dict[str, str]:
+    first = next(iter(label.values()))
+    return {each: f"{label.get(each, first)} ({_SUFFIX[kind][each]})" for each in ("en", "de")}

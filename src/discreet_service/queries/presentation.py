@@ -1,0 +1,193 @@
+"""What is shown of a protected table: some levels and codes, in some order.
+
+In: a `ProtectedTable` with all codes, and what a query shows of it. Out: another one, whose cells
+have the same figures, status and notes. Public on both sides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from discreet.arrays import CellIndex, PositionArray
+from discreet.classifications import Classification
+from discreet.protection.parts import SUPPRESSED_PARTS
+from discreet.tables import CellNote, CellStatus, Dimension, ProtectedTable
+from discreet.tables.dimension import Parts, level_numbers
+from discreet.tables.figures import figure_dimension
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable
+from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, SpanningCodes
+
+
+def selected(
+    table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit
+) -> ProtectedTable:
+    """The codes of a table that a query shows.
+
+    Args:
+        table: The table, with all codes of the variables that span it.
+        query: The query.
+        unit: Its unit.
+    """
+    cuts = [_Cut.of(one, unit.variables[one.variable]) for one in query.by]
+    figures = [table.dimensions[-1]] if table.several_figures else []
+    dimensions = (*(cut.dimension for cut in cuts), *figures)
+    parts = _parts(dimensions, [cut.total for cut in cuts])
+    bare = dataclasses.replace(
+        table,
+        dimensions=dimensions,
+        index=tuple(np.zeros(0, dtype=np.int32) for _ in dimensions),
+        value=table.value[:0],
+        status=table.status[:0],
+        parts=parts,
+        suppressed_parts=frozenset(),
+        cell_notes=(),
+    )
+    grid = CellIndex.of(dimensions).require(table.name)
+    index: Sequence[PositionArray] = grid.every()
+    known = bare.known(index, grid.size)
+    index = [part[known] for part in index]
+    length = int(known.sum())
+    pairs = zip(cuts, index, strict=False)
+    before = [cut.positions[part] for cut, part in pairs]
+    before += [index[-1]] if figures else []
+    value, status = _looked_up(table, before, length)
+    return dataclasses.replace(
+        bare,
+        index=tuple(index),
+        value=value,
+        status=status,
+        notes=tuple(
+            note
+            for note in table.notes
+            if note.kind != SUPPRESSED_PARTS or bool((status == CellStatus.suppressed).any())
+        ),
+        cell_notes=tuple(
+            note for note in table.cell_notes if _listed(note, dimensions)
+        ),
+    )
+
+
+
+
+
+def _looked_up(
+    table: ProtectedTable, index: Sequence[PositionArray], length: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values and status of cells of a table."""
+    grid = CellIndex.of(table.dimensions)
+    at = grid.find(table.index, index, (table.stored, length))
+    stored = at >= 0
+    status = table.absent(index, length)
+    value = np.zeros(length, dtype=table.value.dtype)
+    value[stored] = table.value[at[stored]]
+    status[stored] = table.status[at[stored]]
+    return value, status
+
+
+def _listed(note: CellNote, dimensions: Sequence[Dimension]) -> bool:
+    pairs = zip(note.codes, dimensions, strict=True)
+    return all(code is None or code in dimension.index for code, dimension in pairs)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Cut:
+    """What is shown of a variable, and where it stands in the whole classification."""
+
+    dimension: Dimension
+    positions: PositionArray
+    total: bool
+
+    @classmethod
+    def of(cls, one: SpanningCodes, variable: CatalogueVariable) -> _Cut:
+        """The codes that a query shows; each below the next one above it that is shown."""
+        tree = variable.tree
+        if one.codes is None:
+            shown = {at for k in one.levels for at in variable.cuts[k].tolist()}
+        else:
+            shown = {tree.index[code] for code in one.codes}
+        kept = [0, *sorted(shown)]
+        place = {at: k for k, at in enumerate(kept)}
+        parents = [-1]
+        for at in kept[1:]:
+            above = tree.parents[at]
+            while above not in place:
+                above = tree.parents[above]
+            parents.append(place[above])
+        codes = tuple(tree.codes[at] for at in kept)
+        cut = Classification(
+            name=tree.name,
+            codes=codes,
+            parents=tuple(parents),
+            labels={code: tree.labels[code] for code in codes if code in tree.labels},
+            titles=tree.titles,
+            missing=tree.missing,
+        )
+        return cls(
+            dimension=Dimension(classifications=(cut,)),
+            positions=np.array(kept, dtype=np.int32),
+            total=one.total,
+        )
+
+
+def _parts(dimensions: Sequence[Dimension], totals: Sequence[bool]) -> Parts | None:
+    """The parts of the table; None where all totals are shown."""
+    if all(totals):
+        return None
+    levels = []
+    for at, dimension in enumerate(dimensions):
+        numbers = np.unique(level_numbers(dimension)).tolist()
+        shown = at >= len(totals) or totals[at]
+        levels.append([number for number in numbers if shown or number != _TOTAL])
+    return frozenset(product(*levels))
+
+
+#: The number of the level of totals.
+_TOTAL = 1
+
+
+def in_order(table: ProtectedTable, order: AskedOrder) -> ProtectedTable:
+    """A table in the order in which somebody asked for it.
+
+    Args:
+        table: The table in canonical order.
+        order: The order of variables and figures.
+    """
+    names = [dimension.name for dimension in table.spanning]
+    at = [names.index(name) for name in order.by]
+    if table.several_figures:
+        table = _figures_in_order(table, [measure.name for measure in order.measures])
+        at.append(len(names))
+    if at == sorted(at):
+        return table
+    return dataclasses.replace(
+        table,
+        dimensions=tuple(table.dimensions[k] for k in at),
+        index=tuple(table.index[k] for k in at),
+        parts=None
+        if table.parts is None
+        else frozenset(tuple(part[k] for k in at) for part in table.parts),
+        cell_notes=tuple(
+            CellNote(tuple(note.codes[k] for k in at), note.note) for note in table.cell_notes
+        ),
+    )
+
+
+def _figures_in_order(table: ProtectedTable, names: Sequence[str]) -> ProtectedTable:
+    """The table with its figures in another order."""
+    known = {figure.name: k for k, figure in enumerate(table.figures)}
+    order = [known[name] for name in names]
+    if order == sorted(order):
+        return table
+    figures = tuple(table.figures[k] for k in order)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return dataclasses.replace(
+        table,
+        figures=figures,
+        dimensions=(*table.spanning, figure_dimension(figures)),
+        index=(*table.index[:-1], place[table.index[-1]]),
+    )

@@ -1,0 +1,84 @@
+"""A small data set for tests of the service: the synthetic census with stores beside its programme."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.demo import write_census, write_programme
+from discreet.release.stores import build_store
+
+DATASET = """
+[dataset]
+id = "census"
+version = "2022-1"
+title = { en = "Census (synthetic)", de = "Zensus (synthetisch)" }
+description = { en = "Invented persons, households and dwellings.", de = "Erfundene Personen." }
+period = "2022-05-15"
+geography = ["region", "state"]
+public_codes = ["occupation"]
+
+[units.person]
+source = "persons"
+store = "persons.store"
+label = { en = "Persons", de = "Personen" }
+
+[units.household]
+source = "households"
+store = "households.store"
+label = { en = "Households", de = "Haushalte" }
+[units.household.values.household_size]
+label = { en = "Persons per household", de = "Personen je Haushalt" }
+
+[units.dwelling]
+source = "dwellings"
+store = "dwellings.store"
+label = { en = "Dwellings", de = "Wohnungen" }
+[units.dwelling.values.rent]
+label = { en = "Rent per month", de = "Monatsmiete" }
+unit = { en = "EUR", de = "EUR" }
+[units.dwelling.values.area]
+label = { en = "Floor area", de = "Wohnfläche" }
+[units.dwelling.figures]
+vacant = { kind = "count", where = "tenure == 'vacant'", title = { en = "Vacant", de = "Leer" } }
+vacancy = { kind = "share", part = "vacant", whole = "count", title = { en = "Vacancy", de = "Leerstand" } }
+
+[units.building]
+source = "buildings"
+store = "buildings.store"
+label = { en = "Buildings", de = "Gebäude" }
+"""
+
+#: What the programme of the census asks of its parts, for data sets that thin tables out.
+STRICT_PARTS = """
+[parts]
+max_share_small = 0.4
+min_average_size = 10
+"""
+
+
+def write_census_dataset(folder: Path, persons: int = 3_000, seed: int = 2026) -> Path:
+    """Write records, programme, stores and DATASET.toml, and give their folder.
+
+    Args:
+        folder: A folder of data sets; the one of the census is made in it.
+        persons: How many persons.
+        seed: The same seed gives the same census.
+    """
+    place = folder / "census-2022-1"
+    place.mkdir(parents=True)
+    write_census(place, persons=persons, seed=seed)
+    programme = write_programme(place)
+    for source in ("persons", "households", "dwellings", "buildings"):
+        build_store(programme, place / f"{source}.store", source=source)
+    (place / "DATASET.toml").write_text(DATASET, "utf-8")
+    return place
+
+
+@pytest.fixture(scope="session")
+def census_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of data sets with the census in it: do not change it."""
+    folder = tmp_path_factory.mktemp("datasets")
+    write_census_dataset(folder)
+    return folder
