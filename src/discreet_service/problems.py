@@ -50,6 +50,12 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     ),
     "not-found": _type(404, "This is not here", "Das gibt es hier nicht"),
     "method-not-allowed": _type(405, "This cannot be done here", "Das ist hier nicht möglich"),
+    "invalid-selection": _type(
+        400, "The selection cannot be answered", "Die Auswahl ist fehlerhaft"
+    ),
+    "too-many-selected": _type(
+        403, "Too many cells are selected", "Es sind zu viele Zellen ausgewählt"
+    ),
     "refused-by-policy": _type(
         403, "A rule of protection refuses this", "Eine Geheimhaltungsregel verbietet dies"
     ),

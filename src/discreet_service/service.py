@@ -180,7 +180,7 @@ class Service:
         """What was published."""
         from discreet_service.releases import ReleaseCatalogue
 
-        return ReleaseCatalogue(self.settings.releases)
+        return ReleaseCatalogue(self.settings.releases, signers=self.settings.trusted_signers)
 
     def start(self) -> None:
         """Build every part now."""

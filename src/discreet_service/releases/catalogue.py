@@ -1,0 +1,258 @@
+"""`ReleaseCatalogue`: all releases of a service, found anew when their folders change. Public.
+
+In: folders of releases, public keys of the office. Out: releases that were found whole, and their
+tables. A release that changes is read in full beside the old one, then takes its place at once;
+what is damaged, changed or not signed is not there.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from discreet.errors import DiscreetError
+from discreet.release.packages.keys import read_verify_key
+from discreet.release.report.summary import MANIFEST
+from discreet.release.state.seal import FOLDER, SEAL
+from discreet.tables import ProtectedTable
+from discreet_service.problems import ServiceError
+from discreet_service.releases.release import ListedTable, ServedRelease, open_release
+
+__all__ = ["ListedTable", "ReleaseCatalogue", "ServedRelease"]
+
+#: Cells of all tables that are kept in memory.
+_CELLS_KEPT = 20_000_000
+#: Seconds during which folders are not looked at again, and single files in them.
+_UNSEEN = 1.0
+_UNSEEN_FILES = 30.0
+
+_Mark = tuple[tuple[int, ...], ...]
+
+
+class ReleaseCatalogue:
+    """The releases in some folders.
+
+    Args:
+        folders: Folders of releases, or releases.
+        signers: Files of the public keys whose releases are served.
+        unseen: Seconds during which folders are not looked at again.
+
+    >>> ReleaseCatalogue([Path("no-such-folder")]).releases()
+    mappingproxy({})
+    """
+
+    def __init__(
+        self,
+        folders: Path | Sequence[Path],
+        *,
+        signers: Sequence[Path] = (),
+        unseen: float = _UNSEEN,
+    ) -> None:
+        self._folders = (folders,) if isinstance(folders, Path) else tuple(folders)
+        self._keys = tuple(read_verify_key(path) for path in signers)
+        self._unseen, self._looked = unseen, -math.inf
+        self._looked_closely = -math.inf
+        self._served: Mapping[str, ServedRelease] = MappingProxyType({})
+        self._tables: Mapping[str, ListedTable] = MappingProxyType({})
+        self._refused: Mapping[str, str] = MappingProxyType({})
+        self._marks: dict[Path, _Mark] = {}
+        self._lock = threading.Lock()
+        self._opened = _OpenedTables(_CELLS_KEPT)
+
+    def releases(self) -> Mapping[str, ServedRelease]:
+        """The releases by name."""
+        self._look()
+        return self._served
+
+    def refused(self) -> Mapping[str, str]:
+        """Folder → why it is not served; for staff."""
+        self._look()
+        return self._refused
+
+    def release(self, name: str) -> ServedRelease:
+        """One release.
+
+        Args:
+            name: Its name.
+        """
+        found = self.releases().get(name)
+        if found is None:
+            raise ServiceError("there is no such release", code="not-found", where="release")
+        return found
+
+    def tables(self) -> Mapping[str, ListedTable]:
+        """All tables of all releases, by their names RELEASE.TABLE, in order."""
+        self._look()
+        return self._tables
+
+    def listed(self, table: str) -> ListedTable:
+        """What is said of one table.
+
+        Args:
+            table: Its name among all, RELEASE.TABLE.
+        """
+        found = self.tables().get(table)
+        if found is None:
+            raise ServiceError("there is no such table", code="not-found", where="table")
+        return found
+
+    def table(self, table: str) -> ProtectedTable:
+        """One table, as it was protected. Do not change its arrays: others read them, too.
+
+        Args:
+            table: Its name among all, RELEASE.TABLE.
+        """
+        listed = self.listed(table)
+        release = self.release(listed.release)
+        key = (release.identity, listed.name)
+        found = self._opened.get(key)
+        if found is None:
+            found = release.read_table(listed.name)
+            self._opened.put(key, found)
+        return found
+
+    def identity(self, table: str) -> str:
+        """What changes whenever a table may have changed: the short name of its release's seal."""
+        return self.release(self.listed(table).release).identity
+
+    def look_again(self) -> None:
+        """Look at the folders now."""
+        with self._lock:
+            self._looked_closely = -math.inf
+            self._find()
+
+    # -- finding -----------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Look at the folders, unless somebody has just done so or is about to."""
+        if time.monotonic() - self._looked < self._unseen:
+            return
+        first = self._looked == -math.inf
+        if not self._lock.acquire(blocking=first):
+            return  # somebody reads a new release: the old ones are good until then
+        try:
+            if time.monotonic() - self._looked >= self._unseen:
+                self._find()
+        finally:
+            self._lock.release()
+
+    def _find(self) -> None:
+        served: dict[str, ServedRelease] = {}
+        refused: dict[str, str] = {}
+        marks: dict[Path, _Mark] = {}
+        closely = time.monotonic() - self._looked_closely >= _UNSEEN_FILES
+        for folder in self._candidates():
+            before = self._marks.get(folder, ())
+            marks[folder] = _mark(folder) + (_file_mark(folder) if closely else before[1:])
+            held = self._served.get(folder.name)
+            old = held if held is not None and held.files.folder == folder else None
+            if folder.name in served:
+                refused[str(folder)] = "another release has the same name"
+            elif old is not None and before == marks[folder] and not old.files.doubtful:
+                served[folder.name] = old
+            elif old is None and before == marks[folder] and str(folder) in self._refused:
+                refused[str(folder)] = self._refused[str(folder)]
+            else:
+                self._read(folder, old, served, refused)
+                marks[folder] = _mark(folder) + _file_mark(folder)
+        self._marks = marks
+        self._looked_closely = time.monotonic() if closely else self._looked_closely
+        tables = {each.id: each for name in sorted(served) for each in served[name].tables.values()}
+        if served != self._served:
+            # Readers take one of these after the other: a table without its release is not found.
+            self._served, self._tables = MappingProxyType(served), MappingProxyType(tables)
+        self._refused = MappingProxyType(refused)
+        self._looked = time.monotonic()
+
+    def _read(
+        self,
+        folder: Path,
+        old: ServedRelease | None,
+        served: dict[str, ServedRelease],
+        refused: dict[str, str],
+    ) -> None:
+        """Read one folder; the old release stays while a run is writing there."""
+        try:
+            if _in_work(folder):
+                refused[str(folder)] = "a run is writing to the folder, or was interrupted"
+                if old is not None and not old.files.doubtful:
+                    served[folder.name] = old
+                return
+            served[folder.name] = open_release(folder, self._keys)
+        except DiscreetError as error:
+            refused[str(folder)] = error.what
+        except (OSError, ValueError, KeyError, TypeError, LookupError):
+            refused[str(folder)] = "the release cannot be read"
+
+    def _candidates(self) -> Iterator[Path]:
+        """Folders that may be releases."""
+        for folder in self._folders:
+            if (folder / SEAL).exists() or (folder / MANIFEST).exists():
+                yield folder
+            elif folder.is_dir():
+                inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+                yield from (each for each in inside if each.is_dir())
+
+    def __repr__(self) -> str:
+        return f"<ReleaseCatalogue: {len(self._served):,} releases>"
+
+
+def _in_work(folder: Path) -> bool:
+    """Whether a run is writing here."""
+    memory = folder / FOLDER
+    return (memory / "stage").exists() or any(memory.glob("*.seal"))
+
+
+def _mark(folder: Path) -> _Mark:
+    """What changes when a release is put here, or a run writes here."""
+    return (tuple(each for path in _OUTER for each in _state(folder / path)),)
+
+
+#: The folder, what is written last, and what a run is busy with.
+_OUTER = ("", SEAL, MANIFEST, FOLDER)
+
+
+def _file_mark(folder: Path) -> _Mark:
+    """What changes when any file does."""
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries)
+    return tuple(_state(folder / name) for name in names)
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    try:
+        state = path.lstat()
+    except OSError:
+        return (0,)
+    return (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+class _OpenedTables:
+    """Tables in memory; those unused for longest go first."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._cells = most, 0
+        self._held: OrderedDict[tuple[str, str], ProtectedTable] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, str]) -> ProtectedTable | None:
+        with self._lock:
+            found = self._held.get(key)
+            if found is not None:
+                self._held.move_to_end(key)
+            return found
+
+    def put(self, key: tuple[str, str], table: ProtectedTable) -> None:
+        with self._lock:
+            if key in self._held:
+                return
+            self._held[key] = table
+            self._cells += table.stored + 1
+            while self._cells > self._most and len(self._held) > 1:
+                self._cells -= self._held.popitem(last=False)[1].stored + 1

@@ -1,0 +1,359 @@
+"""`ServedRelease`: one release, found whole and signed, with its tables. Public.
+
+In: a folder made by `discreet protect`, the public keys of the office. Out: what tables there are,
+each table as it was protected, published files; or why the folder is not served.
+
+Tables are read from files of the format "exact", which leave nothing out; where a release has none,
+from what it remembers of its tables, which holds the same. Every file is held against the digest
+in the signed seal when it is opened, so that a folder that changes is never served half.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from discreet.errors import DiscreetError
+from discreet.publication.exact_tables import rebuilt, with_cells
+from discreet.publication.formats import FORMATS
+from discreet.release.packages.keys import key_id
+from discreet.release.report.summary import MANIFEST
+from discreet.release.state.seal import FOLDER, SEAL, ReleaseSeal, differences, is_plain, read_seal
+from discreet.tables import ProtectedTable
+from discreet_service.problems import ServiceError
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_EXACT = f".{FORMATS['exact'].suffixes[0]}"
+_METADATA = "discreet-table-1"
+_PIECE = 1 << 20
+
+
+class UnservedFolderError(DiscreetError):
+    """A folder that is no release, or none that may be served; for staff, names no places."""
+
+
+def _unserved(what: str, hint: str = "") -> UnservedFolderError:
+    return UnservedFolderError(what, code="release-folder", hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedTable:
+    """What the list of tables says of one.
+
+    Args:
+        id: Its name among all tables of the service.
+        release: The release that it is part of.
+        name: Its name there.
+        titles: language → heading.
+        variables: Name and headings (language → text) of its spanning variables.
+        figures: Its figures; none for a count.
+        cells: Number of cells of the complete grid.
+        updated: Date of the release; empty if none is stated.
+        files: Its published files.
+        searched: Small letters of all texts, for searching.
+    """
+
+    id: str
+    release: str
+    name: str
+    titles: Mapping[str, str]
+    variables: tuple[tuple[str, Mapping[str, str]], ...]
+    figures: tuple[str, ...]
+    cells: int
+    updated: str
+    files: tuple[str, ...]
+    searched: str
+
+    def title(self, language: str) -> str:
+        """The heading in a language, else in another."""
+        return self.titles.get(language) or next(iter(self.titles.values()), self.name)
+
+    def variable_titles(self, language: str) -> list[str]:
+        """The headings of the variables."""
+        return [
+            texts.get(language) or next(iter(texts.values()), name)
+            for name, texts in self.variables
+        ]
+
+
+@dataclass
+class SealedFiles:
+    """The files of a folder, opened only if they are as they were sealed.
+
+    Args:
+        folder: The folder.
+        digests: Path inside the folder → SHA-256.
+    """
+
+    folder: Path
+    digests: Mapping[str, str]
+    #: Whether a file was found changed: the folder must be looked at again.
+    doubtful: bool = False
+    _known: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def opened(self, name: str) -> io.BufferedReader:
+        """An open file, its content checked; what is read from it later is the same file.
+
+        Args:
+            name: Its path inside the folder.
+
+        Raises:
+            ServiceError: There is no such file, or it is not as it was sealed.
+        """
+        digest = self.digests.get(name)
+        if digest is None:
+            raise ServiceError("there is no such file", code="not-found", where="file")
+        try:
+            descriptor = os.open(self.folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:
+            raise self._changed() from None
+        file = os.fdopen(descriptor, "rb")
+        try:
+            self._check(name, digest, file)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _check(self, name: str, digest: str, file: io.BufferedReader) -> None:
+        state = os.fstat(file.fileno())
+        mark = (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        with self._lock:
+            if self._known.get(name) == mark:
+                return
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise self._changed()
+        file.seek(0)
+        with self._lock:
+            self._known[name] = mark
+
+    def read(self, name: str) -> bytes:
+        """The content of a file that fits into memory."""
+        with self.opened(name) as file:
+            data = file.read()
+        if hashlib.sha256(data).hexdigest() != self.digests[name]:
+            raise self._changed()
+        return data
+
+    def _changed(self) -> ServiceError:
+        self.doubtful = True
+        what = "the release is just being replaced, or not in order"
+        return ServiceError(what, code="data-not-ready", retry_after=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedRelease:
+    """A release that was found whole.
+
+    Args:
+        id: Its name here: that of its folder.
+        seal: Its seal.
+        signer: The short name of the key that signed it.
+        manifest: Its list of everything, release.json.
+        files: Its files.
+        tables: Its tables by name, in the order of the programme.
+    """
+
+    id: str
+    seal: ReleaseSeal
+    signer: str
+    manifest: Mapping[str, Any]
+    files: SealedFiles
+    tables: Mapping[str, ListedTable]
+
+    @property
+    def identity(self) -> str:
+        """The short name of its seal, which no other release has."""
+        return self.seal.identity
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Its languages, the main one first."""
+        return tuple(self.manifest["languages"])
+
+    @property
+    def date(self) -> str:
+        """Its date; empty if none is stated."""
+        return str(self.manifest.get("date") or "")
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of all tables."""
+        return sum(table.cells for table in self.tables.values())
+
+    def title(self, language: str) -> str:
+        """Its heading in a language, else in another."""
+        titles = self.manifest["title"]
+        return str(titles.get(language) or next(iter(titles.values()), self.id))
+
+    @cached_property
+    def published(self) -> Mapping[str, str]:
+        """Published file → SHA-256; what the release remembers is none of them."""
+        return dict(self.seal.files)
+
+    def read_table(self, name: str) -> ProtectedTable:
+        """A table as it was protected.
+
+        Args:
+            name: Its name in the release.
+        """
+        cells, about = _sources(self.seal, name)
+        data = self.files.read(cells)
+        outline = _outline(self.files, about) if about != cells else _described(data)
+        return with_cells(rebuilt(outline), pl.read_parquet(io.BytesIO(data)))
+
+    def __repr__(self) -> str:
+        return f"<ServedRelease {self.id}: {len(self.tables):,} tables>"
+
+
+def _sources(seal: ReleaseSeal, name: str) -> tuple[str, str]:
+    """The file of a table's cells, and that of everything else; the same if it is exact."""
+    exact = f"{name}{_EXACT}"
+    if exact in seal.files:
+        return exact, exact
+    cells, about = f"{name}.parquet", f"{name}.json"
+    if cells in seal.memory and about in seal.memory:
+        return f"{FOLDER}/{cells}", f"{FOLDER}/{about}"
+    what = "a table is in no file that leaves nothing out"
+    raise _unserved(what, 'add "exact" to formats in [defaults] of the programme')
+
+
+def _described(data: bytes) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(pl.read_parquet_metadata(io.BytesIO(data))[_METADATA])
+    return found
+
+
+def _outline(files: SealedFiles, name: str) -> Mapping[str, Any]:
+    """What a file says of a table besides its cells."""
+    data = files.read(name)
+    if name.endswith(_EXACT):
+        return _described(data)
+    found: Mapping[str, Any] = json.loads(data)["table"]
+    return found
+
+
+def open_release(folder: Path, keys: Sequence[bytes]) -> ServedRelease:
+    """A release, if it is whole and signed by somebody who is trusted.
+
+    Args:
+        folder: Its folder.
+        keys: Public keys of those who are trusted.
+
+    Raises:
+        UnservedFolderError: Why it is not served.
+    """
+    if not _ID.fullmatch(folder.name):
+        raise _unserved(
+            "the name of the folder is no name of a release", "letters, digits, - and _"
+        )
+    seal = read_seal(folder / SEAL)
+    if seal is None:
+        raise _unserved("the release has no seal, or a damaged one")
+    signer = next((key for key in keys if not seal.wrong_for_public(key)), None)
+    if signer is None:
+        hint = "name the public key in trusted_signers; sign with sign = … in [release]"
+        raise _unserved("no key that is trusted here has signed the release", hint)
+    found = differences(folder, seal)
+    if found.missing or found.changed or found.extra:
+        wrong = len(found.missing) + len(found.changed) + len(found.extra)
+        raise _unserved(f"{wrong:,} files are missing, changed or extra")
+    files = SealedFiles(folder, _all_files(folder, seal))
+    manifest = _manifest(files)
+    tables = dict(_listed(folder.name, seal, files, manifest))
+    return ServedRelease(
+        id=folder.name,
+        seal=seal,
+        signer=key_id(signer),
+        manifest=manifest,
+        files=files,
+        tables=tables,
+    )
+
+
+def _all_files(folder: Path, seal: ReleaseSeal) -> dict[str, str]:
+    remembered = seal.memory if (folder / FOLDER).is_dir() else {}
+    return {**seal.files, **{f"{FOLDER}/{name}": made for name, made in remembered.items()}}
+
+
+def _manifest(files: SealedFiles) -> Mapping[str, Any]:
+    if MANIFEST not in files.digests:
+        raise _unserved("the release lists nothing (release.json)")
+    found: Mapping[str, Any] = json.loads(files.read(MANIFEST))
+    if found.get("format") != "discreet-release" or found.get("format_version") != 1:
+        raise _unserved("the release was made by another version")
+    return found
+
+
+def _listed(
+    release: str, seal: ReleaseSeal, files: SealedFiles, manifest: Mapping[str, Any]
+) -> Iterator[tuple[str, ListedTable]]:
+    """What is said of each table, without its cells."""
+    for entry in manifest["tables"]:
+        name = entry["name"]
+        if not is_plain(name):
+            raise _unserved("a table has a name that is no name of a file")
+        about = _outline(files, _sources(seal, name)[1])
+        yield name, _listing(release, entry, about, manifest)
+
+
+def _listing(
+    release: str, entry: Mapping[str, Any], about: Mapping[str, Any], manifest: Mapping[str, Any]
+) -> ListedTable:
+    several = len(about["figures"]) > 1
+    spanning = about["dimensions"][:-1] if several else about["dimensions"]
+    languages = manifest["languages"]
+    variables = tuple(
+        (each["name"], _titles_of(each["classifications"][0], each["name"], languages))
+        for each in spanning
+    )
+    titles = about["titles"] or _made_titles(variables, languages)
+    figures = tuple(each["name"] for each in about["figures"])
+    told = [release, entry["name"], *titles.values(), *figures]
+    for variable, texts in variables:
+        told += [variable, *texts.values()]
+    for each in about["figures"]:
+        told += each["titles"].values()
+    return ListedTable(
+        id=f"{release}.{entry['name']}",
+        release=release,
+        name=entry["name"],
+        titles=titles,
+        variables=variables,
+        figures=figures,
+        cells=entry["cells"],
+        updated=str(manifest.get("date") or ""),
+        files=tuple(entry["files"]),
+        searched="\n".join(told).casefold(),
+    )
+
+
+def _titles_of(tree: Mapping[str, Any], name: str, languages: Sequence[str]) -> Mapping[str, str]:
+    """The headings of a variable, as `Dimension.title` gives them."""
+    own = bool(tree["titles"]) or tree["name"] == name
+    titles = tree["titles"] if own else {}
+    return {each: titles.get(each) or next(iter(titles.values()), name) for each in languages}
+
+
+def _made_titles(
+    variables: Sequence[tuple[str, Mapping[str, str]]], languages: Sequence[str]
+) -> Mapping[str, str]:
+    """The names of the variables in place of a heading, as `ProtectedTable.title` has it."""
+    joint = {"en": " by ", "de": " nach "}
+    found = {}
+    for language in languages:
+        names = [texts[language] for _, texts in variables]
+        parts = [names[0], ", ".join(names[1:])] if names[1:] else names
+        found[language] = joint.get(language, " × ").join(parts)
+    return found

@@ -1,0 +1,219 @@
+"""Selections: some codes of each variable of a released table, and the cells they span. Public.
+
+In: a `ProtectedTable` and which codes are wanted. Out: a `Selection`: codes, labels, values and
+states in the order asked for. Nothing is added up: a variable that is left out stands at its
+published total, and a cell that was not published stays without a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, CellIndex, PositionArray
+from discreet.classifications import Classification
+from discreet.publication.notes import FIGURES, printed_notes
+from discreet.publication.words import LANGUAGES, labels_of
+from discreet.tables import CellStatus, Dimension, Figure, Note, ProtectedTable, figure_dimension
+from discreet.tables.figures import FIGURE
+from discreet_service.problems import ServiceError
+
+#: States of cells that show no number.
+WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Some codes of each variable of a table.
+
+    Args:
+        table: The table.
+        positions: Per dimension, the positions of its codes, in the order wanted.
+        kept: Per dimension, whether it is shown; those that are not have one code, the total.
+    """
+
+    table: ProtectedTable
+    positions: tuple[PositionArray, ...]
+    kept: tuple[bool, ...]
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Which dimensions are shown."""
+        return tuple(at for at, kept in enumerate(self.kept) if kept)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of codes of each dimension that is shown."""
+        return tuple(len(self.positions[at]) for at in self.shown)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return math.prod(map(len, self.positions))
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether it is the table as it is."""
+        return all(self.kept) and all(
+            np.array_equal(part, np.arange(len(dimension)))
+            for part, dimension in zip(self.positions, self.table.dimensions, strict=True)
+        )
+
+    def codes(self, at: int) -> list[str]:
+        """The codes of a dimension."""
+        every = self.table.dimensions[at].codes
+        return [every[code] for code in self.positions[at].tolist()]
+
+    def labels(self, at: int, language: str) -> list[str]:
+        """The labels of its codes."""
+        every = labels_of(self.table.dimensions[at], language)
+        return [every[code] for code in self.positions[at].tolist()]
+
+    @cached_property
+    def index(self) -> tuple[PositionArray, ...]:
+        """Per dimension of the table, the position of each cell's code; the last goes fastest."""
+        grid = np.meshgrid(*self.positions, indexing="ij")
+        return tuple(part.ravel().astype(np.int32) for part in grid)
+
+    @cached_property
+    def cells(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
+        """Values and states of the cells. What a table does not say is not known, thus hidden."""
+        table, length = self.table, self.size
+        at = CellIndex.of(table.dimensions).find(table.index, self.index, (table.stored, length))
+        found = at >= 0
+        value: Any = np.zeros(length, dtype=table.value.dtype)
+        status = table.absent(self.index, length)
+        value[found], status[found] = table.value[at[found]], table.status[at[found]]
+        status[~table.known(self.index, length)] = CellStatus.suppressed
+        value[np.isin(status, WITHOUT_NUMBER)] = 0
+        return value, status
+
+    @cached_property
+    def numbered(self) -> BoolArray:
+        """Which cells show a number."""
+        found: BoolArray = np.isin(self.cells[1], WITHOUT_NUMBER, invert=True)
+        return found
+
+    def numbers(self) -> list[Any]:
+        """The values as JSON takes them; None for cells without a number."""
+        values: Any = self.cells[0].astype(object)
+        values[~self.numbered] = None
+        return list(values)
+
+    def decimals(self) -> list[int]:
+        """Digits after the decimal point of each cell."""
+        table = self.table
+        if not table.several_figures:
+            return [table.figure_decimals()] * self.size
+        places = np.array([figure.decimals for figure in table.figures])
+        return [int(each) for each in places[self.index[-1]].tolist()]
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures that are shown."""
+        table = self.table
+        if not table.several_figures:
+            return table.figures
+        return tuple(table.figures[at] for at in self.positions[-1].tolist())
+
+    def as_table(self) -> ProtectedTable:
+        """The same as a table that every writer takes; the table itself if all is wanted."""
+        if self.whole:
+            return self.table
+        table = self.table
+        value, status = self.cells
+        spanning = [at for at in self.shown if at < len(table.spanning)]
+        dimensions = [self._dimension(at) for at in spanning]
+        if len(self.figures) > 1:
+            dimensions.append(figure_dimension(self.figures))
+        grid = CellIndex.of(dimensions)
+        return ProtectedTable(
+            dimensions=tuple(dimensions),
+            index=tuple(grid.every()) if dimensions else (),
+            value=value,
+            status=status,
+            provenance=table.provenance,
+            notes=self._notes(),
+            name=table.name,
+            titles=table.titles or {each: table.title(each) for each in LANGUAGES},
+            universe=table.universe,
+            decimals=table.decimals,
+            figures=self.figures,
+            cell_notes=self._cell_notes(spanning),
+        )
+
+    def _dimension(self, at: int) -> Dimension:
+        """The codes of a dimension side by side."""
+        dimension = self.table.dimensions[at]
+        codes = tuple(self.codes(at))
+        spoken = {each: self.labels(at, each) for each in LANGUAGES}
+        tree = Classification(
+            name=dimension.name,
+            codes=codes,
+            parents=(-1,) + (0,) * (len(codes) - 1),
+            labels={
+                code: {each: spoken[each][k] for each in LANGUAGES} for k, code in enumerate(codes)
+            },
+            titles={each: dimension.title(each) for each in LANGUAGES},
+        )
+        return Dimension(classifications=(tree,), chosen=True)
+
+    def _notes(self) -> tuple[Note, ...]:
+        """The notes of the whole table, which hold for its cells wherever they are shown."""
+        kinds = {FIGURES: f"{FIGURES}-of-table"}
+        return tuple(
+            replace(note, kind=kinds.get(note.kind, note.kind))
+            for note in printed_notes(self.table)
+        )
+
+    def _cell_notes(self, spanning: Sequence[int]) -> tuple[Any, ...]:
+        """The notes about cells that are shown."""
+        table = self.table
+        found = []
+        for remark in table.cell_notes:
+            codes = [*remark.codes, *[None] * (len(table.dimensions) - len(remark.codes))]
+            if all(each is None for each in codes):
+                continue  # it is printed with the notes of the table
+            if all(each is None or each in self.codes(at) for at, each in enumerate(codes)):
+                shown = [codes[at] for at in spanning]
+                shown += codes[-1:] if len(self.figures) > 1 else []
+                found.append(replace(remark, codes=tuple(shown)))
+        return tuple(found)
+
+
+def select(
+    table: ProtectedTable, wanted: Mapping[str, Sequence[int] | None], *, most: int
+) -> Selection:
+    """Select codes of a table.
+
+    Args:
+        table: The table.
+        wanted: Dimension → positions of its codes; one that is not named stands at its total, and
+            is not shown.
+        most: Cells that a selection may have.
+
+    >>> from discreet.publication.examples import census_example
+    >>> some = select(census_example(), {"sex": [2, 1]}, most=10)
+    >>> some.codes(0), some.sizes
+    (['w', 'm'], (2,))
+    """
+    positions, kept = [], []
+    for dimension in table.dimensions:
+        part = wanted.get(dimension.name)
+        kept.append(part is not None)
+        if part is None and dimension.name == FIGURE and table.several_figures:
+            what = "say which figures are wanted"
+            raise ServiceError(what, code="invalid-selection", where=FIGURE)
+        positions.append(np.asarray([0] if part is None else list(part), dtype=np.int32))
+    size = math.prod(map(len, positions))
+    if size > most:
+        what = f"{size:,} cells are asked for at once; {most:,} are given"
+        hint = "select fewer codes, or ask in several parts"
+        raise ServiceError(what, code="too-many-selected", limit=most, actual=size, hint=hint)
+    return Selection(table=table, positions=tuple(positions), kept=tuple(kept))
