@@ -1,0 +1,438 @@
+"""`PolicyDocument`: what may be asked of one data version, written and signed by its custodians.
+
+In: POLICY.toml and its detached signature. Out: limits that a trusted person signed; whatever was
+changed, is unsigned or leaves a limit open is refused. CONFIDENTIAL but for `public`: who knows
+the limits of averaging knows something of the noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from discreet.assessment.attacks import NoiseOdds
+from discreet.errors import DiscreetError, Problem, raise_all
+from discreet.files import write_text
+from discreet.protection.noise import PerturbationTable
+from discreet.release.packages.keys import key_id, public_bytes, read_signing_key
+
+#: All rules; a document names every one of them.
+RULES = tuple(f"P{number}" for number in range(1, 10))
+#: What the detached signature of POLICY.toml is called.
+SIGNATURE_SUFFIX = ".sig"
+
+_PURPOSE = b"discreet policy: signature 1|"
+_HEAD = "ed25519"
+_LARGEST = 2**20
+_MOST_TOLD = 40
+
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+_Word = Annotated[str, Field(min_length=1, max_length=200)]
+_Count = Annotated[int, Field(ge=1, le=10**12)]
+_Share = Annotated[float, Field(gt=0, le=1, strict=False)]
+
+
+class PolicyError(DiscreetError):
+    """A policy cannot be used."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SizePolicy(_Section):
+    """[size], P1: cells with totals.
+
+    Args:
+        cells_instant: Up to so many are answered at once.
+        cells_job: Up to so many by a job.
+        categories: Codes of one variable.
+    """
+
+    cells_instant: _Count
+    cells_job: _Count
+    categories: _Count
+
+
+class VariablePolicy(_Section):
+    """[variables], P2: how deep tables go.
+
+    Args:
+        most: Variables that are no geography, in table and filters together.
+        depth: Level of geography → the same where this level is shown; every level is named.
+    """
+
+    most: Annotated[int, Field(ge=0, le=20)]
+    depth: dict[_Word, Annotated[int, Field(ge=0, le=20)]]
+
+
+class ExposurePolicy(_Section):
+    """[exposure], P3: averaging.
+
+    Args:
+        most: By how many independent figures a count may be estimated; see `exposure_limit`.
+    """
+
+    most: Annotated[float, Field(ge=1, le=10**6, strict=False)]
+
+
+class SmallUniversePolicy(_Section):
+    """[small_universes], P4.
+
+    Args:
+        least: The perturbed count of those whom a table is about is at least this.
+    """
+
+    least: _Count
+
+
+class DifferencePolicy(_Section):
+    """[differences], P5.
+
+    Args:
+        least: Universes differ by so many units at least.
+        blur: By so many units at most a refusal is off in either direction.
+        most_universes: So many universes are kept; then no new ones are answered.
+    """
+
+    least: Annotated[int, Field(ge=2, le=16)]
+    blur: Annotated[int, Field(ge=0, le=16)]
+    most_universes: _Count
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.blur > self.least:
+            raise ValueError("a blur larger than the least difference refuses at random")
+        return self
+
+
+class ReviewedGroup(_Section):
+    """[[custom_groups.groups]]: codes that may be filtered together.
+
+    Args:
+        name: Its name.
+        variable: The variable.
+        level: The level of the codes.
+        codes: The codes.
+    """
+
+    name: _Word
+    variable: _Word
+    level: _Word
+    codes: Annotated[list[_Word], Field(min_length=2)]
+
+
+class CustomGroupPolicy(_Section):
+    """[custom_groups], P6.
+
+    Args:
+        per_variable: How many reviewed groups a variable has at most; 0 for none.
+        groups: The reviewed ones, for all users together.
+    """
+
+    per_variable: Annotated[int, Field(ge=0, le=1_000)]
+    groups: list[ReviewedGroup]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        each = [group.variable for group in self.groups]
+        if any(each.count(name) > self.per_variable for name in set(each)):
+            raise ValueError("a variable has more groups than per_variable says")
+        return self
+
+
+class SparsityPolicy(_Section):
+    """[sparsity], P7, by perturbed counts.
+
+    Args:
+        small: Counts up to this are small.
+        share_small: The largest share of small ones among the cells that are not empty.
+        share_single: The largest share of rows in which one category has all.
+        least_cells: Tables with fewer cells that are not empty are not judged.
+    """
+
+    small: Annotated[int, Field(ge=0, le=1_000)]
+    share_small: _Share
+    share_single: _Share
+    least_cells: Annotated[int, Field(ge=0, le=10**6)]
+
+
+class RatePolicy(_Section):
+    """[rates], P8.
+
+    Args:
+        per_second: Queries of one principal, in the long run.
+        burst: And at once.
+        cells_per_day: Cells per day of one principal that nobody was given before.
+        dataset_alarm: The same of all together; more raise an alarm.
+    """
+
+    per_second: Annotated[float, Field(gt=0, le=10**4, strict=False)]
+    burst: _Count
+    cells_per_day: _Count
+    dataset_alarm: _Count
+
+
+class PatternLimits(_Section):
+    """Numbers at which a pattern is told of.
+
+    Args:
+        alert: Staff is told of a principal.
+        stop: The principal has to talk to staff.
+        together: Staff is told of all principals together.
+    """
+
+    alert: _Count
+    stop: _Count
+    together: _Count
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.stop < self.alert:
+            raise ValueError("stop comes before alert")
+        return self
+
+
+class PatternPolicy(_Section):
+    """[patterns], P9: what looks like an attack.
+
+    Args:
+        window_hours: How long one is remembered.
+        contact: Whom to talk to, as shown to callers.
+        partitions: Groups of codes of the same universe.
+        crossings: Tables of the same universe by other variables.
+        near: Pairs of universes that differ little.
+        spellings: Ways of writing the same query.
+    """
+
+    window_hours: Annotated[int, Field(ge=1, le=24 * 366)]
+    contact: _Word
+    partitions: PatternLimits
+    crossings: PatternLimits
+    near: PatternLimits
+    spellings: PatternLimits
+
+
+class PolicyDocument(_Section):
+    """What may be asked of one data version. No limit has a default.
+
+    Args:
+        dataset: The data set.
+        version: Its version.
+        revision: Grows with every change.
+        rules: All rules, P1 to P9; a rule that this service does not know refuses everything.
+        size: P1.
+        variables: P2.
+        exposure: P3.
+        small_universes: P4.
+        differences: P5.
+        custom_groups: P6.
+        sparsity: P7.
+        rates: P8.
+        patterns: P9.
+
+    >>> PolicyDocument.of_text('dataset = "census"')
+    Traceback (most recent call last):
+        ...
+    discreet_service.policies.document.PolicyError: [policy] policy: 12 mistakes in the policy
+    ...
+    """
+
+    dataset: _Name
+    version: _Name
+    revision: _Count
+    rules: list[Annotated[str, Field(pattern=r"^P[1-9][0-9]?$")]]
+    size: SizePolicy
+    variables: VariablePolicy
+    exposure: ExposurePolicy
+    small_universes: SmallUniversePolicy
+    differences: DifferencePolicy
+    custom_groups: CustomGroupPolicy
+    sparsity: SparsityPolicy
+    rates: RatePolicy
+    patterns: PatternPolicy
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        missing = [name for name in RULES if name not in self.rules]
+        if missing or len(set(self.rules)) < len(self.rules):
+            raise ValueError(f"rules names each once; missing: {', '.join(missing) or 'none'}")
+        if self.size.cells_job < self.size.cells_instant:
+            raise ValueError("size: cells_job is below cells_instant")
+        least = self.differences.least + 2 * self.differences.blur
+        if self.small_universes.least <= least:
+            raise ValueError(f"small_universes: least is above {least}, by differences")
+        return self
+
+    @classmethod
+    def of_text(cls, text: str, where: str = "policy") -> PolicyDocument:
+        """The policy of a text, whoever wrote it.
+
+        Args:
+            text: TOML.
+            where: What errors call it.
+        """
+        problems: list[Problem] = []
+        try:
+            return cls.model_validate(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            problems = [Problem(f"this is no TOML: {error}", where)]
+        except ValidationError as error:
+            problems = [
+                Problem(str(one["msg"]), ".".join(map(str, one["loc"])) or where)
+                for one in error.errors(include_input=False, include_url=False)
+            ]
+        many = "{} mistakes in the policy"
+        raise_all(PolicyError, problems, code="policy", many=many, where=where, most=_MOST_TOLD)
+        raise AssertionError(where)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], signers: Collection[bytes]) -> PolicyDocument:
+        """Read a policy that a trusted person signed.
+
+        Args:
+            path: POLICY.toml; its signature stands beside it.
+            signers: Public keys of those who may sign.
+        """
+        return signed_policy(path, signers).document
+
+    @property
+    def digest(self) -> str:
+        """Digest of what is said, however it is laid out."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(b"policy 1\n" + text.encode()).hexdigest()
+
+    def public(self) -> dict[str, Any]:
+        """What callers may know: limits that depend on classifications and time only."""
+        groups = [group.model_dump(mode="json") for group in self.custom_groups.groups]
+        return {
+            "dataset": self.dataset,
+            "version": self.version,
+            "revision": self.revision,
+            "rules": list(self.rules),
+            "size": self.size.model_dump(),
+            "variables": self.variables.model_dump(),
+            "groups": groups,
+            "rates": {
+                "per_second": self.rates.per_second,
+                "burst": self.rates.burst,
+                "cells_per_day": self.rates.cells_per_day,
+            },
+        }
+
+
+class SignedPolicy(_Section):
+    """A policy with its signature.
+
+    Args:
+        document: What it says.
+        text: How it is written.
+        signature: Its detached signature.
+    """
+
+    document: PolicyDocument
+    text: str
+    signature: str
+
+    @property
+    def signer(self) -> str:
+        """Short name of the key that signed."""
+        return key_id(bytes.fromhex(self.signature.split()[1]))
+
+
+def sign_policy(
+    path: str | os.PathLike[str], key: Ed25519PrivateKey | str | os.PathLike[str]
+) -> Path:
+    """Sign a policy that is fit to be used; the signature goes beside it.
+
+    Args:
+        path: POLICY.toml.
+        key: A key that signs, or its file.
+    """
+    place = Path(path)
+    text = _read(place)
+    PolicyDocument.of_text(text, place.name)
+    signing = key if isinstance(key, Ed25519PrivateKey) else read_signing_key(key)
+    signature = signing.sign(_PURPOSE + text.encode())
+    target = place.with_name(place.name + SIGNATURE_SUFFIX)
+    write_text(target, f"{_HEAD} {public_bytes(signing).hex()} {signature.hex()}\n")
+    return target
+
+
+def signed_policy(path: str | os.PathLike[str], signers: Collection[bytes]) -> SignedPolicy:
+    """Read a policy and its signature, and check both.
+
+    Args:
+        path: POLICY.toml.
+        signers: Public keys of those who may sign.
+    """
+    place = Path(path)
+    signature = place.with_name(place.name + SIGNATURE_SUFFIX)
+    if not signature.exists() and place.exists():
+        raise _untrusted("the policy is not signed", place.name)
+    return policy_of(_read(place), _read(signature), signers, place.name)
+
+
+def policy_of(
+    text: str, signature: str, signers: Collection[bytes], where: str = "policy"
+) -> SignedPolicy:
+    """A policy and its signature, both checked; the signature first.
+
+    Args:
+        text: TOML.
+        signature: The content of the detached signature.
+        signers: Public keys of those who may sign.
+        where: What errors call it.
+    """
+    try:
+        head, public, proof = signature.split()
+        signer, signed = bytes.fromhex(public), bytes.fromhex(proof)
+    except ValueError:
+        raise _untrusted("this is no signature of a policy", where) from None
+    if head != _HEAD or signer not in signers:
+        raise _untrusted("whoever signed the policy is not trusted", where)
+    try:
+        Ed25519PublicKey.from_public_bytes(signer).verify(signed, _PURPOSE + text.encode())
+    except (InvalidSignature, ValueError):
+        raise _untrusted("the policy was changed after it was signed", where) from None
+    return SignedPolicy(
+        document=PolicyDocument.of_text(text, where), text=text, signature=signature
+    )
+
+
+def exposure_limit(ptable: PerturbationTable, success: float = 0.6) -> float:
+    """The exposure at which averaging finds a count so often: for `exposure.most`. SECRET.
+
+    Args:
+        ptable: The perturbation table.
+        success: How often the best estimate may be right.
+    """
+    return NoiseOdds.of(ptable).tolerated(success)
+
+
+def _read(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        what = f"the policy cannot be read ({error.strerror})"
+        raise PolicyError(what, code="policy", where=path.name) from None
+    if len(content) > _LARGEST:
+        raise PolicyError("this is too large for a policy", code="policy", where=path.name)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise PolicyError("the policy is not a text", code="policy", where=path.name) from None
+
+
+def _untrusted(what: str, where: str) -> PolicyError:
+    hint = "let a custodian sign it: sign_policy(path, key)"
+    return PolicyError(what, code="policy-signature", where=where, hint=hint)
