@@ -309,9 +309,9 @@ def protect_counts(
     whole = _needs_grid(ptable, grid, zeros, below)
     cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
     cells = _with_official(table, cells, official, totals or {})
-    number = _perturbed(cells, ptable, grid, zeros)
-    value = _rounded(_figures(cells, number), decimals, cells.official, round_to)
-    status = _status(value, cells.official, below)
+    number, value, status = perturbed_cells(
+        cells, ptable, grid, zeros=zeros, below=below, decimals=decimals, round_to=round_to
+    )
     protected = ProtectedTable(
         dimensions=table.dimensions,
         index=cells.index,
@@ -494,6 +494,32 @@ def _complete(table: Table, cells: CountCells) -> CountCells:
         None if cells.weight is None else spread(cells.weight)[known],
         spread(cells.official)[known],
     )
+
+
+def perturbed_cells(
+    cells: CountCells,
+    ptable: PerturbationTable,
+    grid: KeyGrid,
+    *,
+    zeros: str = "keep",
+    below: float | None = None,
+    decimals: int | None = 0,
+    round_to: int = 1,
+) -> tuple[IntArray, IntArray | FloatArray, npt.NDArray[np.int8]]:
+    """The perturbed number of records of each cell, its figure, and its status. CONFIDENTIAL.
+
+    Args:
+        cells: The cells, in any order; none depends on another.
+        ptable: The perturbation table.
+        grid: The key grid.
+        zeros: As for `perturb`, like the rest.
+        below: The threshold of suppressed figures.
+        decimals: Digits of weighted figures.
+        round_to: Figures are multiples of this.
+    """
+    number = _perturbed(cells, ptable, grid, zeros)
+    value = _rounded(_figures(cells, number), decimals, cells.official, round_to)
+    return number, value, _status(value, cells.official, below)
 
 
 def _perturbed(cells: CountCells, ptable: PerturbationTable, grid: KeyGrid, zeros: str) -> IntArray:
