@@ -1,0 +1,301 @@
+"""Connections: transactions in the database of the service, and what its failures mean.
+
+In: a URL. Out: connections to read with, and to write with, one writer at a time. What was written
+is on the disk when `writing` ends, or nothing of it is. No error quotes SQL, values or the URL.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from discreet_service.database.schema import METADATA, SERVICE_SCHEMA, VERSION, triggers
+from discreet_service.problems import ServiceError
+
+#: Seconds that one waits for other writers.
+_PATIENCE = 5
+#: Seconds that a statement may take on a server, and that a transaction may wait for its caller.
+_LONGEST_STATEMENT, _LONGEST_IDLE = 120, 60
+#: Readers at once of one process.
+_CONNECTIONS = 40
+#: The lock on a server under which one writer at a time works.
+_WRITERS = 0x64736372
+
+_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+    f"PRAGMA busy_timeout = {_PATIENCE * 1000}",
+)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+#: Files of SQLite that cannot grow: a limit of the system looks like a failure of the disk.
+_CANNOT_GROW = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+)
+_UNUSABLE = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_READONLY,
+)
+#: First characters of states of SQL, and what they mean.
+_STATES: Mapping[str, str] = {
+    "53100": "disk-full",
+    "53": "overloaded",
+    "55P03": "overloaded",
+    "57014": "overloaded",
+    "40": "overloaded",
+    "08": "data-not-ready",
+    "57P": "data-not-ready",
+    "25P03": "data-not-ready",
+    "58": "data-not-ready",
+}
+_WORDS: Mapping[str, str] = {
+    "disk-full": "there is no room for the service's records",
+    "overloaded": "others are writing, and it takes too long",
+    "data-not-ready": "the database does not answer",
+}
+
+
+class ServiceDatabase:
+    """The database of a service.
+
+    Args:
+        engine: The engine of SQLAlchemy.
+
+    >>> import tempfile
+    >>> from discreet_service.database.schema import JOBS
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
+    ...     database.lay_out()
+    ...     with database.reading() as connection:
+    ...         connection.scalar(sa.select(sa.func.count()).select_from(JOBS))
+    ...     database.close()
+    0
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self.dialect = engine.dialect.name
+        self._lock, self._mine = threading.Lock(), threading.local()
+
+    def __repr__(self) -> str:
+        return f"<ServiceDatabase: {self.dialect}>"
+
+    @classmethod
+    def open(cls, url: str) -> Self:
+        """Open a database; a file of SQLite is made if it is missing, for its owner only.
+
+        Args:
+            url: sqlite:///FILE or postgresql+psycopg://…
+        """
+        try:
+            parsed = sa.make_url(url)
+        except sa.exc.ArgumentError:
+            raise _unknown_url() from None
+        if parsed.drivername == "sqlite" and parsed.database and not parsed.query:
+            engine = _sqlite_engine(parsed)
+        elif parsed.drivername == "postgresql+psycopg":
+            engine = _postgresql_engine(parsed)
+        else:
+            raise _unknown_url()
+        found = cls(engine)
+        try:
+            found._check_version()
+        except BaseException:
+            found.close()
+            raise
+        return found
+
+    def lay_out(self) -> None:
+        """Make the tables and triggers that are missing.
+
+        Who lacks the right to make them can use a database that has them all.
+        """
+        with self.writing() as connection:
+            there = set(sa.inspect(connection).get_table_names())
+            if not there >= set(METADATA.tables):
+                METADATA.create_all(connection)
+            if connection.scalar(sa.select(SERVICE_SCHEMA.c.version)) is None:
+                connection.execute(sa.insert(SERVICE_SCHEMA).values(version=VERSION))
+            known = set(connection.scalars(sa.text(_NAMES_OF_TRIGGERS[self.dialect])))
+            for name, statement in triggers(self.dialect).items():
+                if name not in known:
+                    connection.exec_driver_sql(statement)
+
+    def _check_version(self) -> None:
+        with self.reading() as connection:
+            if not sa.inspect(connection).has_table(SERVICE_SCHEMA.name):
+                return
+            found = connection.scalar(sa.select(sa.func.max(SERVICE_SCHEMA.c.version)))
+        if found is not None and found != VERSION:
+            newer = found > VERSION
+            what = f"the database has form {found}; this service knows form {VERSION}"
+            hint = "install the newer service" if newer else "restore a backup of this form"
+            raise ServiceError(what, code="data-not-ready", where="database", hint=hint)
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection that sees the database as it is now, to the end; nothing can be written."""
+        with self._told(), self._engine.connect() as connection:
+            connection = connection.execution_options(**_READER[self.dialect])
+            yield connection
+
+    @contextmanager
+    def writing(self, *, alone: bool = True) -> Iterator[sa.Connection]:
+        """A transaction, which is on the disk when the block ends well.
+
+        Args:
+            alone: Whether other writers wait until it ends, on a server too, so that what was read
+                in it still holds. False only for what is right in any order; SQLite always waits.
+        """
+        # Whoever waited for oneself would wait forever.
+        assert not getattr(self._mine, "writes", False), "a transaction within a transaction"
+        held = self.dialect == "sqlite"
+        if held and not self._lock.acquire(timeout=2 * _PATIENCE):
+            raise _failure("overloaded")
+        self._mine.writes = True
+        try:
+            with self._told(), self._engine.connect() as connection:
+                connection = connection.execution_options(**_WRITER[self.dialect])
+                with connection.begin():
+                    if alone and not held:
+                        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+                    yield connection
+        finally:
+            self._mine.writes = False
+            if held:
+                self._lock.release()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say what failures of the database mean to callers."""
+        try:
+            yield
+        except sa.exc.TimeoutError:
+            raise _failure("overloaded") from None
+        except sa.exc.DBAPIError as error:
+            code = "data-not-ready" if error.connection_invalidated else _meaning(error.orig)
+            if not code:
+                raise
+            raise _failure(code) from None
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+_READER: Mapping[str, dict[str, Any]] = {
+    "sqlite": {"discreet_begin": "BEGIN", "discreet_only": "ON"},
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+}
+_WRITER: Mapping[str, dict[str, Any]] = {
+    "sqlite": {"discreet_begin": "BEGIN IMMEDIATE", "discreet_only": "OFF"},
+    "postgresql": {"isolation_level": "READ COMMITTED", "postgresql_readonly": False},
+}
+_NAMES_OF_TRIGGERS: Mapping[str, str] = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+    "postgresql": "SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid "
+    "WHERE relnamespace = current_schema()::regnamespace UNION "
+    "SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace",
+}
+
+
+def _sqlite_engine(url: sa.URL) -> sa.Engine:
+    place = Path(str(url.database)).absolute()
+    try:
+        # SQLite gives its other files the rights of this one.
+        os.close(os.open(place, os.O_RDWR | os.O_CREAT, 0o600))
+        place.chmod(0o600)
+    except OSError as error:
+        what = f"the file of the database cannot be opened ({error.strerror})"
+        hint = "check that its folder exists, and its permissions"
+        raise ServiceError(what, code="data-not-ready", where="database", hint=hint) from None
+    engine = sa.create_engine(
+        url, hide_parameters=True, pool_size=_CONNECTIONS, max_overflow=0, pool_timeout=_PATIENCE
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        # Transactions begin as `begin` says, not as the driver would.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in _PRAGMAS:
+            cursor.execute(pragma)
+        cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        options = {**_READER["sqlite"], **connection.get_execution_options()}
+        connection.exec_driver_sql(f"PRAGMA query_only = {options['discreet_only']}")
+        connection.exec_driver_sql(options["discreet_begin"])
+
+    return engine
+
+
+def _postgresql_engine(url: sa.URL) -> sa.Engine:
+    options = " ".join(
+        f"-c {name}={seconds}s"
+        for name, seconds in {
+            "statement_timeout": _LONGEST_STATEMENT,
+            "lock_timeout": 2 * _PATIENCE,
+            "idle_in_transaction_session_timeout": _LONGEST_IDLE,
+        }.items()
+    )
+    return sa.create_engine(
+        url,
+        hide_parameters=True,
+        pool_size=_CONNECTIONS // 4,
+        max_overflow=_CONNECTIONS - _CONNECTIONS // 4,
+        pool_timeout=_PATIENCE,
+        # After the server was started anew, connections are made anew.
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": _PATIENCE,
+            "options": f"{options} -c synchronous_commit=on -c timezone=UTC",
+            "application_name": "discreet",
+        },
+    )
+
+
+def _meaning(error: BaseException | None) -> str:
+    """The code of a failure that is not the statement's fault; empty if it is."""
+    number = getattr(error, "sqlite_errorcode", None)
+    if number is not None:
+        if number in _CANNOT_GROW:
+            return "disk-full"
+        if number & 0xFF in _BUSY:
+            return "overloaded"
+        return "data-not-ready" if number & 0xFF in _UNUSABLE else ""
+    state = getattr(error, "sqlstate", None)
+    if state is None:
+        # A server that cannot be reached has no state to tell.
+        lost = type(error).__name__ in ("OperationalError", "ConnectionTimeout")
+        return "data-not-ready" if lost else ""
+    fitting = [known for known in _STATES if state.startswith(known)]
+    return _STATES[max(fitting, key=len)] if fitting else ""
+
+
+def _failure(code: str) -> ServiceError:
+    return ServiceError(_WORDS[code], code=code, where="database", retry_after=5)
+
+
+def _unknown_url() -> ServiceError:
+    what = "this database cannot keep the service's records"
+    hint = "sqlite:///FILE or postgresql+psycopg://…"
+    return ServiceError(what, code="data-not-ready", where="database", hint=hint)
