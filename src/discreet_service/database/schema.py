@@ -145,39 +145,60 @@ SESSIONS = _table(
     sa.Index("sessions_user", "user_id"),
 )
 
+LOGIN_ATTEMPTS = _table(
+    "login_attempts",
+    _text("digest", primary_key=True),
+    _text("state"),
+    _text("nonce"),
+    _text("verifier"),
+    _time("begun_at"),
+    _time("ends_at"),
+)
+
 API_KEYS = _table(
     "api_keys",
     _text("id", primary_key=True),
     _text("digest", unique=True),
-    _text("prefix"),
     _text("user_id", sa.ForeignKey("users.id")),
-    _text("label"),
+    _text("name"),
+    _text("family"),
+    _text("successor", nullable=True),
     _text("grants"),
     _time("created_at"),
     _text("created_by"),
     _time("expires_at"),
+    _time("last_used_at", nullable=True),
     _time("revoked_at", nullable=True),
     _text("revoked_by", nullable=True),
-    _time("used_at", nullable=True),
     sa.Index("api_keys_user", "user_id"),
+    sa.Index("api_keys_family", "family"),
 )
 
 PROPOSALS = _table(
     "proposals",
     _text("id", primary_key=True),
     _text("kind"),
-    _text("about"),
-    _text("content"),
+    _text("subject"),
+    _text("dataset"),
     _text("digest"),
     _text("reason"),
-    _text("state"),
-    _text("proposed_by"),
+    _text("proposer"),
     _time("proposed_at"),
-    _time("expires_at", nullable=True),
-    _text("decided_by", nullable=True),
+    _time("expires_at"),
+    _text("state"),
+    _text("decider"),
     _time("decided_at", nullable=True),
-    _text("decision_reason", nullable=True),
+    _text("remark"),
     sa.Index("proposals_state", "state", "kind"),
+    # One that is open for the same thing at a time, whatever is asked at once.
+    sa.Index(
+        "proposals_open",
+        "kind",
+        "subject",
+        unique=True,
+        sqlite_where=sa.text("state = 'open'"),
+        postgresql_where=sa.text("state = 'open'"),
+    ),
 )
 
 # Parameters, data, policies --------------------------------------------------------------------
