@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.classifications import Classification
 from discreet.cli.commands import app
 from discreet.derived import KeyFigure, derive
 from discreet.errors import DiscreetError, ProgrammeError, TableError
@@ -234,3 +236,28 @@ def test_values_need_keys_and_no_weights() -> None:
         dc.ValueColumns(total="rent", largest="rent", count="c", cell_key="k")
     with pytest.raises(TableError, match="come together"):
         dc.ValueColumns(total="rent", largest=["r"], count="c", cell_key="k", nonzero="z")
+
+
+def test_a_programme_without_files_gives_the_same_figures(folder: Path) -> None:
+    read = CellProgramme.read(folder / "homes.toml")
+    stated = tomllib.loads(PROGRAMME)["cells"]
+    trees = {"tenure": Classification.flat("tenure", ["own", "rented"])}
+    plan = CellProgramme.of(stated, read.parameters, name="homes", trees=trees)
+    cells = pl.read_csv(folder / "cells.csv")
+    safe, expected = (protect_by_programme(cells, each) for each in (plan, read))
+    assert safe.to_polars().sort(BY).equals(expected.to_polars().sort(BY))
+    assert safe.name == expected.name
+
+
+def test_what_is_wrong_with_it_is_listed_at_once(folder: Path) -> None:
+    parameters = CellProgramme.read(folder / "homes.toml").parameters
+    stated = {"by": ["region"], "hierarchies": {"region": "/etc/passwd"}, "sum": "rent"}
+    trees = {"sex": Classification.flat("sex", ["m"])}
+    with pytest.raises(ProgrammeError) as caught:
+        CellProgramme.of(stated, parameters, trees=trees)
+    places = [problem.where for problem in caught.value.problems]
+    assert places == ["cells.sum", "trees.sex"]
+    with pytest.raises(ProgrammeError, match="files are not read here"):
+        CellProgramme.of({"by": ["region"], "hierarchies": {"region": "r.csv"}}, parameters)
+    with pytest.raises(ProgrammeError, match="cells.cell_key"):
+        CellProgramme.of({"by": ["region"], "count": "n"}, parameters)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,11 +80,44 @@ class CellProgramme:
         path: The file it stands in.
         cells: What the columns of the cells are.
         parameters: How they are protected.
+        trees: Code trees of variables that name no file.
     """
 
     path: Path
     cells: CellsEntry
     parameters: Parameters
+    trees: Mapping[str, Classification] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        cells: Mapping[str, Any],
+        parameters: Parameters,
+        *,
+        name: str = "table",
+        trees: Mapping[str, Classification] | None = None,
+    ) -> CellProgramme:
+        """The same without files, for parameters that are open already.
+
+        Args:
+            cells: What [cells] says, without hierarchies, which are files.
+            parameters: How the cells are protected.
+            name: Name of the table.
+            trees: Code trees of some of the variables.
+        """
+        problems: list[Problem] = []
+        entry = checked_entry(CellsEntry, "cells", cells, problems)
+        if entry.hierarchies:
+            problems.append(Problem("files are not read here", "cells.hierarchies", "give trees"))
+        problems += [
+            Problem("there is no such variable", f"trees.{each}")
+            for each in trees or {}
+            if each not in (entry.by or ())
+        ]
+        if not problems:
+            problems += _missing(_needed(entry)) + _figure_problems(entry, parameters)
+        raise_all(ProgrammeError, problems, code="programme", many="{} mistakes", where="cells")
+        return cls(path=Path(f"{name}.toml"), cells=entry, parameters=parameters, trees=trees or {})
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> CellProgramme:
@@ -126,10 +159,11 @@ class CellProgramme:
         """The trees of variables that name a file."""
         from discreet.classifications import Classification
 
-        return {
+        read = {
             name: Classification.read(self.path.parent / file, name=name)
             for name, file in self.cells.hierarchies.items()
         }
+        return {**self.trees, **read}
 
     def __repr__(self) -> str:
         return "<CellProgramme: secret>"
@@ -143,18 +177,27 @@ def _unfit(cells: CellsEntry, document: Mapping[str, Any]) -> list[Problem]:
         for name in document
         if name not in SECTIONS
     ]
-    needed: list[tuple[str, Any]] = [(f"cells.{n}", getattr(cells, n)) for n in _NEEDED]
-    for name, count in cells.counts.items():
-        needed += [(f"cells.counts.{name}.{n}", getattr(count, n)) for n in ("count", "cell_key")]
-    for name, value in cells.values.items():
-        needed += [(f"cells.values.{name}.{n}", getattr(value, n)) for n in _OF_VALUES]
+    needed = _needed(cells)
     sections = {"perturbation": document.get("perturbation", {})}
     sections |= {f"magnitudes.{n}": each for n, each in document.get("magnitudes", {}).items()}
     for name, section in sections.items():
         table = section.get("table") if isinstance(section, Mapping) else None
         needed.append((f"{name}.table", table if isinstance(table, str) else None))
-    problems += [Problem("this is missing", place) for place, found in needed if found is None]
-    return problems
+    return problems + _missing(needed)
+
+
+def _needed(cells: CellsEntry) -> list[tuple[str, Any]]:
+    """What must be said of columns, and what is."""
+    needed: list[tuple[str, Any]] = [(f"cells.{n}", getattr(cells, n)) for n in _NEEDED]
+    for name, count in cells.counts.items():
+        needed += [(f"cells.counts.{name}.{n}", getattr(count, n)) for n in ("count", "cell_key")]
+    for name, value in cells.values.items():
+        needed += [(f"cells.values.{name}.{n}", getattr(value, n)) for n in _OF_VALUES]
+    return needed
+
+
+def _missing(needed: list[tuple[str, Any]]) -> list[Problem]:
+    return [Problem("this is missing", place) for place, found in needed if found is None]
 
 
 _NEEDED = ("by", "count", "cell_key")
