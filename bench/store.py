@@ -7,7 +7,8 @@ a process of its own, loads DuckDB's file, and asks for tables with noise applie
 building and opening took, p50 and p95 per kind of question, ratios to the store, and the times
 of 1, 4 and 16 clients that mix questions: 70 % of one municipality or state, 20 % from a cache
 of protected tables, 10 % of all records. DuckDB and polars count records and keys at the finest
-level only: no margins, no noise. `--part build` or `questions` leaves out the others.
+level only: no margins, no noise. `--part build` or `questions` leaves out the others. With
+`--variables 30` the records have more variables, every fifth of them with 1,000 codes.
 """
 
 from __future__ import annotations
@@ -43,7 +44,13 @@ QUESTIONS: dict[str, tuple[list[str], str]] = {
 }
 
 
-def write_records(path: Path, persons: int) -> None:
+def more_codes(variables: int) -> dict[str, int]:
+    """Further variables and how many codes each has."""
+    more = range(len(VARIABLES) + 1, variables + 1)
+    return {f"v{at:02}": 1000 if at % 5 == 0 else at for at in more}
+
+
+def write_records(path: Path, persons: int, variables: int) -> None:
     """Persons in no order of places, in batches."""
     import pyarrow.parquet as pq
 
@@ -61,6 +68,8 @@ def write_records(path: Path, persons: int) -> None:
             if name == "citizen":
                 codes[draw.random(count) < 0.85] = 0
             columns[name] = codes.astype(np.uint8)
+        for name, size in more_codes(variables).items():
+            columns[name] = draw.integers(0, size, count, dtype=np.uint16)
         columns["record_key"] = draw.integers(0, 10**15, count)
         table = pl.DataFrame(columns).to_arrow()
         writer = writer or pq.ParquetWriter(path, table.schema)
@@ -69,11 +78,14 @@ def write_records(path: Path, persons: int) -> None:
         writer.close()
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, variables: int) -> None:
     """Build the store; its time and memory."""
     start, cpu = time.perf_counter(), time.process_time()
     made = dc.Store.create(
-        folder / "store", folder / "p.parquet", variables=VARIABLES, record_key="record_key"
+        folder / "store",
+        folder / "p.parquet",
+        variables=[*VARIABLES, *more_codes(variables)],
+        record_key="record_key",
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     seconds, busy = time.perf_counter() - start, time.process_time() - cpu
@@ -208,6 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--variables", type=int, default=len(VARIABLES))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--part", choices=("all", "build", "questions", "load"), default="all")
@@ -215,12 +228,13 @@ def main() -> None:
     folder = options.folder
     folder.mkdir(exist_ok=True)
     if not (folder / "p.parquet").exists():
-        write_records(folder / "p.parquet", options.persons)
+        write_records(folder / "p.parquet", options.persons, options.variables)
     if options.part == "build":
-        build(folder)
+        build(folder, options.variables)
         return
     if options.part == "all":
         again = [sys.executable, __file__, "--folder", str(folder), "--part", "build"]
+        again += ["--variables", str(options.variables)]
         subprocess.run(again, check=True)
     noise = dc.design_perturbation(max_noise=3, variance=1.5)
     if options.part in ("all", "questions"):

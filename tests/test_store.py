@@ -425,3 +425,15 @@ def test_a_query_writes_sums_and_means(programme: Path, records: pl.DataFrame) -
     other = [*asked[:4], "--value", "income", *how, *where]
     assert run("store", "query", folder / "all.store", *other).exit_code != 0
     assert not (folder / "n.csv").exists()
+
+
+def test_codes_are_as_narrow_as_their_number(tmp_path: Path) -> None:
+    at = np.arange(2_000)
+    kinds = (pl.UInt8, pl.Int16, pl.UInt16, pl.Int64)
+    frame = pl.DataFrame({f"v{n}": pl.Series(at % 7, dtype=kind) for n, kind in enumerate(kinds)})
+    frame = frame.with_columns(area=pl.Series(at % 5), wide=pl.Series(at % 300, dtype=pl.Int64))
+    names = ["area", *(name for name in frame.columns if name != "area")]
+    dc.Store.create(tmp_path / "s", frame, variables=names)
+    version = next(path for path in (tmp_path / "s").rglob("1.codes.arrow")).parent
+    kept = [pl.read_ipc(version / f"{n}.codes.arrow").to_series().dtype for n in range(1, 6)]
+    assert kept == [pl.UInt8] * 4 + [pl.UInt16]

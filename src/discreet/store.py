@@ -214,7 +214,8 @@ def _coded(series: pl.Series) -> tuple[pl.Series, Any]:
         series = series.fill_nan(None)
     if series.dtype.is_integer():
         coded = code_column(series, CubeAxis(series.name)).compacted()
-        values, codes = coded.values.cast(series.dtype), coded.codes.to_numpy()
+        values = coded.values.cast(series.dtype)
+        codes = coded.codes.cast(_width(len(values))).to_numpy()
         rank = values.arg_sort(nulls_last=True).to_numpy()
         if bool((rank == np.arange(len(rank))).all()):
             return values, codes
@@ -227,8 +228,12 @@ def _coded(series: pl.Series) -> tuple[pl.Series, Any]:
         numbers = series.cast(pl.Enum(known)).to_physical().cast(pl.UInt32).fill_null(len(known))
     else:
         numbers = pl.Series(places_among(series, values))
-    width = pl.UInt8 if len(values) <= 2**8 else pl.UInt16 if len(values) <= 2**16 else pl.UInt32
-    return values, numbers.cast(width).to_numpy()
+    return values, numbers.cast(_width(len(values))).to_numpy()
+
+
+def _width(codes: int) -> type[pl.DataType]:
+    """The narrowest numbers for so many codes, whatever the records were kept in."""
+    return pl.UInt8 if codes <= 2**8 else pl.UInt16 if codes <= 2**16 else pl.UInt32
 
 
 def _in_tree_order(tree: Classification, values: pl.Series, codes: Any) -> tuple[pl.Series, Any]:
