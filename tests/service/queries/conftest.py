@@ -1,0 +1,41 @@
+"""Fixtures of the tests of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.tables import ProtectedTable
+from discreet_service.datasets import DataVersion
+from discreet_service.datasets.versions import open_version
+from discreet_service.queries import canonical_query, read_query
+from discreet_service.queries.counting import protected_answer
+from discreet_service.queries.presentation import in_order
+from tests.helpers.service_data import census_data  # noqa: F401
+
+Ask = Callable[[dict[str, Any]], ProtectedTable]
+
+
+@pytest.fixture(scope="session")
+def census(census_data: Path) -> DataVersion:  # noqa: F811
+    """The census, opened."""
+    return open_version(census_data / "census-2022-1", b"key")
+
+
+def asked_of(version: DataVersion) -> Ask:
+    """What answers queries about a version."""
+
+    def ask(document: dict[str, Any]) -> ProtectedTable:
+        query, order = canonical_query(read_query(document), version)
+        return in_order(protected_answer(query, version, query.digest(b"key")), order)
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def ask(census: DataVersion) -> Ask:
+    """What answers queries about the census."""
+    return asked_of(census)
