@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
+from urllib.parse import urlsplit
 
 from discreet.errors import DiscreetError, Problem
 from discreet_service.permissions import ROLES
@@ -357,8 +358,9 @@ def _oidc_problems(oidc: OidcSettings | None) -> list[Problem]:
     if oidc is None:
         return []
     problems = []
-    local = ("http://127.0.0.1", "http://localhost", "http://[::1]")
-    if not oidc.issuer.startswith(("https://", *local)):
+    issuer = urlsplit(oidc.issuer)
+    local = issuer.scheme == "http" and issuer.hostname in ("127.0.0.1", "localhost", "::1")
+    if not (issuer.scheme == "https" and issuer.hostname) and not local:
         problems.append(Problem("a provider is asked over https only", "oidc.issuer"))
     for group, role in oidc.roles.items():
         if role.partition("@")[0] not in ROLES:

@@ -1,0 +1,237 @@
+"""Backups: the records of a service as of one moment, in one file. CONFIDENTIAL.
+
+In: the settings of a service, which may be running. Out: a file with its database, packages of
+parameters, policies and settings, each with its digest, and the head of the audit trail; from it
+the same in a new folder. Secrets, records and stores are not in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet._version import __version__
+from discreet.files import atomic_path, check_writable, make_folder
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import AUDIT_ENTRIES
+from discreet_service.problems import ServiceError
+from discreet_service.settings import ServiceSettings
+
+FORMAT = "discreet service backup 1"
+_MANIFEST, _LARGEST_MANIFEST = "manifest.json", 64 * 2**20
+_SETTINGS = "SERVICE.toml"
+_DATABASE = {"sqlite": "service.db", "postgresql": "database.dump"}
+#: What is saved of data sets: documents and their signatures, never records or stores.
+_DOCUMENTS = ("*.toml", "*.sig", "*.pub")
+_PACKAGES = "*.dcparams"
+
+
+def save_backup(settings_file: Path, out: Path) -> dict[str, Any]:
+    """Save the records of a service; it may be running.
+
+    Args:
+        settings_file: SERVICE.toml.
+        out: The file to write.
+    """
+    settings = ServiceSettings.read(settings_file)
+    url = sa.make_url(settings.database_url())
+    check_writable(out.absolute().parent)
+    with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".backup-") as name:
+        folder = Path(name)
+        dialect = url.get_backend_name()
+        copy = folder / _DATABASE[dialect]
+        seq, digest = _head(settings) if dialect == "postgresql" else (0, "")
+        _copy_database(url, copy)
+        if dialect == "sqlite":
+            seq, digest = _head_of_copy(copy)
+        files = {copy.name: copy, _SETTINGS: settings_file, **_documents(settings)}
+        manifest = {
+            "format": FORMAT,
+            "made_with": __version__,
+            "database": dialect,
+            "head": {"seq": seq, "digest": digest},
+            "files": {each: _sha256(path) for each, path in sorted(files.items())},
+        }
+        with atomic_path(out, private=True) as temporary, tarfile.open(temporary, "w") as tar:
+            _add(tar, _MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
+            for each, path in sorted(files.items()):
+                tar.add(path, arcname=each, recursive=False, filter=_plain)
+    return {"file": str(out), "files": len(files), "database": dialect, "audit_entries": seq}
+
+
+def restore_backup(file: Path, into: Path) -> dict[str, Any]:
+    """Put a backup into a new folder; nothing is there unless all of it is whole.
+
+    Args:
+        file: What `save_backup` wrote.
+        into: A folder that is empty or not there.
+    """
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        what = "a backup is put into an empty folder; nothing is overwritten"
+        raise ServiceError(what, code="conflict", where=str(into))
+    make_folder(into.absolute().parent)
+    place = Path(tempfile.mkdtemp(dir=into.absolute().parent, prefix=".restored-"))
+    try:
+        try:
+            with tarfile.open(file, "r:") as tar:
+                manifest = _unpacked(tar, place)
+        except (tarfile.TarError, OSError, ValueError, KeyError):
+            raise _damaged(file) from None
+        if manifest["database"] == "sqlite":
+            copy = place / _DATABASE["sqlite"]
+            if list(_head_of_copy(copy)) != [manifest["head"][n] for n in ("seq", "digest")]:
+                raise _damaged(file)
+        if into.exists():
+            into.rmdir()
+        place.rename(into)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    head = manifest["head"]
+    return {
+        "folder": str(into),
+        "files": len(manifest["files"]),
+        "database": manifest["database"],
+        "audit_entries": head["seq"],
+    }
+
+
+def _damaged(file: Path) -> ServiceError:
+    what, hint = "this is no backup, or it was changed", "take another one"
+    return ServiceError(what, code="invalid-body", where=str(file), hint=hint)
+
+
+def _documents(settings: ServiceSettings) -> dict[str, Path]:
+    """Packages of parameters, and documents of data sets, by their places in the file."""
+    found = {}
+    for top, folder, patterns in (
+        ("parameters", settings.parameters, (_PACKAGES,)),
+        ("datasets", settings.datasets, _DOCUMENTS),
+    ):
+        for path in (each for pattern in patterns for each in folder.rglob(pattern)):
+            if path.is_file() and not path.is_symlink():
+                found[f"{top}/{path.relative_to(folder).as_posix()}"] = path
+    return found
+
+
+def _copy_database(url: sa.URL, target: Path) -> None:
+    """The database as of one moment."""
+    if url.get_backend_name() == "sqlite":
+        place = Path(str(url.database)).absolute()
+        with closing(sqlite3.connect(f"{place.as_uri()}?mode=ro", uri=True)) as connection:
+            connection.execute("VACUUM INTO ?", (str(target),))
+        return
+    program = shutil.which("pg_dump")
+    if program is None:
+        what, hint = "pg_dump is not here", "install the client programs of PostgreSQL"
+        raise ServiceError(what, code="data-not-ready", where="database", hint=hint)
+    # The URL may have a password: it goes by the environment, not by the words of a command.
+    plain = url.set(drivername="postgresql")
+    environment = {**os.environ, "PGPASSWORD": plain.password or ""}
+    shown = plain.set(password=None).render_as_string()
+    command = [
+        program,
+        "--format=custom",
+        "--no-password",
+        "--file",
+        str(target),
+        "--dbname",
+        shown,
+    ]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise ServiceError("pg_dump failed", code="data-not-ready", where="database")
+
+
+def _head(settings: ServiceSettings) -> tuple[int, str]:
+    """Number and digest of the last entry of the trail."""
+    database = ServiceDatabase.open(settings.database_url())
+    try:
+        with database.reading() as connection:
+            last = sa.select(AUDIT_ENTRIES.c.seq, AUDIT_ENTRIES.c.digest)
+            row = connection.execute(last.order_by(AUDIT_ENTRIES.c.seq.desc()).limit(1)).first()
+    finally:
+        database.close()
+    return (0, "") if row is None else (int(row.seq), str(row.digest))
+
+
+def _head_of_copy(copy: Path) -> tuple[int, str]:
+    with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            (whole,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            last = "SELECT seq, digest FROM audit_entries ORDER BY seq DESC LIMIT 1"
+            row = connection.execute(last).fetchone()
+        except sqlite3.Error:
+            whole, row = "damaged", None
+    if whole != "ok":
+        raise _damaged(copy)
+    return (0, "") if row is None else (int(row[0]), str(row[1]))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """A member without names of users; its owner alone reads it."""
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.mode = 0o600
+    return member
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    member = _plain(tarfile.TarInfo(name))
+    member.size = len(content)
+    tar.addfile(member, io.BytesIO(content))
+
+
+def _unpacked(tar: tarfile.TarFile, place: Path) -> dict[str, Any]:
+    """Everything the manifest names, and nothing else, held against its digests."""
+    first = tar.next()
+    if first is None or first.name != _MANIFEST or first.size > _LARGEST_MANIFEST:
+        raise ValueError
+    manifest: dict[str, Any] = json.loads(_content(tar, first).read())
+    if manifest["format"] != FORMAT or _DATABASE[manifest["database"]] not in manifest["files"]:
+        raise ValueError
+    waiting = dict(manifest["files"])
+    for member in _members(tar):
+        expected = waiting.pop(member.name)
+        parts = Path(member.name).parts
+        if not member.isreg() or member.name.startswith("/") or ".." in parts:
+            raise ValueError
+        target = place.joinpath(*parts)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with target.open("xb") as written:
+            target.chmod(0o600)
+            shutil.copyfileobj(_content(tar, member), written)
+        if _sha256(target) != expected:
+            raise ValueError
+    if waiting:
+        raise ValueError
+    return manifest
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    while (member := tar.next()) is not None:
+        yield member
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Any:
+    content = tar.extractfile(member)
+    if content is None:
+        raise ValueError
+    return content
