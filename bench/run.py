@@ -230,10 +230,31 @@ def smoke(options: argparse.Namespace) -> bool:
     return not failed
 
 
+#: Programs beside this one that measure many records: their words at full size, and small; none
+#: where tests do the same.
+SCALE = {
+    "store.py": ("--persons 83_000_000", "--persons 20_000 --seconds 0.1 --rounds 1"),
+    "places.py": ("--persons 83_000_000 --memory 4GB", ""),
+}
+
+
+def scale(options: argparse.Namespace) -> bool:
+    """Run the programs for many records; whether all ran."""
+    done = []
+    for name, words in SCALE.items():
+        if not words[options.smoke]:
+            continue
+        print(f"\n{name} {words[options.smoke]}", flush=True)
+        folder = ["--folder", str(options.folder / "scale")] if name == "store.py" else []
+        program = [sys.executable, str(Path(__file__).with_name(name))]
+        done.append(subprocess.run([*program, *words[options.smoke].split(), *folder], check=False))
+    return not any(each.returncode for each in done)
+
+
 def main() -> int:
     """Run the comparisons, or some tasks for the parent process."""
     parser = argparse.ArgumentParser(description=__doc__)
-    groups = sorted({comparison.group for comparison in COMPARISONS})
+    groups = sorted({"scale", *(comparison.group for comparison in COMPARISONS)})
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(groups))
     for flag in ("--smoke", "--quick", "--large"):
         parser.add_argument(flag, action="store_true")
@@ -259,8 +280,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name:
         options.folder = Path(name)
         if options.smoke:
-            return 0 if smoke(options) else 1
+            return 0 if smoke(options) and scale(options) else 1
         run_all(options)
+        if options.large and options.groups in ([], ["scale"]) and not options.only:
+            return 0 if scale(options) else 1
     return 0
 
 
