@@ -286,6 +286,55 @@ RATE_COUNTERS = _table(
     _whole("amount"),
 )
 
+# What was asked and released, as policies judge it.
+
+RELEASED_TABLES = _table(
+    "released_tables",
+    _serial("id"),
+    _text("dataset"),
+    _text("version"),
+    _text("unit"),
+    _text("digest"),
+    _text("shape"),
+    _whole("cells"),
+    _time("released_at"),
+    sa.UniqueConstraint("dataset", "version", "digest"),
+)
+
+ASKED_PATTERNS = _table(
+    "asked_patterns",
+    _text("dataset", primary_key=True),
+    _text("version", primary_key=True),
+    _text("principal", primary_key=True),
+    _text("kind", primary_key=True),
+    _text("subject", primary_key=True),
+    _text("item", primary_key=True),
+    _time("at"),
+    sa.Index("asked_patterns_at", "at"),
+)
+
+POLICY_ALERTS = _table(
+    "policy_alerts",
+    _serial("id"),
+    _time("at"),
+    _text("dataset"),
+    _text("version"),
+    _text("principal"),
+    _text("kind"),
+    _whole("number"),
+    _flag("stopped"),
+    sa.Index("policy_alerts_version", "dataset", "version"),
+)
+
+REFUSAL_OVERRIDES = _table(
+    "refusal_overrides",
+    _text("dataset", primary_key=True),
+    _text("version", primary_key=True),
+    _text("digest", primary_key=True),
+    _text("proposal"),
+    _time("until"),
+)
+
 # Jobs ------------------------------------------------------------------------------------------
 
 JOBS = _table(

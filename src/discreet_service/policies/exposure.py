@@ -1,0 +1,389 @@
+"""Exposure: by how many independent figures a count can be estimated, from all that was released.
+
+In: tables that were released, and one that is asked for. Out: the exposure of the most exposed
+counts of it, and how many of its cells nobody was given before. No record is looked at: sizes are
+those of classifications.
+
+A table is the boxes that it shows: of each variable a level, some codes of it, or the total. A
+count is estimated from each crossing that contains it, with the variance of as many cells as the
+crossing has; a filter that can be asked code by code counts like a variable that spans.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, UintArray
+from discreet_service.policies.asked import AskedTable
+
+#: Boxes with more codes than this count as whole levels where codes are told apart.
+_MOST_CODES = 500
+#: Pieces into which a box is cut at most when cells are charged.
+_MOST_PIECES = 500
+
+
+class LayerAxis(NamedTuple):
+    """A variable of a box.
+
+    Args:
+        variable: The variable.
+        level: The level.
+        size: How many codes the level has.
+        codes: The codes; None for all.
+        geography: Whether it tells where.
+    """
+
+    variable: str
+    level: str
+    size: int
+    codes: tuple[str, ...] | None
+    geography: bool
+
+
+Box = tuple[LayerAxis, ...]
+#: For each variable what the table shows of it; None stands for the total.
+Shape = tuple[tuple[LayerAxis | None, ...], ...]
+
+
+def shape_of(asked: AskedTable) -> Shape:
+    """What a table shows of each variable.
+
+    Args:
+        asked: The table.
+    """
+    fixed = {
+        one.variable: LayerAxis(one.variable, one.level, one.size, one.codes, one.geography)
+        for one in asked.where
+    }
+    found: dict[str, tuple[LayerAxis | None, ...]] = {}
+    for one in asked.by:
+        levels = tuple(
+            LayerAxis(one.name, level.name, level.size, level.codes, one.geography)
+            for level in one.levels
+        )
+        around: tuple[LayerAxis | None, ...] = (None,) if one.total else ()
+        if one.name in fixed:
+            around = (fixed[one.name],)
+        found[one.name] = around + levels
+    return tuple(
+        found[name] if name in found else (fixed[name],) for name in sorted({*found, *fixed})
+    )
+
+
+def boxes_of(shape: Shape) -> list[Box]:
+    """The boxes of a table: of each variable one of the things that it shows."""
+    return [
+        tuple(axis for axis in chosen if axis is not None) for chosen in itertools.product(*shape)
+    ]
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as it is kept."""
+    return json.dumps([[None if axis is None else list(axis) for axis in one] for one in shape])
+
+
+def read_shape(text: str) -> Shape:
+    """A shape that was kept."""
+    return tuple(
+        tuple(
+            None
+            if axis is None
+            else LayerAxis(
+                str(axis[0]),
+                str(axis[1]),
+                int(axis[2]),
+                None if axis[3] is None else tuple(map(str, axis[3])),
+                bool(axis[4]),
+            )
+            for axis in one
+        )
+        for one in json.loads(text)
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MostExposed:
+    """The most exposed counts of a table.
+
+    Args:
+        exposure: By how many independent figures each of them is estimated.
+        target: What spans them; empty for the total.
+    """
+
+    exposure: float
+    target: tuple[str, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class _Columns:
+    """The boxes of one variable, side by side: level, codes and what they weigh."""
+
+    levels: IntArray
+    codes: IntArray
+    sizes: IntArray
+    hashes: UintArray
+
+
+@dataclass(kw_only=True)
+class ReleasedLayers:
+    """All boxes that were released of one data version, each once.
+
+    >>> from discreet_service.policies.asked import AskedLevel, AskedVariable
+    >>> def table(*names: str) -> AskedTable:
+    ...     by = [AskedVariable(name=name, levels=(AskedLevel(name=name, size=2),), total=True,
+    ...                         geography=False) for name in names]
+    ...     return AskedTable(dataset="d", version="1", unit="u", by=tuple(by), where=(),
+    ...                       cells=3 ** len(by), digest="")
+    >>> released = ReleasedLayers()
+    >>> released.most_exposed(table("a", "b")).exposure
+    2.25
+    >>> released.add(shape_of(table("a", "b")))
+    >>> released.most_exposed(table("a", "c")).exposure, released.new_cells(table("a", "c"))
+    (3.0, 6)
+    """
+
+    _boxes: dict[Box, None] = field(default_factory=dict)
+    _by_pattern: dict[tuple[tuple[str, str], ...], list[Box]] = field(default_factory=dict)
+    _columns: dict[str, _Columns] = field(default_factory=dict)
+    _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
+    _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _levels: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add(self, shape: Shape) -> None:
+        """Note that a table was released."""
+        for box in boxes_of(shape):
+            if box not in self._boxes:
+                self._boxes[box] = None
+                self._by_pattern.setdefault(_pattern(box), []).append(box)
+
+    def __len__(self) -> int:
+        return len(self._boxes)
+
+    def new_cells(self, asked: AskedTable) -> int:
+        """How many cells of a table nobody was given before.
+
+        Args:
+            asked: The table.
+        """
+        return sum(
+            _uncovered(box, self._by_pattern.get(_pattern(box), ()))
+            for box in boxes_of(shape_of(asked))
+            if box not in self._boxes
+        )
+
+    def most_exposed(self, asked: AskedTable) -> MostExposed:
+        """The most exposed counts of a table, with all that was released.
+
+        Args:
+            asked: The table.
+        """
+        shape = shape_of(asked)
+        new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
+        boxes = [*self._boxes, *new]
+        variables = dict.fromkeys(axis.variable for box in boxes for axis in box)
+        columns = {name: self._column(name, boxes) for name in variables}
+        total = np.zeros(len(boxes), dtype=np.uint64)
+        weight = np.zeros(len(boxes))
+        for column in columns.values():
+            total += column.hashes
+            weight -= np.log(column.sizes)
+        best = MostExposed(exposure=0.0, target=())
+        for target in _targets(shape):
+            found = self._exposure(target, columns, total, weight)
+            if found > best.exposure:
+                names = tuple(f"{axis.variable} {axis.level}" for axis in target)
+                best = MostExposed(exposure=found, target=names)
+        return best
+
+    def _column(self, variable: str, boxes: Sequence[Box]) -> _Columns:
+        """The boxes as far as one variable goes."""
+        count = len(boxes)
+        known = self._columns.get(variable)
+        start = 0 if known is None else len(known.levels)
+        made = _Columns(
+            levels=np.zeros(count - start, dtype=np.int64),
+            codes=np.zeros(count - start, dtype=np.int64),
+            sizes=np.ones(count - start, dtype=np.int64),
+            hashes=np.zeros(count - start, dtype=np.uint64),
+        )
+        for at, box in enumerate(boxes[start:]):
+            for axis in box:
+                if axis.variable == variable:
+                    level = self._levels.setdefault((variable, axis.level), len(self._levels) + 1)
+                    made.levels[at], made.sizes[at] = level, axis.size
+                    made.codes[at] = self._group(axis.codes)
+                    made.hashes[at] = _mixed(level)
+        if known is not None:
+            made = _Columns(
+                levels=np.concatenate([known.levels, made.levels]),
+                codes=np.concatenate([known.codes, made.codes]),
+                sizes=np.concatenate([known.sizes, made.sizes]),
+                hashes=np.concatenate([known.hashes, made.hashes]),
+            )
+        released = len(self._boxes)
+        self._columns[variable] = _Columns(
+            levels=made.levels[:released],
+            codes=made.codes[:released],
+            sizes=made.sizes[:released],
+            hashes=made.hashes[:released],
+        )
+        return made
+
+    def _group(self, codes: tuple[str, ...] | None) -> int:
+        if codes is None or len(codes) > _MOST_CODES:
+            return 0
+        if codes not in self._numbers:
+            self._numbers[codes] = len(self._groups)
+            self._groups.append(frozenset(codes))
+        return self._numbers[codes]
+
+    def _exposure(
+        self,
+        target: Box,
+        columns: Mapping[str, _Columns],
+        total: UintArray,
+        weight: FloatArray,
+    ) -> float:
+        """The exposure of the counts that some axes span, those of the worst place."""
+        usable = np.ones(len(total), dtype=np.bool_)
+        rest, left = total.copy(), weight.copy()
+        places: list[IntArray] = []
+        for axis in target:
+            column = columns[axis.variable]
+            level = self._levels[axis.variable, axis.level]
+            same = column.levels == level
+            finer = (column.levels > 0) & ~same & (column.sizes >= axis.size)
+            usable &= (same & self._meets(column.codes, axis.codes)) | finer
+            # Finer codes of one code are as many parts of it.
+            rest -= np.where(same, column.hashes, 0).astype(np.uint64)
+            left += np.log(np.where(same, column.sizes, min(axis.size, 10**9)))
+            if axis.geography and (axis.codes is None or len(axis.codes) > 1):
+                places.append(np.where(same, column.codes, 0))
+        kept = np.flatnonzero(usable)
+        return self._worst(rest[kept], left[kept], [place[kept] for place in places])
+
+    def _meets(self, codes: IntArray, wanted: tuple[str, ...] | None) -> BoolArray:
+        """Which groups of codes share one with those that are wanted."""
+        if wanted is None:
+            return np.ones(len(codes), dtype=np.bool_)
+        own = frozenset(wanted)
+        used = np.unique(codes)
+        fits = [group is None or bool(group & own) for group in map(self._groups.__getitem__, used)]
+        return np.isin(codes, used[np.array(fits, dtype=np.bool_)])
+
+    def _worst(self, rest: UintArray, left: FloatArray, places: list[IntArray]) -> float:
+        """Crossings each once, added up for each place; what is known of all counts for each."""
+        anywhere = np.ones(len(rest), dtype=np.bool_)
+        for place in places:
+            anywhere &= place == 0
+        common = _once(rest[anywhere], left[anywhere])
+        base = math.fsum(common.values())
+        most, sums = base, dict[tuple[str, ...], dict[int, float]]()
+        for row in np.flatnonzero(~anywhere).tolist():
+            crossing = int(rest[row])
+            if crossing in common:
+                continue
+            groups = [self._groups[int(place[row])] for place in places]
+            for chosen in itertools.product(*(sorted(group or ("",)) for group in groups)):
+                own = sums.setdefault(chosen, {})
+                own[crossing] = max(own.get(crossing, 0.0), math.exp(left[row]))
+        for own in sums.values():
+            most = max(most, base + math.fsum(own.values()))
+        return most
+
+
+def _once(rest: UintArray, left: FloatArray) -> dict[int, float]:
+    """Each crossing with its weight."""
+    found, first = np.unique(rest, return_index=True)
+    return dict(zip(found.tolist(), np.exp(left[first]).tolist(), strict=True))
+
+
+def _targets(shape: Shape) -> Iterator[Box]:
+    """What can be estimated by a table: counts that some of its axes span."""
+    for chosen in itertools.product(*((None, *filter(None, one)) for one in shape)):
+        yield tuple(axis for axis in chosen if axis is not None)
+
+
+def _pattern(box: Box) -> tuple[tuple[str, str], ...]:
+    return tuple((axis.variable, axis.level) for axis in box)
+
+
+def _mixed(number: int) -> int:
+    """A digest of a small number whose sums tell which numbers were added."""
+    found = (number * 0x9E3779B97F4A7C15) & (2**64 - 1)
+    found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
+    return found ^ (found >> 31)
+
+
+# -- cells that nobody was given -----------------------------------------------------------------
+
+
+class _Codes(NamedTuple):
+    """Some codes of a level, or all but some."""
+
+    codes: frozenset[str]
+    without: bool
+
+    def count(self, size: int) -> int:
+        """How many there are."""
+        return max(size - len(self.codes), 0) if self.without else len(self.codes)
+
+    def both(self, other: _Codes) -> _Codes:
+        """Those of both."""
+        if self.without and other.without:
+            return _Codes(self.codes | other.codes, True)
+        if self.without:
+            return _Codes(other.codes - self.codes, False)
+        kept = self.codes - other.codes if other.without else self.codes & other.codes
+        return _Codes(kept, False)
+
+    def less(self, other: _Codes) -> _Codes:
+        """Those that the other has not."""
+        return self.both(_Codes(other.codes, not other.without))
+
+
+def _codes(axis: LayerAxis) -> _Codes:
+    if axis.codes is None:
+        return _Codes(frozenset(), True)
+    return _Codes(frozenset(axis.codes), False)
+
+
+def _uncovered(box: Box, others: Sequence[Box]) -> int:
+    """How many cells of a box are in no other of the same pattern.
+
+    A box that falls into too many pieces is charged more than it has, never less.
+    """
+    sizes = [axis.size for axis in box]
+    pieces = [[_codes(axis) for axis in box]]
+    for other in others:
+        taken = [_codes(axis) for axis in other]
+        pieces = [part for piece in pieces for part in _cut(piece, taken, sizes)]
+        if len(pieces) > _MOST_PIECES or not pieces:
+            break
+    return sum(_cells(piece, sizes) for piece in pieces)
+
+
+def _cells(piece: Sequence[_Codes], sizes: Sequence[int]) -> int:
+    return math.prod(codes.count(size) for codes, size in zip(piece, sizes, strict=True))
+
+
+def _cut(
+    piece: Sequence[_Codes], taken: Sequence[_Codes], sizes: Sequence[int]
+) -> Iterator[list[_Codes]]:
+    """A piece without what is taken, in pieces that do not overlap."""
+    shared = [own.both(other) for own, other in zip(piece, taken, strict=True)]
+    if not _cells(shared, sizes):
+        yield list(piece)
+        return
+    for at, (own, other) in enumerate(zip(piece, taken, strict=True)):
+        part = [*shared[:at], own.less(other), *piece[at + 1 :]]
+        if _cells(part, sizes):
+            yield part

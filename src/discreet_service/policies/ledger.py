@@ -1,0 +1,342 @@
+"""The ledger of universes: about whom tables were released, and who differs by few. CONFIDENTIAL.
+
+In: units as keyed digests. Out: sketches (marks and power sums), kept encrypted; for a new universe
+the released ones, their sums and differences that differ from it by few units.
+
+A size of a difference is never used as it is: noise that depends on nothing but who is in the
+difference is added, so that a refusal tells no more than a perturbed count of them would. No
+difference at all counts as few: else an answer would tell that there is nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from discreet.arrays import IntArray, UintArray
+from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, conflicts_with
+from discreet_fire.ledger.marks import marks_of
+from discreet_fire.ledger.power_sums import PRIMES, hankel_ranks, sums_of
+from discreet_service.policies.asked import AskedTable
+from discreet_service.policies.document import DifferencePolicy, PolicyError
+
+#: A difference of so many times the least one is near: staff is told of it.
+NEAR = 3
+_NONCE = 12
+#: So often universes are compared anew without those whose likeness is no matter.
+_ROUNDS = 3
+
+#: Variable, level, codes, size of the level.
+Condition = tuple[str, str, tuple[str, ...], int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UniverseDefinition:
+    """Whom a universe is about, by its filters.
+
+    Args:
+        unit: What is counted.
+        conditions: The filters, sorted.
+
+    >>> men = UniverseDefinition(unit="person", conditions=(("sex", "sex", ("m",), 2),))
+    >>> old = UniverseDefinition(
+    ...     unit="person", conditions=(("age", "10", ("80",), 10), ("sex", "sex", ("m",), 2))
+    ... )
+    >>> old.refines(men), men.refines(old)
+    (True, False)
+    """
+
+    unit: str
+    conditions: tuple[Condition, ...]
+
+    @classmethod
+    def of(cls, asked: AskedTable) -> UniverseDefinition:
+        """That of a table."""
+        found = sorted((one.variable, one.level, one.codes, one.size) for one in asked.where)
+        return cls(unit=asked.unit, conditions=tuple(found))
+
+    @classmethod
+    def of_text(cls, text: str) -> UniverseDefinition:
+        """One that was kept."""
+        unit, conditions = json.loads(text)
+        found = tuple((one[0], one[1], tuple(one[2]), int(one[3])) for one in conditions)
+        return cls(unit=unit, conditions=found)
+
+    @property
+    def text(self) -> str:
+        """As it is kept."""
+        return json.dumps([self.unit, self.conditions], ensure_ascii=False)
+
+    @property
+    def digest(self) -> str:
+        """Its name in the ledger."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def words(self) -> str:
+        """For staff."""
+        each = [f"{name}={'|'.join(codes[:3])}" for name, _, codes, _ in self.conditions]
+        return " & ".join(each) or "everybody"
+
+    def refines(self, other: UniverseDefinition) -> bool:
+        """Whether it is a part of another by its filters alone, as a row is of its total.
+
+        Codes of two levels of one variable are one in the other or apart; those apart are many.
+        """
+        own = {name: (level, codes, size) for name, level, codes, size in self.conditions}
+        for name, level, codes, size in other.conditions:
+            if name not in own:
+                return False
+            mine = own[name]
+            if mine[0] == level:
+                if not set(mine[1]) <= set(codes):
+                    return False
+            elif mine[2] < size:
+                return False
+        return True
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, slots=True)
+class UniverseSketch:
+    """What is kept of the units of a universe. CONFIDENTIAL.
+
+    Args:
+        count: How many there are.
+        size: Differences of fewer units are exact.
+        sums: Their power sums.
+        marks: Their marks.
+    """
+
+    count: int
+    size: int
+    sums: IntArray
+    marks: np.ndarray[tuple[int], np.dtype[np.uint32]]
+
+    @classmethod
+    def of(cls, units: UintArray, size: int) -> UniverseSketch:
+        """That of some units.
+
+        Args:
+            units: Keyed digests.
+            size: Differences of fewer units are exact.
+        """
+        once = np.unique(units.astype(np.uint64))
+        return cls(count=len(once), size=size, sums=sums_of(once, size), marks=marks_of(once))
+
+    def sealed(self, key: bytes, about: bytes) -> bytes:
+        """Encrypted, for the database."""
+        head = np.array([self.count, self.size], dtype="<i8").tobytes()
+        content = head + self.sums.astype("<i8").tobytes() + self.marks.astype("<u4").tobytes()
+        nonce = os.urandom(_NONCE)
+        return nonce + AESGCM(key).encrypt(nonce, content, about)
+
+    @classmethod
+    def opened(cls, sealed: bytes, key: bytes, about: bytes) -> UniverseSketch:
+        """One that was kept; raises an error if somebody changed or moved it."""
+        try:
+            content = AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], about)
+        except (InvalidTag, ValueError):
+            what = "the ledger of universes was changed"
+            raise PolicyError(what, code="policy-ledger", where="released_universes") from None
+        count, size = np.frombuffer(content[:16], dtype="<i8").tolist()
+        end = 16 + 8 * len(PRIMES) * (2 * size - 1)
+        sums = np.frombuffer(content[16:end], dtype="<i8").astype(np.int64)
+        marks = np.frombuffer(content[end:], dtype="<u4").astype(np.uint32)
+        return cls(count=count, size=size, sums=sums.reshape(len(PRIMES), -1), marks=marks)
+
+    def __repr__(self) -> str:
+        return "<UniverseSketch>"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FewUnits:
+    """A universe that differs by few units from others. CONFIDENTIAL but for its words.
+
+    Args:
+        others: Those that it stands against, by their filters.
+        small: Whether by fewer than may be, with noise.
+    """
+
+    others: tuple[str, ...]
+    small: bool
+
+
+@dataclass(kw_only=True, repr=False)
+class UniverseLedger:
+    """The universes of one data version and unit. CONFIDENTIAL.
+
+    Args:
+        key: What noise is drawn with. SECRET.
+    """
+
+    key: bytes
+    _definitions: list[UniverseDefinition] = field(default_factory=list)
+    _sketches: list[UniverseSketch] = field(default_factory=list)
+    _known: set[str] = field(default_factory=set)
+    _shelves: dict[int, ReleasedUniverses] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+    def __repr__(self) -> str:
+        return "<UniverseLedger>"
+
+    def __contains__(self, definition: UniverseDefinition) -> bool:
+        return not definition.conditions or definition.digest in self._known
+
+    def add(self, definition: UniverseDefinition, sketch: UniverseSketch) -> None:
+        """Note that tables about a universe were released."""
+        if definition not in self:
+            self._definitions.append(definition)
+            self._sketches.append(sketch)
+            self._known.add(definition.digest)
+            self._shelves = {}
+
+    def few(
+        self, definition: UniverseDefinition, sketch: UniverseSketch, policy: DifferencePolicy
+    ) -> list[FewUnits]:
+        """Released universes, sums and differences of them that differ from a new one by few.
+
+        Args:
+            definition: The new one.
+            sketch: Its sketch.
+            policy: What is few.
+        """
+        if not self._definitions:
+            return []
+        exact = policy.least + 2 * policy.blur
+        near = NEAR * policy.least
+        if min([sketch.size, *(one.size for one in self._sketches)]) < max(exact, near):
+            what = "sketches are too short for this policy"
+            raise PolicyError(what, code="policy-ledger", where="differences.least")
+        found = self._equal(definition, sketch)
+        new = _on_shelf("new", sketch, near)
+        for conflict in conflicts_with([new], self._shelf(near), size=near, unions=False):
+            place = int(conflict.earlier[0])
+            if not _comparable(definition, self._definitions[place]):
+                small = self._is_small(sketch, [(-1, place)], policy)
+                found.append(FewUnits(others=(self._definitions[place].words,), small=small))
+        return found + self._unions(definition, sketch, policy, exact)
+
+    def _equal(self, definition: UniverseDefinition, sketch: UniverseSketch) -> list[FewUnits]:
+        """Universes of the same units that are not a part of each other by their filters."""
+        return [
+            FewUnits(others=(other.words,), small=True)
+            for other, known in zip(self._definitions, self._sketches, strict=True)
+            if known.count == sketch.count
+            and not _comparable(definition, other)
+            and np.array_equal(_first(known.sums, sketch.size), _first(sketch.sums, known.size))
+            and np.array_equal(known.marks, sketch.marks)
+        ]
+
+    def _unions(
+        self,
+        definition: UniverseDefinition,
+        sketch: UniverseSketch,
+        policy: DifferencePolicy,
+        size: int,
+    ) -> list[FewUnits]:
+        """Sums and differences of released ones.
+
+        What is no matter could hide what is, so it is left out and all compared again.
+        """
+        new, shelf, found = _on_shelf("new", sketch, size), self._shelf(size), list[FewUnits]()
+        for _ in range(_ROUNDS):
+            harmless: set[int] = set()
+            for conflict in conflicts_with([new], shelf, size=size):
+                if conflict.kind == "pairs":
+                    found.append(FewUnits(others=("too many pairs",), small=True))
+                    continue
+                places = [int(one) for one in conflict.earlier]
+                if self._is_harmless(definition, conflict.kind, places):
+                    harmless |= set(places)
+                elif conflict.kind != "difference":
+                    signs = _SIGNS[conflict.kind]
+                    terms = [(signs[min(at, 1)], place) for at, place in enumerate(places)]
+                    own = 1 if conflict.kind == "rest" else -1
+                    small = self._is_small(sketch, terms, policy, own)
+                    words = tuple(self._definitions[place].words for place in places)
+                    found.append(FewUnits(others=words, small=small))
+            if not harmless or any(one.small for one in found):
+                break
+            names = np.array([int(name) for name in shelf.names])
+            kept = np.flatnonzero(~np.isin(names, list(harmless)))
+            if not len(kept):
+                break
+            shelf = _taken(shelf, kept)
+        return found
+
+    def _is_harmless(
+        self, definition: UniverseDefinition, kind: str, places: Sequence[int]
+    ) -> bool:
+        """Whether a table shows the same by its rows and totals: parts of one whole."""
+        each = [self._definitions[place] for place in places]
+        if kind == "difference":
+            return _comparable(definition, each[0])
+        whole, parts = (definition, each) if kind == "sum" else (each[0], [definition, *each[1:]])
+        return all(part.refines(whole) for part in parts)
+
+    def _is_small(
+        self,
+        sketch: UniverseSketch,
+        terms: Sequence[tuple[int, int]],
+        policy: DifferencePolicy,
+        own: int = 1,
+    ) -> bool:
+        """Whether a difference is too small, with noise of its own."""
+        size = NEAR * policy.least
+        primes = np.array(PRIMES, dtype=np.int64)[:, None]
+        total = own * _first(sketch.sums, size)
+        for sign, place in terms:
+            total = total + sign * _first(self._sketches[place].sums, size)
+        total %= primes
+        ranks = [hankel_ranks(total[None, row], prime)[0] for row, prime in enumerate(PRIMES)]
+        # The same units in whichever order they are subtracted.
+        text = min(total.astype("<i8").tobytes(), (-total % primes).astype("<i8").tobytes())
+        drawn = hmac.new(self.key, b"difference 1\n" + text, hashlib.sha256).digest()
+        noise = int.from_bytes(drawn[:8], "big") % (2 * policy.blur + 1) - policy.blur
+        return int(max(ranks)) + noise < policy.least + policy.blur
+
+    def _shelf(self, size: int) -> ReleasedUniverses:
+        """The universes side by side, for differences of fewer units than a size."""
+        if size not in self._shelves:
+            each = [_on_shelf(str(at), one, size) for at, one in enumerate(self._sketches)]
+            self._shelves[size] = ReleasedUniverses.of(each, range(1, len(each) + 1))
+        return self._shelves[size]
+
+
+#: The sign of the first released universe, and of all others.
+_SIGNS = {"sum": (1, 1), "rest": (-1, 1)}
+
+
+def _first(sums: IntArray, size: int) -> IntArray:
+    """Power sums for differences of fewer units."""
+    return sums[:, : 2 * size - 1]
+
+
+def _on_shelf(name: str, sketch: UniverseSketch, size: int) -> LedgerUniverse:
+    return LedgerUniverse(
+        table=name, count=sketch.count, sums=_first(sketch.sums, size), marks=sketch.marks
+    )
+
+
+def _taken(shelf: ReleasedUniverses, places: IntArray) -> ReleasedUniverses:
+    return ReleasedUniverses(
+        names=[shelf.names[int(at)] for at in places],
+        releases=shelf.releases[places],
+        counts=shelf.counts[places],
+        sums=shelf.sums[places],
+        marks=shelf.marks.taken(places),
+    )
+
+
+def _comparable(one: UniverseDefinition, other: UniverseDefinition) -> bool:
+    return one.refines(other) or other.refines(one)

@@ -1,0 +1,88 @@
+"""Rates: how fast one may ask, and how much that nobody was given before (P8).
+
+Speed is no protection: who asks slowly gets as much, and so do several who share. It keeps the
+service usable, and gives staff time to see what P9 tells them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import sqlalchemy as sa
+
+from discreet_service.database.schema import RATE_COUNTERS
+from discreet_service.policies.rules import Outcome, RuleCase, RuleVerdict, passed, refused
+
+_DAY = 86_400_000
+_QUERIES, _CELLS, _ALL_CELLS = "policy queries", "policy cells", "policy cells of all"
+
+
+def rate_rule(case: RuleCase) -> RuleVerdict:
+    """P8: a bucket of queries, and new cells per day; all of them together raise an alarm."""
+    rates, cells = case.policy.rates, case.layers.new_cells(case.asked)
+    pause = 1000 / rates.per_second
+    # When the bucket was full again, if nobody asked: a time instead of a number of tokens.
+    full = _amount(case, _subject(case), _QUERIES, 0)
+    wait = full - case.now - pause * (rates.burst - 1)
+    if wait > 0:
+        return refused("P8", "too many queries at once", retry_after=math.ceil(wait / 1000))
+    day = case.now // _DAY * _DAY
+    used = _amount(case, _subject(case), _CELLS, day)
+    if cells and used + cells > rates.cells_per_day:
+        rest = math.ceil((day + _DAY - case.now) / 1000)
+        return refused("P8", f"{used:,} new cells today and {cells:,} more", retry_after=rest)
+    together = _amount(case, case.asked.dataset, _ALL_CELLS, day)
+    if cells and together + cells > rates.dataset_alarm:
+        said = f"{together + cells:,} new cells of all today"
+        return RuleVerdict(rule="P8", outcome=Outcome.alerted, explanation=said)
+    return passed("P8", f"{cells:,} new cells")
+
+
+def take_query(case: RuleCase) -> None:
+    """Take one query from the bucket, whatever comes of it.
+
+    Args:
+        case: With a connection that writes.
+    """
+    pause = math.ceil(1000 / case.policy.rates.per_second)
+    full = _amount(case, _subject(case), _QUERIES, 0)
+    _set(case, _subject(case), _QUERIES, 0, max(full, case.now) + pause)
+
+
+def charge_cells(case: RuleCase) -> int:
+    """Charge the cells of a table that nobody was given before; how many these are.
+
+    Args:
+        case: With a connection that writes, before the table counts as released.
+    """
+    cells, day = case.layers.new_cells(case.asked), case.now // _DAY * _DAY
+    if cells:
+        for subject, measure in ((_subject(case), _CELLS), (case.asked.dataset, _ALL_CELLS)):
+            _set(case, subject, measure, day, _amount(case, subject, measure, day) + cells)
+    return cells
+
+
+def _subject(case: RuleCase) -> str:
+    return f"{case.asked.dataset}: {case.principal}"
+
+
+def _amount(case: RuleCase, subject: str, measure: str, start: int) -> int:
+    columns = RATE_COUNTERS.c
+    found = case.connection.scalar(
+        sa.select(columns.amount).where(
+            columns.subject == subject, columns.measure == measure, columns.window_start == start
+        )
+    )
+    return 0 if found is None else int(found)
+
+
+def _set(case: RuleCase, subject: str, measure: str, start: int, amount: int) -> None:
+    columns = RATE_COUNTERS.c
+    where = (columns.subject == subject, columns.measure == measure, columns.window_start == start)
+    changed = case.connection.execute(sa.update(RATE_COUNTERS).where(*where).values(amount=amount))
+    if not changed.rowcount:
+        case.connection.execute(
+            sa.insert(RATE_COUNTERS).values(
+                subject=subject, measure=measure, window_start=start, amount=amount
+            )
+        )
