@@ -75,7 +75,7 @@ def init(
 ) -> None:
     """Make a new service: settings, secret, signing key, first administrator."""
     with _installed():
-        from discreet_service.setup import new_service
+        from discreet_service.installation import new_service
 
         made = new_service(folder, person)
     show(made.text(), made.described(), as_json=as_json)
@@ -91,7 +91,7 @@ def key(
 ) -> None:
     """Make a key for a caller; it is shown once."""
     with _installed():
-        from discreet_service.setup import new_key
+        from discreet_service.installation import new_key
 
         token, described = new_key(settings, person, role, days)
     text = f"{token}\nKeep it: it is not shown again, and kept here as a digest only."
@@ -108,7 +108,7 @@ def verify(
 ) -> None:
     """Check that the audit trail is whole: nothing changed, missing, added or cut off."""
     with _installed():
-        from discreet_service.setup import verified_trail
+        from discreet_service.installation import verified_trail
 
         text, described = verified_trail(settings, head or [])
     show(text, described, as_json=as_json)

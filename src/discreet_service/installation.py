@@ -1,0 +1,176 @@
+"""Installation: a new service on the disk, keys for its first callers, its trail looked at.
+
+In: a folder, names. Out: settings, secrets that only their owner reads, the first administrator.
+What is shown once is shown once. SECRET.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.files import make_folder, toml_value, write_text
+from discreet.microdata import Secret
+from discreet.release.packages.keys import read_verify_key, write_key_pair
+from discreet_service.audit.heads import SignedHead
+from discreet_service.permissions import ALL, ROLES, Grant, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.settings import ServiceSettings
+
+#: Who does what is done by command, on the machine itself.
+LOCAL = Principal(name="local", kind="local", grants=(Grant("admin"),))
+_SETTINGS = """\
+# The protection service of this office; see docs/service/operation.md.
+name = {name}
+package_key_file = "package.key"
+trusted_signers = ["office.pub"]
+signing_key_file = "trail.key"
+"""
+_FOLDERS = ("datasets", "releases", "parameters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewService:
+    """A service that was made.
+
+    Args:
+        settings: Its SERVICE.toml.
+        person: The first administrator.
+        password: Their one-time password. SECRET.
+    """
+
+    settings: Path
+    person: str
+    password: str
+
+    def text(self) -> str:
+        """What is said of it, once."""
+        return (
+            f"A new service is in {self.settings.parent}.\n"
+            f"First administrator: {self.person}, one-time password {self.password}\n"
+            "It is good for a day and not shown again. Begin with:\n"
+            f"  discreet serve {self.settings}"
+        )
+
+    def described(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "settings": str(self.settings),
+            "person": self.person,
+            "one_time_password": self.password,
+        }
+
+    def __repr__(self) -> str:
+        return f"<NewService {self.settings}>"
+
+
+def new_service(folder: Path, person: str, *, name: str = "Statistical office") -> NewService:
+    """Make a new service.
+
+    Args:
+        folder: A folder that is empty or not there.
+        person: The first administrator.
+        name: Name of the office.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        what = "a new service needs a folder of its own"
+        raise ServiceError(what, code="conflict", where=str(folder))
+    make_folder(folder, 0o700)
+    for each in _FOLDERS:
+        make_folder(folder / each, 0o700)
+    Secret.generate().write(folder / "service.secret")
+    Secret.generate().write(folder / "package.key")
+    write_key_pair(folder / "office")
+    write_key_pair(folder / "trail")
+    settings = folder / "SERVICE.toml"
+    write_text(settings, _SETTINGS.format(name=toml_value(name)), private=True)
+    with opened(settings) as service:
+        password = service.users.first_administrator(person)
+    return NewService(settings=settings, person=person, password=password)
+
+
+@contextmanager
+def opened(settings: Path) -> Iterator[Service]:
+    """A service whose parts are used by command.
+
+    Args:
+        settings: Its SERVICE.toml.
+    """
+    service = Service(ServiceSettings.read(settings))
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def grants_of(roles: Sequence[str]) -> tuple[Grant, ...]:
+    """Grants as people write them.
+
+    Args:
+        roles: ROLE or ROLE@DATASET each.
+
+    >>> grants_of(["reader", "requester@census"])
+    (Grant(role='reader', dataset='*'), Grant(role='requester', dataset='census'))
+    """
+    found = []
+    for text in roles:
+        role, _, dataset = text.partition("@")
+        if role not in ROLES:
+            hint = f"roles: {', '.join(ROLES)}"
+            what = f"there is no role {role!r}"
+            raise ServiceError(what, code="invalid-input", where="role", hint=hint)
+        found.append(Grant(role, dataset or ALL))
+    return tuple(found)
+
+
+def new_key(
+    settings: Path, person: str, roles: Sequence[str], days: int
+) -> tuple[str, dict[str, Any]]:
+    """A key for a system, which is made known if it is not; the key is shown once. SECRET.
+
+    Args:
+        settings: SERVICE.toml.
+        person: Name of the system, or of a person who is known.
+        roles: ROLE or ROLE@DATASET each.
+        days: Days after which it ends.
+    """
+    grants = grants_of(roles)
+    with opened(settings) as service:
+        known = {account.name for account in service.users.accounts()}
+        if person not in known:
+            service.users.add(LOCAL, person, "system")
+        for grant in grants:
+            service.users.grant(LOCAL, person, grant)
+        made = service.api_keys.create(
+            LOCAL, name="made by command", grants=grants, owner=person, days=days
+        )
+    told = [f"{grant.role}@{grant.dataset}" for grant in grants]
+    return made.token, {"id": made.key.id, "owner": person, "grants": told, "days": days}
+
+
+def verified_trail(settings: Path, heads: Sequence[Path]) -> tuple[str, dict[str, Any]]:
+    """What a walk along the audit trail finds.
+
+    Args:
+        settings: SERVICE.toml.
+        heads: Signed heads that were kept elsewhere.
+    """
+    with opened(settings) as service:
+        signing = service.settings.signing_key_file
+        public = None if signing is None else signing.with_suffix(".pub")
+        keys = [] if public is None or not public.exists() else [read_verify_key(public)]
+        verdict = service.trail.verify([SignedHead.read(path) for path in heads], keys)
+    described = {
+        "whole": verdict.whole,
+        "entries": verdict.entries,
+        "heads": verdict.heads,
+        "problems": list(verdict.problems),
+    }
+    lines = [f"{verdict.entries:,} entries, {verdict.heads} signed heads:"]
+    lines += [f"  {problem}" for problem in verdict.problems] or ["  the trail is whole"]
+    return os.linesep.join(lines), described
