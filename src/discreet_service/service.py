@@ -159,14 +159,31 @@ class Service:
         """The data sets. CONFIDENTIAL."""
         from discreet_service.datasets import DatasetCatalogue
 
-        return DatasetCatalogue(self)
+        return DatasetCatalogue(
+            self.settings.datasets,
+            database=self.database,
+            trail=self.trail,
+            clock=self.clock,
+            key=self.key_for("datasets"),
+            parameters_of=lambda name: self.parameter_sets.parameters(name),
+        )
 
     @cached_property
     def answers(self) -> Answers:
         """What answers queries."""
         from discreet_service.queries.answers import Answers
+        from discreet_service.queries.cache import AnswerCache
 
-        return Answers(self)
+        return Answers(
+            datasets=self.datasets,
+            policies=self.policies,
+            cache=AnswerCache(self.settings.folder / "answers", self.key_for("answers")),
+            query_log=self.query_log,
+            metrics=self.metrics,
+            limits=self.settings.limits,
+            clock=self.clock,
+            key=self.key_for("queries"),
+        )
 
     @cached_property
     def jobs(self) -> JobQueue:

@@ -41,8 +41,8 @@ from discreet_service.datasets.description import (
 from discreet_service.datasets.records import SourceColumns, offered_variables
 from discreet_service.datasets.variables import CatalogueVariable
 
-#: What the one table of a query is called in its programme.
-ANSWER = "answer"
+#: What the table of a query is called in the programme that it stands in.
+ANSWER = "answer of the service"
 #: The figure that every unit has.
 COUNTS = "count"
 
@@ -144,9 +144,13 @@ class DataVersion:
         return found
 
     def asking(self, entry: TableEntry) -> Inputs:
-        """The same inputs for a programme with one table only."""
+        """The same inputs for a programme that has the table of a query, too.
+
+        The others stay, since rules for official figures name variables of theirs.
+        """
         programme = self.inputs.programme
-        document = programme.document.model_copy(update={"tables": {ANSWER: entry}})
+        tables = {**programme.document.tables, ANSWER: entry}
+        document = programme.document.model_copy(update={"tables": tables})
         return dataclasses.replace(
             self.inputs, programme=dataclasses.replace(programme, document=document)
         )

@@ -142,7 +142,7 @@ class _AnswerRun:
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The programme with this table only."""
+        """The programme with this table."""
         return self.version.asking(self.entry)
 
     def answer(self, digest: str) -> ProtectedTable:

@@ -1,0 +1,92 @@
+"""Addresses of tables: a query as the parameters of a GET request.
+
+In: by=region:district&by=sex&where.age=Y15-29&totals=none. Out: the same query as in a body. Codes
+with commas in them are named one by one: where.age=A&where.age=B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from discreet.errors import Problem
+from discreet.release.programme.file import nearest
+from discreet_service.queries.grammar import TableQuery, read_query, refused
+
+_SINGLE = ("unit", "version", "format", "language")
+_PREFIXES = ("where", "codes", "within")
+_KNOWN = ("by", "measures", "totals", *_SINGLE, *(f"{each}.VARIABLE" for each in _PREFIXES))
+_MOST = 200
+
+
+def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
+    """The query of an address; an error lists everything that is wrong.
+
+    Args:
+        parameters: Names and values, as they stand in the address.
+
+    >>> query = read_address([("by", "region:1,sex"), ("where.age", "Y15-29"), ("totals", "none")])
+    >>> query.by[0].level, query.where[0].codes, query.totals
+    (['1'], ['Y15-29'], 'none')
+    """
+    document: dict[str, Any] = {}
+    spanning: dict[str, dict[str, Any]] = {}
+    asides: list[tuple[str, str, list[str]]] = []
+    problems = [Problem("there are too many parameters", "")] if len(parameters) > _MOST else []
+    for name, values in _grouped(parameters[:_MOST]).items():
+        prefix, dot, variable = name.partition(".")
+        if name == "by":
+            for item in _items(values):
+                variable, _, level = item.partition(":")
+                entry = spanning.setdefault(variable, {"variable": variable})
+                if level:
+                    entry.setdefault("level", []).append(level)
+        elif name == "measures":
+            document["measures"] = [_measure(item) for item in _items(values)]
+        elif name == "totals":
+            items = _items(values)
+            document["totals"] = items[0] if items in (["all"], ["none"]) else items
+        elif name in _SINGLE:
+            if len(values) > 1:
+                problems.append(Problem("this is named twice", name))
+            document[name] = values[0]
+        elif dot and variable and prefix in _PREFIXES:
+            asides.append((prefix, variable, _items(values)))
+        else:
+            hint = nearest(name[:60], _KNOWN)
+            problems.append(Problem("there is no such parameter", name[:60], hint))
+    for prefix, variable, items in asides:
+        if prefix == "where":
+            document.setdefault("where", []).append({"variable": variable, "codes": items})
+        elif variable in spanning:
+            spanning[variable][prefix] = items
+        else:
+            what = "the variable does not stand under by"
+            problems.append(Problem(what, f"{prefix}.{variable}"[:60]))
+    if problems:
+        raise refused(problems)
+    return read_query({**document, "by": list(spanning.values())})
+
+
+def _grouped(parameters: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in parameters:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _items(values: Sequence[str]) -> list[str]:
+    """What stands in a list: separated by commas, or named several times."""
+    several = [item for value in values for item in value.split(",")] if len(values) == 1 else []
+    return [item for item in (several or values) if item]
+
+
+def _measure(item: str) -> Any:
+    """A figure by its name; mean:rent, sum:area, share:count:sex+age."""
+    kind, _, rest = item.partition(":")
+    if not rest or kind not in ("sum", "mean", "share", "figure"):
+        return item
+    if kind != "share":
+        return {kind: rest}
+    figure, _, over = rest.partition(":")
+    return {"share": figure, "over": [each for each in over.split("+") if each]}

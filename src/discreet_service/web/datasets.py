@@ -1,0 +1,290 @@
+"""Data sets: what can be asked about, in which version, and by which codes.
+
+In: names. Out: titles, periods, units, variables, levels and codes, in English and German. Nothing
+here tells of records: neither how many there are, nor which codes occur.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from discreet.release.programme.file import nearest
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion, VersionRecord
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.queries.titles import said_in
+from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.problem_pages import language_of
+
+router = APIRouter(prefix="/api/v1", tags=["datasets"])
+
+#: Codes per page.
+MOST_CODES = 1_000
+
+_Reader = Annotated[Principal, Depends(principal_with(Permission.catalogue_read))]
+_Publisher = Annotated[Principal, Depends(principal_with(Permission.datasets_publish))]
+_Version = Annotated[str | None, Query(max_length=64, description="A version; the latest if none")]
+_Unit = Annotated[str | None, Query(max_length=64, description="The unit; the first if none")]
+LanguageParameter = Annotated[
+    Literal["en", "de"] | None, Query(description="Language of labels; Accept-Language if none")
+]
+
+
+@router.get("/datasets")
+def list_datasets(
+    request: Request,
+    service: ServiceDep,
+    principal: _Reader,
+    language: LanguageParameter = None,
+) -> dict[str, Any]:
+    """The data sets that can be asked about."""
+    spoken = language or language_of(request)
+    latest: dict[str, VersionRecord] = {}
+    for record in service.datasets.records():
+        if record.state == "published":
+            latest.setdefault(record.dataset, record)
+    shown = [
+        each
+        for name, each in sorted(latest.items())
+        if principal.may(Permission.catalogue_read, name)
+    ]
+    return {"datasets": [_summary(each, spoken) for each in shown]}
+
+
+@router.get("/datasets/{dataset}")
+def get_dataset(
+    dataset: str,
+    request: Request,
+    service: ServiceDep,
+    _: _Reader,
+    language: LanguageParameter = None,
+) -> dict[str, Any]:
+    """A data set with its versions, the latest first."""
+    spoken = language or language_of(request)
+    latest = service.datasets.record(dataset)
+    versions = [
+        {
+            "version": each.version,
+            "state": each.state,
+            "period": each.facts.get("period"),
+            "published": _day(each.published_at),
+        }
+        for each in service.datasets.records(dataset)
+    ]
+    return {**_summary(latest, spoken), "versions": versions}
+
+
+@router.get("/datasets/{dataset}/versions/{version}")
+def get_dataset_version(
+    dataset: str,
+    version: str,
+    request: Request,
+    service: ServiceDep,
+    _: _Reader,
+    language: LanguageParameter = None,
+) -> dict[str, Any]:
+    """A version with its units, their variables, values and key figures."""
+    spoken = language or language_of(request)
+    record = service.datasets.record(dataset, version)
+    told = _summary(record, spoken) | {"state": record.state}
+    if record.state == "published":
+        opened = service.datasets.version(dataset, version)
+        told["units"] = [_unit(unit, spoken) for unit in opened.units.values()]
+    return told
+
+
+@router.get("/datasets/{dataset}/variables")
+def list_variables(
+    dataset: str,
+    request: Request,
+    service: ServiceDep,
+    _: _Reader,
+    version: _Version = None,
+    unit: _Unit = None,
+    language: LanguageParameter = None,
+) -> dict[str, Any]:
+    """The variables of a unit with their levels."""
+    opened = service.datasets.version(dataset, version)
+    found = _asked_unit(opened, unit)
+    spoken = language or language_of(request)
+    return {
+        "dataset": opened.dataset,
+        "version": opened.version,
+        "unit": found.name,
+        "variables": [_variable(each, spoken) for each in found.variables.values()],
+    }
+
+
+@router.get("/datasets/{dataset}/variables/{variable}/codelist")
+def list_codes(
+    dataset: str,
+    variable: str,
+    request: Request,
+    service: ServiceDep,
+    _: _Reader,
+    version: _Version = None,
+    unit: _Unit = None,
+    level: Annotated[str | None, Query(max_length=200, description="Of this level only")] = None,
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    size: Annotated[int, Query(ge=1, le=MOST_CODES)] = MOST_CODES,
+    language: LanguageParameter = None,
+) -> dict[str, Any]:
+    """The codes of a variable, page by page, in the order of its classification."""
+    opened = service.datasets.version(dataset, version)
+    found = _asked_variable(opened, variable, unit)
+    tree = found.tree
+    if level is None:
+        positions = range(len(tree))
+    else:
+        number = found.level_numbers.get(level, 0)
+        if not number:
+            hint = nearest(level, [each.name for each in found.levels])
+            what = f"{variable[:60]!r} has no level {level[:60]!r}"
+            raise ServiceError(what, code="not-found", where="level", hint=hint)
+        positions = found.cuts[number].tolist()
+    spoken, start = language or language_of(request), (page - 1) * size
+    shown = positions[start : start + size]
+    return {
+        "dataset": opened.dataset,
+        "version": opened.version,
+        "variable": found.name,
+        "level": level,
+        "page": page,
+        "size": size,
+        "pages": max(-(-len(positions) // size), 1),
+        "total": len(positions),
+        "codes": [_code(found, at, spoken) for at in shown],
+    }
+
+
+@router.post("/datasets/{dataset}/versions/{version}:publish")
+def publish_dataset_version(
+    dataset: str, version: str, service: ServiceDep, principal: _Publisher
+) -> dict[str, Any]:
+    """Open a version, find it fit, and let everybody ask it.
+
+    What is wrong with it is told to whoever may publish it.
+    """
+    record = service.datasets.publish(dataset, version, principal.name)
+    return {"dataset": dataset, "version": version, "state": record.state}
+
+
+@router.post("/datasets/{dataset}/versions/{version}:retire")
+def retire_dataset_version(
+    dataset: str,
+    version: str,
+    service: ServiceDep,
+    principal: _Publisher,
+) -> dict[str, Any]:
+    """Let nobody ask a version any more."""
+    record = service.datasets.retire(dataset, version, principal.name)
+    return {"dataset": dataset, "version": version, "state": record.state}
+
+
+def _summary(record: VersionRecord, language: str) -> dict[str, Any]:
+    facts: Mapping[str, Any] = record.facts
+    return {
+        "id": record.dataset,
+        "version": record.version,
+        "title": said_in(facts["title"], language, record.dataset),
+        "titles": facts["title"],
+        "description": said_in(facts.get("description") or {}, language),
+        "source": said_in(facts.get("source") or {}, language),
+        "period": facts.get("period"),
+        "published": _day(record.published_at),
+        "units": [
+            {"name": unit["name"], "label": said_in(unit["label"], language, unit["name"])}
+            for unit in facts["units"]
+        ],
+    }
+
+
+def _day(milliseconds: int) -> str:
+    """A time as the day in UTC."""
+    moment = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
+    return moment.date().isoformat()
+
+
+def _unit(unit: CatalogueUnit, language: str) -> dict[str, Any]:
+    return {
+        "name": unit.name,
+        "label": said_in(unit.label, language, unit.name),
+        "labels": dict(unit.label),
+        "variables": [_variable(each, language) for each in unit.variables.values()],
+        "values": [
+            {
+                "column": value.column,
+                "label": said_in(value.label, language, value.column),
+                "labels": dict(value.label),
+                "unit": said_in(value.unit, language),
+                "measures": [
+                    *(["sum"] if value.sums else []),
+                    *(["mean"] if value.means else []),
+                ],
+            }
+            for value in unit.values.values()
+        ],
+        "figures": [
+            {
+                "name": name,
+                "kind": figure.kind,
+                "label": said_in(figure.title, language, name),
+                "labels": dict(figure.title),
+                "unit": said_in(figure.unit, language),
+            }
+            for name, figure in unit.figures.items()
+        ],
+    }
+
+
+def _variable(variable: CatalogueVariable, language: str) -> dict[str, Any]:
+    tree = variable.tree
+    return {
+        "name": variable.name,
+        "label": tree.title(language),
+        "labels": {each: tree.title(each) for each in ("en", "de")},
+        "geography": variable.geography,
+        "codes": len(tree),
+        "total": tree.total,
+        "levels": [
+            {"number": level.number, "name": level.name, "codes": level.codes}
+            for level in variable.levels
+        ],
+    }
+
+
+def _code(variable: CatalogueVariable, at: int, language: str) -> dict[str, Any]:
+    tree = variable.tree
+    code = tree.codes[at]
+    return {
+        "code": code,
+        "label": tree.label(code, language),
+        "labels": {each: tree.label(code, each) for each in ("en", "de")},
+        "level": int(tree.levels[at]),
+        "parent": tree.parent(code),
+    }
+
+
+def _asked_unit(version: DataVersion, name: str | None) -> CatalogueUnit:
+    if name is None:
+        return next(iter(version.units.values()))
+    if name not in version.units:
+        hint = nearest(name, list(version.units))
+        what = f"there is no unit {name[:60]!r}"
+        raise ServiceError(what, code="not-found", where="unit", hint=hint)
+    return version.units[name]
+
+
+def _asked_variable(version: DataVersion, name: str, unit: str | None) -> CatalogueVariable:
+    """A variable of a unit; of the first unit that has it if none is named."""
+    units = [_asked_unit(version, unit)] if unit is not None else list(version.units.values())
+    for each in units:
+        if name in each.variables:
+            return each.variables[name]
+    known = list(dict.fromkeys(variable for each in units for variable in each.variables))
+    what, hint = f"there is no variable {name[:60]!r}", nearest(name, known)
+    raise ServiceError(what, code="unknown-variable", where="variable", hint=hint)

@@ -1,0 +1,140 @@
+"""Formats of answers: which one is asked for, and the bytes of a protected table in it.
+
+In: `format=…` or Accept, and a `ProtectedTable`. Out: its bytes as the writers of the library write
+them. Texts that spreadsheets would run are written with an apostrophe.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from discreet.errors import DiscreetError
+from discreet.publication import suffix_of, write
+from discreet.release.programme.file import nearest
+from discreet.tables import ProtectedTable
+from discreet_service.problems import ServiceError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerFormat:
+    """A format of answers.
+
+    Args:
+        name: What callers call it.
+        writer: What the library calls it.
+        media: Its media type.
+        file: Whether it is a file to keep rather than a page to read.
+    """
+
+    name: str
+    writer: str
+    media: str
+    file: bool
+
+
+_ROWS = (
+    AnswerFormat(name="json-stat2", writer="json-stat", media="application/json", file=False),
+    AnswerFormat(name="csv", writer="csv", media="text/csv; charset=utf-8", file=True),
+    AnswerFormat(
+        name="xlsx",
+        writer="xlsx",
+        media="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        file=True,
+    ),
+    AnswerFormat(
+        name="parquet", writer="parquet", media="application/vnd.apache.parquet", file=True
+    ),
+    AnswerFormat(name="px", writer="px", media="text/x-pcaxis", file=True),
+    AnswerFormat(
+        name="sdmx-csv", writer="sdmx-csv", media="application/vnd.sdmx.data+csv", file=True
+    ),
+    AnswerFormat(name="html", writer="html", media="text/html; charset=utf-8", file=False),
+    AnswerFormat(name="json", writer="json", media="application/json", file=False),
+)
+#: The formats of answers by name; the first is the usual one.
+ANSWER_FORMATS: Mapping[str, AnswerFormat] = {row.name: row for row in _ROWS}
+_OTHER_NAMES = {"json-stat": "json-stat2", "jsonstat": "json-stat2"}
+_OTHER_MEDIA = {
+    "application/vnd.json-stat+json": "json-stat2",
+    "application/vnd.json-stat": "json-stat2",
+    "application/json-stat": "json-stat2",
+    "application/parquet": "parquet",
+    "application/x-parquet": "parquet",
+    "application/x-pcaxis": "px",
+}
+_MEDIA = {
+    **{row.media.partition(";")[0]: row.name for row in reversed(_ROWS)},
+    **_OTHER_MEDIA,
+}
+_QUALITY = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*\Z")
+_RANGES = {"*/*": "json-stat2", "application/*": "json-stat2", "text/*": "csv"}
+
+
+def asked_format(named: str | None, accept: str) -> AnswerFormat:
+    """The format that a caller wants: the one named, else the one that they like best.
+
+    Args:
+        named: The format by name.
+        accept: The header Accept.
+
+    >>> asked_format(None, "text/html;q=0.4, text/csv").name, asked_format("px", "").name
+    ('csv', 'px')
+    """
+    if named is not None:
+        name = _OTHER_NAMES.get(named, named)
+        if name not in ANSWER_FORMATS:
+            what, hint = f"there is no format {named[:40]!r}", nearest(named, list(ANSWER_FORMATS))
+            raise ServiceError(what, code="unsupported-format", where="format", hint=hint)
+        return ANSWER_FORMATS[name]
+    best, found = 0.0, ""
+    for part in accept.split(",")[:50]:
+        media, *options = part.split(";")
+        name = {**_MEDIA, **_RANGES}.get(media.strip().lower(), "")
+        quality = _quality(options)
+        if name and quality > best:
+            best, found = quality, name
+    if found or not accept.strip():
+        return ANSWER_FORMATS[found or "json-stat2"]
+    hint = f"formats: {', '.join(ANSWER_FORMATS)}"
+    what = "none of the formats that you accept is offered"
+    raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
+
+
+def _quality(options: list[str]) -> float:
+    for option in options:
+        found = _QUALITY.match(option)
+        if found:
+            return min(float(found[1]), 1.0)
+    return 1.0
+
+
+def written_answer(
+    table: ProtectedTable, form: AnswerFormat, language: str, geography: frozenset[str]
+) -> bytes:
+    """The bytes of a table in a format.
+
+    Args:
+        table: The table.
+        form: The format.
+        language: The language of labels.
+        geography: Variables that tell where.
+    """
+    options: dict[str, Any] = {"language": language}
+    if form.writer == "json-stat":
+        options["geo"] = [each.name for each in table.spanning if each.name in geography]
+    with TemporaryDirectory(prefix="discreet-answer-") as folder:
+        place = Path(folder) / f"{table.name}{suffix_of(form.writer)}"
+        try:
+            write(table, place, format=form.writer, **options)
+        except DiscreetError as error:
+            if error.code == "too-large":
+                hint = "ask for csv or parquet, or for fewer codes"
+                what = f"{form.name} cannot hold so many cells"
+                raise ServiceError(what, code="too-many-cells", where="format", hint=hint) from None
+            raise
+        return place.read_bytes()
