@@ -156,6 +156,7 @@ class ReleaseCatalogue:
                 refused[str(folder)] = "another release has the same name"
             elif old is not None and before == marks[folder] and not old.files.doubtful:
                 served[folder.name] = old
+                refused |= {key: why for key, why in self._refused.items() if key == str(folder)}
             elif old is None and before == marks[folder] and str(folder) in self._refused:
                 refused[str(folder)] = self._refused[str(folder)]
             else:

@@ -209,7 +209,10 @@ class ServedRelease:
         Args:
             name: Its name in the release.
         """
-        cells, about = _sources(self.seal, name)
+        found = _sources(self.files, name)
+        if found is None:
+            raise ServiceError("there is no such table", code="not-found", where="table")
+        cells, about = found
         data = self.files.read(cells)
         outline = _outline(self.files, about) if about != cells else _described(data)
         return with_cells(rebuilt(outline), pl.read_parquet(io.BytesIO(data)))
@@ -218,16 +221,16 @@ class ServedRelease:
         return f"<ServedRelease {self.id}: {len(self.tables):,} tables>"
 
 
-def _sources(seal: ReleaseSeal, name: str) -> tuple[str, str]:
-    """The file of a table's cells, and that of everything else; the same if it is exact."""
+def _sources(files: SealedFiles, name: str) -> tuple[str, str] | None:
+    """The file of a table's cells, and that of everything else; the same if it is exact.
+
+    None if no file leaves nothing out: the table has files to download, and no more.
+    """
     exact = f"{name}{_EXACT}"
-    if exact in seal.files:
+    if exact in files.digests:
         return exact, exact
-    cells, about = f"{name}.parquet", f"{name}.json"
-    if cells in seal.memory and about in seal.memory:
-        return f"{FOLDER}/{cells}", f"{FOLDER}/{about}"
-    what = "a table is in no file that leaves nothing out"
-    raise _unserved(what, 'add "exact" to formats in [defaults] of the programme')
+    cells, about = f"{FOLDER}/{name}.parquet", f"{FOLDER}/{name}.json"
+    return (cells, about) if cells in files.digests and about in files.digests else None
 
 
 def _described(data: bytes) -> Mapping[str, Any]:
@@ -271,7 +274,7 @@ def open_release(folder: Path, keys: Sequence[bytes]) -> ServedRelease:
         raise _unserved(f"{wrong:,} files are missing, changed or extra")
     files = SealedFiles(folder, _all_files(folder, seal))
     manifest = _manifest(files)
-    tables = dict(_listed(folder.name, seal, files, manifest))
+    tables = dict(_listed(folder.name, files, manifest))
     return ServedRelease(
         id=folder.name,
         seal=seal,
@@ -297,15 +300,16 @@ def _manifest(files: SealedFiles) -> Mapping[str, Any]:
 
 
 def _listed(
-    release: str, seal: ReleaseSeal, files: SealedFiles, manifest: Mapping[str, Any]
+    release: str, files: SealedFiles, manifest: Mapping[str, Any]
 ) -> Iterator[tuple[str, ListedTable]]:
     """What is said of each table, without its cells."""
     for entry in manifest["tables"]:
         name = entry["name"]
         if not is_plain(name):
             raise _unserved("a table has a name that is no name of a file")
-        about = _outline(files, _sources(seal, name)[1])
-        yield name, _listing(release, entry, about, manifest)
+        found = _sources(files, name)
+        if found is not None:
+            yield name, _listing(release, entry, _outline(files, found[1]), manifest)
 
 
 def _listing(

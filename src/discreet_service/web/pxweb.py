@@ -1,0 +1,386 @@
+"""PxWebApi 2 over released tables, to be read by clients of PxWeb. Nothing can be changed here.
+
+In: requests as the specification has them. Out: its documents. Errors are problem documents with
+its status codes: 400, 403 (too many cells), 404, 429.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from discreet._version import __version__
+from discreet.publication.words import LANGUAGES
+from discreet.tables import Dimension
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.releases.call_windows import CallWindows
+from discreet_service.releases.px_documents import (
+    code_list,
+    csv_text,
+    json_bytes,
+    json_px,
+    json_px_metadata,
+    json_stat,
+    table_entry,
+)
+from discreet_service.releases.px_queries import (
+    DEFAULT_FORMAT,
+    PX_FORMATS,
+    PxQuery,
+    default_positions,
+    find_level_list,
+    selection_of,
+)
+from discreet_service.releases.release import ListedTable
+from discreet_service.releases.selection import Selection, select
+from discreet_service.releases.table_files import MEDIA_TYPES, written
+from discreet_service.service import Service
+from discreet_service.web.access import OpenToAll, ServiceDep, principal_with
+from discreet_service.web.conditional import Content, conditional, etag_of
+from discreet_service.web.security import caller_address
+
+router = APIRouter(prefix="/pxapi/v2", tags=["PxWebApi 2"])
+
+#: Seconds of the window in which calls are counted, as /config has it.
+WINDOW = 10
+_API = "2.0.0"
+_PAGE, _MOST_PAGE = 20, 100_000
+_NAMES = {"en": "English", "de": "Deutsch"}
+_JSON = "application/json"
+_OWN_TYPES = {"json-stat2": _JSON, "json-px": _JSON, "csv": MEDIA_TYPES["csv"]}
+_SUFFIXES = {"json-stat2": "", "json-px": "", "csv": ".csv", "html": ""}
+
+Reader = Annotated[Principal, Depends(principal_with(Permission.releases_read))]
+
+
+def _in_window(request: Request, service: ServiceDep, principal: Reader) -> Service:
+    """The service, unless the caller asks too often."""
+    state = request.app.state
+    if not hasattr(state, "px_windows"):
+        state.px_windows = CallWindows(_calls(service), WINDOW, service.clock)
+    windows: CallWindows = state.px_windows
+    anonymous = principal.kind == "anonymous"
+    who = caller_address(request) if anonymous else f"{principal.kind} {principal.name}"
+    if wait := windows.wait(who):
+        calls = _calls(service)
+        what = f"at most {calls} calls can be made in {WINDOW} seconds"
+        raise ServiceError(what, code="rate-limited", retry_after=wait, limit=calls)
+    return service
+
+
+def _calls(service: Service) -> int:
+    """Calls of one caller in a window; never more than the service lets anybody make."""
+    return max(1, int(service.settings.limits.anonymous_per_second * WINDOW))
+
+
+ReadsReleases = Annotated[Service, Depends(_in_window)]
+
+
+def _language(request: Request, service: Service) -> str:
+    """The language asked for; the first of the service if none is."""
+    given = request.query_params.get("lang", "").lower()
+    if given and given not in LANGUAGES:
+        hint = f"known: {', '.join(service.settings.languages)}"
+        what = "there is no such language"
+        raise ServiceError(what, code="invalid-selection", where="lang", hint=hint)
+    return given or service.settings.languages[0]
+
+
+def _base(service: Service) -> str:
+    return f"{service.settings.base_url}{router.prefix}"
+
+
+def _most(service: Service) -> int:
+    return service.settings.limits.cells_instant
+
+
+@router.get("/config", dependencies=[OpenToAll])
+def get_px_config(service: ServiceDep) -> dict[str, Any]:
+    """Limits, languages and formats of this API."""
+    languages = service.settings.languages
+    return {
+        "apiVersion": _API,
+        "appVersion": __version__,
+        "languages": [{"id": each, "label": _NAMES.get(each, each)} for each in languages],
+        "defaultLanguage": languages[0],
+        "maxDataCells": _most(service),
+        "maxCallsPerTimeWindow": _calls(service),
+        "timeWindow": WINDOW,
+        "license": "",
+        "sourceReferences": [
+            {"language": each, "text": service.settings.name} for each in languages
+        ],
+        "defaultDataFormat": DEFAULT_FORMAT,
+        "dataFormats": list(PX_FORMATS),
+        "features": [
+            {"id": "CORS", "params": [{"key": "enabled", "value": "False"}]},
+            {"id": "savedQueries", "params": [{"key": "enabled", "value": "False"}]},
+        ],
+    }
+
+
+@router.get("/tables")
+def list_px_tables(
+    request: Request,
+    service: ReadsReleases,
+    query: Annotated[str, Query(max_length=500)] = "",
+    past_days: Annotated[int | None, Query(alias="pastDays", ge=1, le=100_000)] = None,
+    page: Annotated[int, Query(alias="pageNumber", ge=1, le=10_000_000)] = 1,
+    size: Annotated[int, Query(alias="pageSize", ge=1, le=_MOST_PAGE)] = _PAGE,
+) -> dict[str, Any]:
+    """Released tables, page by page; those that contain all words of the query."""
+    language, base = _language(request, service), f"{_base(service)}/tables"
+    found = found_tables(service, query, past_days)
+    pages = max(1, math.ceil(len(found) / size))
+    if page > pages:
+        what = f"there are {pages:,} pages"
+        raise ServiceError(what, code="not-found", where="pageNumber", limit=pages, actual=page)
+    releases = service.releases.releases()
+    titles = {name: release.title(language) for name, release in releases.items()}
+    shown = found[(page - 1) * size : page * size]
+
+    def link(kind: str, number: int) -> dict[str, str]:
+        address = f"{base}?lang={language}&pageNumber={number}&pageSize={size}"
+        return {"rel": kind, "hreflang": language, "href": address}
+
+    beside = [("next", page + 1)] if page < pages else []
+    beside += [("previous", page - 1)] if page > 1 else []
+    return {
+        "language": language,
+        "tables": [
+            table_entry(each, language, _base(service), titles.get(each.release, each.release))
+            for each in shown
+        ],
+        "page": {
+            "pageNumber": page,
+            "pageSize": size,
+            "totalElements": len(found),
+            "totalPages": pages,
+            "links": [link(*each) for each in beside],
+        },
+        "links": [link("self", page)],
+    }
+
+
+def found_tables(service: Service, query: str, past_days: int | None = None) -> list[ListedTable]:
+    """The tables that contain all words of a query, and are young enough.
+
+    Args:
+        service: The service.
+        query: Words; `*` at the end of one stands for any end.
+        past_days: Days since the release; None for any.
+    """
+    from datetime import UTC, datetime, timedelta
+
+    words = [word.strip("*").casefold() for word in query.split()]
+    found = [
+        each
+        for each in service.releases.tables().values()
+        if all(word in each.searched for word in words)
+    ]
+    if past_days is None:
+        return found
+    now = datetime.fromtimestamp(service.clock() / 1000, UTC).date()
+    first = (now - timedelta(days=past_days)).isoformat() if past_days < 700_000 else ""
+    return [each for each in found if each.updated and each.updated[:10] >= first]
+
+
+@router.get("/tables/{table}")
+def get_px_table(request: Request, service: ReadsReleases, table: str) -> Response:
+    """One released table in short."""
+    language, listed = _language(request, service), service.releases.listed(table)
+    title = service.releases.release(listed.release).title(language)
+
+    def made() -> bytes:
+        entry = table_entry(listed, language, _base(service), title)
+        return json_bytes({"language": language, **entry})
+
+    return _answer(request, service, table, _JSON, made)
+
+
+@router.get("/tables/{table}/metadata")
+def get_px_metadata(request: Request, service: ReadsReleases, table: str) -> Response:
+    """All variables and codes of a released table: JSON-stat 2, or json-px."""
+    language, found = _language(request, service), service.releases.table(table)
+    lower = {name.lower(): value for name, value in request.query_params.items()}
+    form = lower.get("outputformat", DEFAULT_FORMAT).lower()
+    if form not in ("json-stat2", "json-px"):
+        what, hint = "metadata come as json-stat2 or json-px", "outputFormat=json-stat2"
+        raise ServiceError(what, code="invalid-selection", where="outputFormat", hint=hint)
+    if lower.get("savedquery"):
+        raise _no_saved_queries()
+
+    def made() -> bytes:
+        if form == "json-px":
+            return json_bytes(json_px_metadata(found, language))
+        wanted = {each.name: list(range(len(each))) for each in found.dimensions}
+        if lower.get("defaultselection", "").lower() == "true":
+            wanted = default_positions(found, _most(service))
+        selection = select(found, wanted, most=found.grid_size)
+        return json_bytes(json_stat(selection, table, language, _base(service), data=False))
+
+    return _answer(request, service, table, _JSON, made)
+
+
+@router.get("/tables/{table}/defaultselection")
+def get_px_default_selection(request: Request, service: ReadsReleases, table: str) -> Response:
+    """What is given of a released table if nothing is selected."""
+    language, found = _language(request, service), service.releases.table(table)
+
+    def made() -> bytes:
+        chosen = default_positions(found, _most(service))
+        names = [dimension.name for dimension in found.dimensions]
+        across = names[-1:] if found.several_figures else []
+        return json_bytes(
+            {
+                "language": language,
+                "selection": [
+                    {
+                        "variableCode": each.name,
+                        "codelist": None,
+                        "valueCodes": [each.codes[at] for at in chosen[each.name]],
+                    }
+                    for each in found.dimensions
+                ],
+                "placement": {
+                    "heading": across,
+                    "stub": [name for name in names if name not in across],
+                },
+                "links": [],
+            }
+        )
+
+    return _answer(request, service, table, _JSON, made)
+
+
+@router.get("/tables/{table}/data")
+def get_px_data(request: Request, service: ReadsReleases, table: str) -> Response:
+    """Cells of a released table; what was hidden has no number here either."""
+    given = request.query_params.multi_items()
+    query = PxQuery.of_parameters(given, service.settings.languages[0])
+    return _data(request, service, table, query)
+
+
+@router.post("/tables/{table}/data")
+def post_px_data(
+    request: Request,
+    service: ReadsReleases,
+    table: str,
+    body: Annotated[Any, Body()] = None,
+) -> Response:
+    """The same with the selection in the body."""
+    query = PxQuery.of_body(body, dict(request.query_params), service.settings.languages[0])
+    return _data(request, service, table, query)
+
+
+def _data(request: Request, service: Service, table: str, query: PxQuery) -> Response:
+    """The cells that a query means, in its format."""
+    found = service.releases.table(table)
+    most = _most(service)
+    selection = selection_of(query, found, table, most=most, first=most)
+    form = PX_FORMATS[query.format]
+    media_type = _OWN_TYPES[query.format] if form is None else MEDIA_TYPES[form]
+    suffix = _SUFFIXES.get(query.format, f".{query.format}")
+    name = f"{table}{suffix}" if suffix else ""
+
+    def made() -> Content:
+        if query.format == "json-stat2":
+            order = _order(selection, query)
+            base = _base(service)
+            return json_bytes(json_stat(selection, table, query.language, base, order=order))
+        if query.format == "json-px":
+            return json_bytes(json_px(selection, query))
+        if form is None:
+            return csv_text(selection, query)
+        return written(selection.as_table(), form, query.language, **_placed(selection, query))
+
+    return _answer(request, service, table, media_type, made, query, name=name)
+
+
+def _order(selection: Selection, query: PxQuery) -> list[int] | None:
+    """The dimensions as they are placed; None for the order of the table."""
+    if not query.stub and not query.heading:
+        return None
+    names = [dimension.name for dimension in selection.table.dimensions]
+    stub = [names.index(each) for each in query.stub]
+    heading = [names.index(each) for each in query.heading]
+    left = [at for at in selection.shown if at not in (*stub, *heading)]
+    return [at for at in (*stub, *left, *heading) if at in selection.shown]
+
+
+def _placed(selection: Selection, query: PxQuery) -> dict[str, Any]:
+    """What writers of pages and files are told of placement and labels."""
+    form = PX_FORMATS[query.format]
+    told: dict[str, Any] = {"labels": query.texts != "UseCodes"} if form != "parquet" else {}
+    if form not in ("px", "xlsx", "html"):
+        return told
+    there = [dimension.name for dimension in selection.as_table().dimensions]
+    rows = [name for name in query.stub if name in there]
+    columns = [name for name in query.heading if name in there]
+    return told | ({"rows": rows} if rows else {}) | ({"columns": columns} if columns else {})
+
+
+@router.get("/codelists/{codelist}")
+def get_px_code_list(request: Request, service: ReadsReleases, codelist: str) -> Response:
+    """The codes of one level of a variable."""
+    language = _language(request, service)
+    table, _, rest = codelist.partition("~")
+    if table not in service.releases.tables():
+        raise _no_list()
+    found = _variable(service, table, rest.rpartition("~")[0])
+    if found is None or find_level_list(table, found, codelist) is None:
+        raise _no_list()
+    base = _base(service)
+
+    def made() -> bytes:
+        return json_bytes(code_list(table, found, codelist, language, base))
+
+    return _answer(request, service, table, _JSON, made)
+
+
+def _variable(service: Service, table: str, name: str) -> Dimension | None:
+    every = service.releases.table(table).dimensions
+    return next((each for each in every if each.name == name), None)
+
+
+def _no_list() -> ServiceError:
+    return ServiceError("there is no such list of codes", code="not-found", where="codelist")
+
+
+def _no_saved_queries() -> ServiceError:
+    what = "queries are not saved here"
+    hint = "the address of a query with GET says all of it: keep that"
+    return ServiceError(what, code="not-found", where="savedqueries", hint=hint)
+
+
+@router.post("/savedqueries")
+def save_px_query(_: ReadsReleases) -> JSONResponse:
+    """Queries are not saved: the address of a GET request is one already."""
+    raise _no_saved_queries()
+
+
+@router.get("/savedqueries/{query:path}")
+def get_px_saved_query(_: ReadsReleases, query: str) -> JSONResponse:
+    """There are no saved queries."""
+    raise _no_saved_queries()
+
+
+def _answer(
+    request: Request,
+    service: Service,
+    table: str,
+    media_type: str,
+    content: Callable[[], Content],
+    *parts: object,
+    name: str = "",
+) -> Response:
+    """A response that is the same until the release changes."""
+    release = service.releases.identity(table)
+    language = request.headers.get("accept-language", "")[:20]
+    etag = etag_of(release, request.url.path, sorted(request.query_params.multi_items()), parts)
+    return conditional(request, service, etag_of(etag, language), media_type, content, name=name)

@@ -1,0 +1,296 @@
+"""Releases: what was published, to browse and to download.
+
+In: requests of those who may read releases. Out: lists, tables in every format, the very files of
+a release. Whoever reads a file of a release gets the bytes that its office sealed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+
+from discreet.publication.description import describe
+from discreet.publication.formats import FORMATS, suffix_of
+from discreet.publication.words import LANGUAGES
+from discreet.release.programme.file import nearest
+from discreet.release.run.plan import outputs
+from discreet.release.state.seal import SEAL
+from discreet.tables import ProtectedTable
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.releases.release import ListedTable, ServedRelease
+from discreet_service.releases.table_files import MEDIA_TYPES, written
+from discreet_service.service import Service
+from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.conditional import conditional, etag_of
+
+router = APIRouter(prefix="/api/v1/releases", tags=["releases"])
+
+Reader = Annotated[Principal, Depends(principal_with(Permission.releases_read))]
+Page = Annotated[int, Query(ge=1, le=1_000_000)]
+Size = Annotated[int, Query(ge=1, le=1000)]
+Language = Annotated[str, Query(description="en or de")]
+
+#: Media type → format, for the header Accept.
+_ACCEPTED = {
+    "text/csv": "csv",
+    "application/vnd.apache.parquet": "parquet",
+    "application/json": "json",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "text/html": "html",
+    "application/x-pc-axis": "px",
+    "application/vnd.sdmx.data+csv": "sdmx-csv",
+}
+_SHOWN = ("html", "json", "json-stat")
+_TYPE_BY_SUFFIX = {
+    "html": MEDIA_TYPES["html"],
+    "json": MEDIA_TYPES["json"],
+    "csv": MEDIA_TYPES["csv"],
+    "px": MEDIA_TYPES["px"],
+    "xlsx": MEDIA_TYPES["xlsx"],
+    "parquet": MEDIA_TYPES["parquet"],
+}
+
+
+def chosen_language(service: Service, given: str, request: Request) -> str:
+    """The language asked for; else that of the browser, else the first of the service.
+
+    Args:
+        service: The service.
+        given: What is asked for; empty for nothing.
+        request: The request.
+    """
+    spoken = given.lower() or request.headers.get("accept-language", "").strip()[:2].lower()
+    if spoken in LANGUAGES:
+        return spoken
+    if given:
+        hint = f"known: {', '.join(LANGUAGES)}"
+        what = "there is no such language"
+        raise ServiceError(what, code="invalid-input", where="language", hint=hint)
+    return service.settings.languages[0]
+
+
+def _paged(found: Sequence[Any], page: int, size: int) -> dict[str, int]:
+    return {"page": page, "size": size, "total": len(found)}
+
+
+def _release_entry(release: ServedRelease, language: str) -> dict[str, Any]:
+    return {
+        "id": release.id,
+        "title": release.title(language),
+        "date": release.date or None,
+        "languages": list(release.languages),
+        "tables": len(release.tables),
+        "cells": release.cells,
+        "seal": release.identity,
+        "signer": release.signer,
+    }
+
+
+def _table_entry(listed: ListedTable, language: str) -> dict[str, Any]:
+    return {
+        "id": listed.name,
+        "title": listed.title(language),
+        "by": [name for name, _ in listed.variables],
+        "variables": listed.variable_titles(language),
+        "figures": list(listed.figures),
+        "cells": listed.cells,
+        "files": list(listed.files),
+    }
+
+
+@router.get("")
+def list_releases(
+    request: Request,
+    service: ServiceDep,
+    _: Reader,
+    language: Language = "",
+    page: Page = 1,
+    size: Size = 100,
+) -> dict[str, Any]:
+    """Releases, the youngest first."""
+    spoken = chosen_language(service, language, request)
+    found = sorted(
+        service.releases.releases().values(), key=lambda each: (each.date, each.id), reverse=True
+    )
+    shown = found[(page - 1) * size : page * size]
+    return {
+        **_paged(found, page, size),
+        "releases": [_release_entry(each, spoken) for each in shown],
+    }
+
+
+@router.get("/{release}")
+def get_release(
+    request: Request,
+    service: ServiceDep,
+    _: Reader,
+    release: str,
+    language: Language = "",
+    query: Annotated[str, Query(max_length=500)] = "",
+    page: Page = 1,
+    size: Size = 100,
+) -> dict[str, Any]:
+    """One release with its tables, page by page; those that contain all words of the query."""
+    spoken, found = chosen_language(service, language, request), service.releases.release(release)
+    words = query.casefold().split()
+    tables = [
+        each for each in found.tables.values() if all(word in each.searched for word in words)
+    ]
+    about = [name for name in found.manifest.get("reports", {}) if name in found.published]
+    return {
+        **_release_entry(found, spoken),
+        "data_version": found.manifest.get("data_version"),
+        "software": found.manifest.get("software"),
+        "reports": about,
+        **_paged(tables, page, size),
+        "tables": [_table_entry(each, spoken) for each in tables[(page - 1) * size : page * size]],
+    }
+
+
+@router.get("/{release}/tables/{table}")
+def get_release_table(
+    request: Request,
+    service: ServiceDep,
+    _: Reader,
+    release: str,
+    table: str,
+    format: Annotated[str, Query(description="one of /api/v1/config")] = "",  # noqa: A002
+    language: Language = "",
+    labels: bool = True,
+    complete: bool | None = None,
+) -> Response:
+    """One table: the published file if there is one of this form, else made of the same cells.
+
+    The format is that of the parameter, else of the header Accept, else JSON.
+    """
+    spoken, found = chosen_language(service, language, request), service.releases.release(release)
+    listed = _listed(found, table)
+    form = chosen_format(format, request)
+    name = f"{listed.name}{'' if spoken == found.languages[0] else '.' + spoken}{suffix_of(form)}"
+    media_type = MEDIA_TYPES[form]
+    saved = "" if form in _SHOWN else name
+    published = _published(found, listed, form, spoken)
+    if published and labels and complete is None:
+        etag = etag_of(found.published[published])
+        return conditional(
+            request,
+            service,
+            etag,
+            media_type,
+            lambda: found.files.opened(published),
+            name=saved,
+        )
+    _check_size(service, listed, form, complete=complete)
+    options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
+    etag = etag_of(found.identity, listed.name, form, spoken, labels, complete)
+    return conditional(
+        request,
+        service,
+        etag,
+        media_type,
+        lambda: written(service.releases.table(listed.id), form, spoken, **options),
+        name=saved,
+    )
+
+
+def _listed(release: ServedRelease, table: str) -> ListedTable:
+    found = release.tables.get(table)
+    if found is None:
+        raise ServiceError("there is no such table", code="not-found", where="table")
+    return found
+
+
+def chosen_format(given: str, request: Request) -> str:
+    """The format asked for, by name or by the header Accept; JSON if anything will do.
+
+    Args:
+        given: Its name; empty for none.
+        request: The request.
+    """
+    if given:
+        if given not in FORMATS:
+            hint = nearest(given[:40], list(FORMATS))
+            what = "there is no such format"
+            raise ServiceError(what, code="unsupported-format", where="format", hint=hint)
+        return given
+    wanted = request.headers.get("accept", "*/*")
+    ranked: list[tuple[float, int, str]] = []
+    for each in wanted.split(",")[:50]:
+        kind, *more = (part.strip() for part in each.split(";"))
+        weight = next((part[2:] for part in more if part.startswith("q=")), "1")
+        number = float(weight) if re.fullmatch(r"[01](\.\d{0,3})?", weight) else 0.0
+        if number > 0:
+            ranked.append((-number, len(ranked), kind.lower()))
+    for _, _, kind in sorted(ranked):
+        if kind in ("*/*", "application/*"):
+            return "json"
+        if kind in _ACCEPTED:
+            return _ACCEPTED[kind]
+    hint = f"known: {', '.join(_ACCEPTED)}"
+    what = "no format of the header Accept is offered"
+    raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
+
+
+def _published(release: ServedRelease, listed: ListedTable, form: str, language: str) -> str:
+    """The published file of a table in a format and language; empty if there is none."""
+    for each in outputs(listed.name, [form], release.languages):
+        if each.language == language and each.file in listed.files:
+            return each.file
+    return ""
+
+
+def _check_size(service: Service, listed: ListedTable, form: str, *, complete: bool | None) -> None:
+    """Pages, sheets and whole grids have an end; files of cells that are stored have none."""
+    most = service.settings.limits.cells_job
+    page = FORMATS[form].page
+    laid_out = page is not None or complete
+    if laid_out and listed.cells > most:
+        what = f"a file of this form holds at most {most:,} cells; the table has {listed.cells:,}"
+        hint = "ask for parquet, with complete=false"
+        raise ServiceError(what, code="too-many-cells", limit=most, actual=listed.cells, hint=hint)
+
+
+@router.get("/{release}/tables/{table}/about")
+def get_release_table_about(
+    request: Request,
+    service: ServiceDep,
+    _: Reader,
+    release: str,
+    table: str,
+    language: Language = "",
+) -> dict[str, Any]:
+    """What is said of a table besides its cells: variables, notes, legend, provenance."""
+    spoken, found = chosen_language(service, language, request), service.releases.release(release)
+    listed = _listed(found, table)
+    whole: ProtectedTable = service.releases.table(listed.id)
+    return {**_table_entry(listed, spoken), **describe(whole, spoken)}
+
+
+@router.get("/{release}/files/{file}")
+def download_release_file(
+    request: Request, service: ServiceDep, _: Reader, release: str, file: str
+) -> Response:
+    """A published file of a release, as it was sealed; or the seal itself."""
+    found = service.releases.release(release)
+    if file == SEAL:
+        text = found.seal.text().encode()
+        return conditional(
+            request, service, etag_of(found.identity), "application/json", lambda: text, name=SEAL
+        )
+    digest = found.published.get(file)
+    if digest is None:
+        raise ServiceError("there is no such file", code="not-found", where="file")
+    suffix = file.rpartition(".")[2].lower()
+    return conditional(
+        request,
+        service,
+        etag_of(digest),
+        _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream"),
+        lambda: found.files.opened(file),
+        name="" if suffix in ("html", "json") else file,
+    )
