@@ -6,6 +6,7 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
@@ -17,9 +18,10 @@ _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def service_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def service_server() -> Iterator[str]:
     """The URL of a PostgreSQL server of its own, with a database that is laid out."""
-    with postgresql_server(tmp_path_factory.mktemp("service-pg")) as url:
+    # Not among pytest's folders: each run closes them to all others, and the server is another.
+    with TemporaryDirectory(prefix="pg-") as folder, postgresql_server(Path(folder)) as url:
         _run(url, "CREATE DATABASE laid_out")
         found = ServiceDatabase.open(url.replace("/postgres?", "/laid_out?"))
         found.lay_out()

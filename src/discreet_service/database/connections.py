@@ -174,13 +174,22 @@ class ServiceDatabase:
             with self._told(), self._engine.connect() as connection:
                 connection = connection.execution_options(**_WRITER[self.dialect])
                 with connection.begin():
-                    if alone and not held:
-                        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+                    if alone:
+                        self.serialise(connection)
                     yield connection
         finally:
             self._mine.writes = False
             if held:
                 self._lock.release()
+
+    def serialise(self, connection: sa.Connection) -> None:
+        """Wait until no other writes, and let others wait until the transaction ends.
+
+        Args:
+            connection: A transaction of `writing`.
+        """
+        if self.dialect == "postgresql":
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
 
     @contextmanager
     def _told(self) -> Iterator[None]:

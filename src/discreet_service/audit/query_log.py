@@ -1,0 +1,280 @@
+"""The query log: who asked for what, and what became of it.
+
+In: a canonical query, its verdict, how large the answer was. Out: rows for operation and for the
+search for patterns. CONFIDENTIAL: it names callers, until it is pseudonymised. It never holds
+cells, keys or noise.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet_service.audit.kinds import AuditKind, FactValue, shown_text
+from discreet_service.audit.trail import AuditTrail, utc
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import QUERY_LOG
+
+_LONGEST_QUERY, _LONGEST_NAME = 200_000, 200
+_MOST_PER_PAGE = 1_000
+
+
+class LogMode(StrEnum):
+    """What kind of request a row is about."""
+
+    cells = "cells"
+    query = "query"
+    check = "check"
+    job = "job"
+    release = "release"
+
+
+class LogVerdict(StrEnum):
+    """What became of a request."""
+
+    answered = "answered"
+    deferred = "deferred"
+    refused = "refused"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoggedQuery:
+    """One row of the log.
+
+    Args:
+        id: Its number.
+        at: When, in milliseconds.
+        principal: Who asked; a pseudonym after some time.
+        caller_key: The visible part of the key that asked.
+        mode: One of `LogMode`.
+        dataset: The data set; empty where callers hand in cells.
+        version: Its version.
+        query: The canonical query as JSON.
+        digest: Its digest.
+        parameters: Digest of the parameter set.
+        verdict: One of `LogVerdict`.
+        rules: Names of the rules that refused or warned, as JSON.
+        cells: How many cells were given out, or asked for.
+        milliseconds: How long it took.
+        cache_hit: Whether the answer was there already.
+        bytes: How large it was.
+        pseudonymised: Whether names were taken out.
+    """
+
+    id: int
+    at: int
+    principal: str
+    caller_key: str
+    mode: str
+    dataset: str
+    version: str
+    query: str
+    digest: str
+    parameters: str
+    verdict: str
+    rules: str
+    cells: int
+    milliseconds: int
+    cache_hit: bool
+    bytes: int
+    pseudonymised: bool
+
+    def told(self) -> dict[str, Any]:
+        """The row as it is shown."""
+        found = {name: getattr(self, name) for name in self.__slots__}
+        parsed = {"query": json.loads(self.query), "rules": json.loads(self.rules)}
+        return {**found, **parsed, "at": utc(self.at)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogPage:
+    """Some rows, the newest first.
+
+    Args:
+        rows: The rows.
+        cursor: Where the next page begins; None after the last.
+    """
+
+    rows: tuple[LoggedQuery, ...]
+    cursor: int | None
+
+
+class QueryLog:
+    """The log of queries.
+
+    Args:
+        database: Where it is kept.
+        key: What pseudonyms are made with. SECRET.
+        clock: What tells the time, in milliseconds.
+    """
+
+    def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
+        self._database, self._key, self._clock = database, key, clock
+
+    def __repr__(self) -> str:
+        return "<QueryLog>"
+
+    def append(
+        self,
+        *,
+        principal: str,
+        mode: LogMode,
+        verdict: LogVerdict,
+        query: Mapping[str, Any] | str,
+        digest: str,
+        caller_key: str = "",
+        dataset: str = "",
+        version: str = "",
+        parameters: str = "",
+        rules: Sequence[str] = (),
+        cells: int = 0,
+        milliseconds: int = 0,
+        cache_hit: bool = False,
+        bytes: int = 0,  # noqa: A002
+        connection: sa.Connection | None = None,
+    ) -> None:
+        """Write a request down, before its answer goes out.
+
+        Args:
+            principal: Who asked.
+            mode: What kind of request it was.
+            verdict: What became of it.
+            query: The canonical query: names of variables, levels and codes only.
+            digest: Its digest.
+            caller_key: The visible part of the key that asked.
+            dataset: The data set.
+            version: Its version.
+            parameters: Digest of the parameter set.
+            rules: Names of the rules that refused or warned.
+            cells: How many cells were given out, or asked for.
+            milliseconds: How long it took.
+            cache_hit: Whether the answer was there already.
+            bytes: How large it was.
+            connection: A transaction of `writing`; one of its own if None.
+        """
+        names = {"principal": principal, "caller_key": caller_key, "dataset": dataset}
+        names |= {"version": version, "digest": digest, "parameters": parameters}
+        row = {name: shown_text(text, name, _LONGEST_NAME) for name, text in names.items()}
+        row |= {"query": _canonical(query), "rules": json.dumps([*rules])}
+        row |= {"mode": LogMode(mode).value, "verdict": LogVerdict(verdict).value}
+        numbers = {
+            "at": self._clock(),
+            "cells": cells,
+            "milliseconds": milliseconds,
+            "bytes": bytes,
+        }
+        # Rows stand in no order that would matter: none waits for others.
+        own = self._database.writing(alone=False) if connection is None else nullcontext(connection)
+        with own as writing:
+            told = {**row, **numbers, "cache_hit": cache_hit, "pseudonymised": False}
+            writing.execute(sa.insert(QUERY_LOG).values(**told))
+
+    def search(
+        self,
+        *,
+        principal: str = "",
+        dataset: str = "",
+        digest: str = "",
+        verdict: LogVerdict | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        cursor: int | None = None,
+        size: int = 100,
+    ) -> LogPage:
+        """Rows, the newest first.
+
+        Args:
+            principal: Only of this caller.
+            dataset: Only about this data set.
+            digest: Only of this query.
+            verdict: Only with this end.
+            since: Only from this time on, in milliseconds.
+            until: Only before this time.
+            cursor: Where the page before ended.
+            size: How many at most.
+        """
+        columns, size = QUERY_LOG.c, max(1, min(size, _MOST_PER_PAGE))
+        conditions = [
+            *([columns.principal == principal] if principal else []),
+            *([columns.dataset == dataset] if dataset else []),
+            *([columns.digest == digest] if digest else []),
+            *([columns.verdict == verdict.value] if verdict else []),
+            *([columns.at >= since] if since is not None else []),
+            *([columns.at < until] if until is not None else []),
+            *([columns.id < cursor] if cursor is not None else []),
+        ]
+        asked = sa.select(QUERY_LOG).where(*conditions).order_by(columns.id.desc())
+        with self._database.reading() as connection:
+            rows = connection.execute(asked.limit(size + 1)).all()
+        found = tuple(LoggedQuery(**row._asdict()) for row in rows[:size])
+        return LogPage(rows=found, cursor=found[-1].id if rows[size:] else None)
+
+    def pseudonym(self, name: str) -> str:
+        """What stands for a name after some time: always the same, and without the key no name.
+
+        Args:
+            name: The name.
+        """
+        return "~" + hmac.digest(self._key, name.encode(), "sha256").hex()[:24]
+
+    def pseudonymise(self, before: int, trail: AuditTrail, person: str) -> int:
+        """Take names out of old rows; who asked several times is still one; how many rows.
+
+        Args:
+            before: Of rows before this time, in milliseconds.
+            trail: Where this is written down.
+            person: Who has it done.
+        """
+        columns = QUERY_LOG.c
+        old = sa.and_(columns.at < before, columns.pseudonymised.is_(False))
+        names = sa.select(columns.principal, columns.caller_key).where(old).distinct()
+        count = 0
+        with self._database.writing() as connection:
+            for principal, caller_key in connection.execute(names).all():
+                one = sa.and_(columns.principal == principal, columns.caller_key == caller_key)
+                values = {
+                    "principal": self.pseudonym(principal),
+                    "caller_key": self.pseudonym(caller_key) if caller_key else "",
+                    "pseudonymised": True,
+                }
+                count += connection.execute(
+                    sa.update(QUERY_LOG).where(old, one).values(**values)
+                ).rowcount
+            if count:
+                facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
+                kind = AuditKind.log_pseudonymised
+                trail.append(connection, kind=kind, person=person, facts=facts)
+        return count
+
+    def delete(self, before: int, trail: AuditTrail, person: str) -> int:
+        """Delete old rows, of which names were taken out before; how many.
+
+        Args:
+            before: Rows before this time, in milliseconds.
+            trail: Where this is written down.
+            person: Who has it done.
+        """
+        old = sa.and_(QUERY_LOG.c.at < before, QUERY_LOG.c.pseudonymised)
+        with self._database.writing() as connection:
+            count = connection.execute(sa.delete(QUERY_LOG).where(old)).rowcount
+            if count:
+                facts: dict[str, FactValue] = {"before": utc(before), "rows": count}
+                trail.append(connection, kind=AuditKind.log_deleted, person=person, facts=facts)
+        return count
+
+
+def _canonical(query: Mapping[str, Any] | str) -> str:
+    """A query as one text, in ASCII on one line."""
+    parsed = json.loads(query) if isinstance(query, str) else dict(query)
+    text = json.dumps(parsed, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    if len(text) > _LONGEST_QUERY:
+        # What is too long to be written down is told by its digest alone.
+        text = json.dumps({"too_long": len(text)})
+    return text

@@ -1,0 +1,331 @@
+"""The trail: who did what, each entry sealed with the one before.
+
+In: acts, written down in the transaction that does them. Out: a chain of HMAC digests, in which a
+changed, missing or added entry shows; signed heads show a missing end. CONFIDENTIAL: it names
+people. It never holds cells, keys or noise.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from discreet_fire.persons import plain_name
+from discreet_service.audit.heads import SignedHead
+from discreet_service.audit.kinds import AuditKind, FactValue, facts_text, shown_text
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import AUDIT_ENTRIES, AUDIT_HEADS
+
+#: What the first entry is sealed with.
+START = "0" * 64
+
+_LONGEST_ABOUT = 500
+_BATCH = 5_000
+_MOST_PER_PAGE = 1_000
+#: So many places where the trail is broken are told.
+_MOST_TOLD = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditEntry:
+    """One entry of the trail.
+
+    Args:
+        seq: Its number, from 1 without gaps.
+        at: When, in milliseconds.
+        kind: What happened.
+        person: Who did it.
+        about: What, or whom, it is about.
+        facts: Further facts as JSON.
+        previous: Digest of the entry before.
+        digest: Digest of this one.
+    """
+
+    seq: int
+    at: int
+    kind: str
+    person: str
+    about: str
+    facts: str
+    previous: str
+    digest: str
+
+    def told(self) -> dict[str, Any]:
+        """The entry as it is shown and exported."""
+        return {
+            "seq": self.seq,
+            "at": utc(self.at),
+            "milliseconds": self.at,
+            "kind": self.kind,
+            "person": self.person,
+            "about": self.about,
+            "facts": json.loads(self.facts),
+            "previous": self.previous,
+            "digest": self.digest,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditPage:
+    """Some entries, the newest first.
+
+    Args:
+        entries: The entries.
+        cursor: Where the next page begins; None after the last.
+    """
+
+    entries: tuple[AuditEntry, ...]
+    cursor: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrailVerdict:
+    """Whether the trail is as it was written.
+
+    Args:
+        entries: How many entries there are.
+        digest: Digest of the last.
+        heads: How many signed heads were compared.
+        problems: What is wrong, with the number of the entry.
+    """
+
+    entries: int
+    digest: str
+    heads: int
+    problems: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+class AuditTrail:
+    """The trail of a service.
+
+    Args:
+        database: Where it is kept.
+        key: What seals it. SECRET.
+        clock: What tells the time, in milliseconds.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
+    ...     database.lay_out()
+    ...     trail = AuditTrail(database, bytes(32), lambda: 0)
+    ...     with database.writing() as connection:
+    ...         entry = trail.append(
+    ...             connection, kind=AuditKind.login, person="anna", facts={"method": "oidc"}
+    ...         )
+    ...     trail.verify().whole
+    ...     database.close()
+    True
+    """
+
+    def __init__(self, database: ServiceDatabase, key: bytes, clock: Callable[[], int]) -> None:
+        self._database, self._key, self._clock = database, key, clock
+
+    def __repr__(self) -> str:
+        return "<AuditTrail>"
+
+    def append(
+        self,
+        connection: sa.Connection,
+        *,
+        kind: AuditKind,
+        person: str,
+        about: str = "",
+        facts: Mapping[str, FactValue] | None = None,
+    ) -> AuditEntry:
+        """Write an act down; it stands there if the transaction ends well, as the act does.
+
+        Args:
+            connection: The transaction that does it.
+            kind: What happened.
+            person: Who did it.
+            about: What, or whom, it is about.
+            facts: Further facts; those that `kind` needs, and others.
+        """
+        name = plain_name(shown_text(person, "person"))
+        place = shown_text(about, "about", _LONGEST_ABOUT)
+        text = facts_text(kind, facts)
+        self._database.serialise(connection)
+        last, previous = _head(connection)
+        parts = (last + 1, self._clock(), kind.value, name, place, text, previous)
+        digest = _seal(self._key, parts)
+        entry = AuditEntry(**dict(zip(AuditEntry.__slots__, (*parts, digest), strict=True)))
+        values = {name: getattr(entry, name) for name in entry.__slots__}
+        connection.execute(sa.insert(AUDIT_ENTRIES).values(**values))
+        return entry
+
+    def head(self) -> tuple[int, str]:
+        """Number and digest of the last entry."""
+        with self._database.reading() as connection:
+            return _head(connection)
+
+    def sign_head(self, key: Ed25519PrivateKey, folder: Path, person: str) -> SignedHead:
+        """Sign how far the trail went, and write it to a folder whose files are carried off.
+
+        Args:
+            key: The key that signs.
+            folder: Where its file goes.
+            person: Who has it signed.
+        """
+        with self._database.writing() as connection:
+            self._database.serialise(connection)
+            seq, digest = _head(connection)
+            head = SignedHead.sign(key, seq=seq, digest=digest, at=self._clock())
+            values = {name: getattr(head, name) for name in head.__slots__}
+            connection.execute(sa.insert(AUDIT_HEADS).values(**values))
+            facts: dict[str, FactValue] = {"seq": seq, "digest": digest, "key_id": head.key_id}
+            self.append(connection, kind=AuditKind.head_signed, person=person, facts=facts)
+            # The file comes last: without it nothing was signed.
+            head.write(folder)
+        return head
+
+    def last_signed(self) -> SignedHead | None:
+        """The head that was signed last."""
+        with self._database.reading() as connection:
+            asked = sa.select(*_HEAD_COLUMNS).order_by(AUDIT_HEADS.c.id.desc()).limit(1)
+            row = connection.execute(asked).first()
+        return None if row is None else SignedHead(**row._asdict())
+
+    def verify(self, heads: Sequence[SignedHead] = (), keys: Sequence[bytes] = ()) -> TrailVerdict:
+        """Walk the whole trail, and say where it is not as it was written.
+
+        Args:
+            heads: Signed heads that were kept elsewhere; those in the database are looked at too.
+            keys: Public keys of who signs heads. Without, signatures are not looked at.
+        """
+        problems: list[str] = []
+        with self._database.reading() as connection:
+            kept = connection.execute(sa.select(*_HEAD_COLUMNS).order_by(AUDIT_HEADS.c.id))
+            known = [*heads, *(SignedHead(**row._asdict()) for row in kept)]
+            expected = {head.seq: START if head.seq == 0 else "" for head in known}
+            seq, previous = 0, START
+            for row in _rows(connection):
+                seq += 1
+                if row[0] != seq:
+                    problems.append(f"entry {seq}: it is missing, or out of order")
+                    seq = row[0]
+                elif row[6] != previous:
+                    problems.append(f"entry {seq}: it does not follow the one before")
+                if not hmac.compare_digest(row[7], _seal(self._key, row[:7])):
+                    problems.append(f"entry {seq}: it was changed")
+                previous = row[7]
+                if seq in expected:
+                    expected[seq] = previous
+        for head in known:
+            if keys and not head.is_signed_by(keys):
+                problems.append(f"head {head.seq}: the signature is not one of the keys given")
+            elif head.seq > seq:
+                problems.append(f"head {head.seq}: the trail ends before, at {seq}")
+            elif expected[head.seq] != head.digest:
+                problems.append(f"head {head.seq}: the trail had another entry here")
+        if len(problems) > _MOST_TOLD:
+            problems[_MOST_TOLD:] = [f"and {len(problems) - _MOST_TOLD:,} more"]
+        return TrailVerdict(
+            entries=seq, digest=previous, heads=len(known), problems=tuple(problems)
+        )
+
+    def search(
+        self,
+        *,
+        kind: AuditKind | None = None,
+        person: str = "",
+        about: str = "",
+        since: int | None = None,
+        until: int | None = None,
+        cursor: int | None = None,
+        size: int = 100,
+    ) -> AuditPage:
+        """Entries, the newest first.
+
+        Args:
+            kind: Only of this kind.
+            person: Only of this person.
+            about: Only about this.
+            since: Only from this time on, in milliseconds.
+            until: Only before this time.
+            cursor: Where the page before ended.
+            size: How many at most.
+        """
+        columns, size = AUDIT_ENTRIES.c, max(1, min(size, _MOST_PER_PAGE))
+        conditions = [
+            *([columns.kind == kind.value] if kind else []),
+            *([columns.person == person] if person else []),
+            *([columns.about == about] if about else []),
+            *([columns.at >= since] if since is not None else []),
+            *([columns.at < until] if until is not None else []),
+            *([columns.seq < cursor] if cursor is not None else []),
+        ]
+        asked = sa.select(AUDIT_ENTRIES).where(*conditions).order_by(columns.seq.desc())
+        with self._database.reading() as connection:
+            rows = connection.execute(asked.limit(size + 1)).all()
+        found = tuple(AuditEntry(**row._asdict()) for row in rows[:size])
+        return AuditPage(entries=found, cursor=found[-1].seq if rows[size:] else None)
+
+    def export(self) -> Iterator[str]:
+        """The trail up to now as lines of JSON, in ASCII, oldest first."""
+        last, _ = self.head()
+        done = 0
+        while done < last:
+            # Each batch by itself: a slow reader holds no transaction open.
+            asked = (
+                sa.select(AUDIT_ENTRIES)
+                .where(AUDIT_ENTRIES.c.seq > done, AUDIT_ENTRIES.c.seq <= last)
+                .order_by(AUDIT_ENTRIES.c.seq)
+                .limit(_BATCH)
+            )
+            with self._database.reading() as connection:
+                rows = connection.execute(asked).all()
+            if not rows:
+                return
+            for row in rows:
+                yield json.dumps(AuditEntry(**row._asdict()).told()) + "\n"
+            done = rows[-1].seq
+
+
+_HEAD_COLUMNS = tuple(AUDIT_HEADS.c[name] for name in SignedHead.__slots__)
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _seal(key: bytes, parts: Sequence[Any]) -> str:
+    """The digest that an entry should have, of all its columns but that one in their order."""
+    text = _ENCODE([*parts])
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def _head(connection: sa.Connection) -> tuple[int, str]:
+    columns = AUDIT_ENTRIES.c
+    asked = sa.select(columns.seq, columns.digest).order_by(columns.seq.desc()).limit(1)
+    row = connection.execute(asked).first()
+    return (0, START) if row is None else (row.seq, row.digest)
+
+
+def _rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:
+    asked = sa.select(*(AUDIT_ENTRIES.c[name] for name in AuditEntry.__slots__))
+    asked = asked.order_by(AUDIT_ENTRIES.c.seq).execution_options(yield_per=_BATCH)
+    for part in connection.execute(asked).partitions():
+        yield from map(tuple, part)
+
+
+def utc(milliseconds: int) -> str:
+    """A time as people and programs read it.
+
+    Args:
+        milliseconds: Since 1970.
+
+    >>> utc(1_800_000_000_123)
+    '2027-01-15T08:00:00.123Z'
+    """
+    found = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    return f"{found:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"

@@ -1,0 +1,159 @@
+"""The query log: what it holds, and how it forgets who asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.query_log import LogMode, LogVerdict, QueryLog
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import QUERY_LOG
+from discreet_service.problems import ServiceError
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+def log(service_database: ServiceDatabase, set_clock: Any) -> QueryLog:
+    return QueryLog(service_database, b"l" * 32, set_clock)
+
+
+@pytest.fixture
+def trail(service_database: ServiceDatabase, set_clock: Any) -> AuditTrail:
+    return AuditTrail(service_database, b"k" * 32, set_clock)
+
+
+def ask(log: QueryLog, principal: str = "anna", **more: Any) -> None:
+    asked: dict[str, Any] = {
+        "mode": LogMode.query,
+        "verdict": LogVerdict.answered,
+        "query": {"dataset": "census", "by": ["sex"]},
+        "digest": "d1",
+        "dataset": "census",
+    }
+    log.append(principal=principal, **{**asked, **more})
+
+
+def test_rows_tell_what_was_asked(log: QueryLog) -> None:
+    ask(log, rules=("P1", "P7"), verdict=LogVerdict.refused, cells=12, caller_key="dsc_ab")
+    (row,) = log.search().rows
+    told = row.told()
+    assert (told["query"], told["rules"]) == ({"dataset": "census", "by": ["sex"]}, ["P1", "P7"])
+    assert (told["verdict"], told["cells"], told["caller_key"]) == ("refused", 12, "dsc_ab")
+    assert told["at"] == "2027-01-15T08:00:00.000Z"
+
+
+def test_a_query_is_logged_with_what_it_released(
+    log: QueryLog, service_database: ServiceDatabase
+) -> None:
+    with pytest.raises(KeyError), service_database.writing() as connection:  # noqa: PT012
+        ask(log, connection=connection)
+        raise KeyError
+    assert log.search().rows == ()
+    with service_database.writing() as connection:
+        ask(log, connection=connection)
+    assert len(log.search().rows) == 1
+
+
+def test_names_go_and_patterns_stay(log: QueryLog, trail: AuditTrail, set_clock: Any) -> None:
+    for principal in ("anna", "bob", "anna"):
+        ask(log, principal, caller_key="dsc_1")
+    set_clock.pass_by(91 * 86_400)
+    ask(log, "anna")
+    assert log.pseudonymise(set_clock() - 90 * DAY, trail, "system") == 3
+    rows = log.search().rows
+    assert rows[0].principal == "anna"
+    old = [row.principal for row in rows[1:]]
+    assert old[0] == old[2] != old[1]
+    assert all(row.caller_key.startswith("~") and row.pseudonymised for row in rows[1:])
+    assert not {"anna", "bob"} & set(old)
+    assert [row.principal for row in log.search(principal=log.pseudonym("bob")).rows] == [old[1]]
+    # A second time there is nothing to do, and nothing to write down.
+    assert log.pseudonymise(set_clock() - 90 * DAY, trail, "system") == 0
+    entries = trail.search(kind=AuditKind.log_pseudonymised).entries
+    assert [json.loads(entry.facts)["rows"] for entry in entries] == [3]
+
+
+def test_other_keys_give_other_pseudonyms(log: QueryLog, service_database: ServiceDatabase) -> None:
+    other = QueryLog(service_database, b"x" * 32, lambda: 0)
+    assert other.pseudonym("anna") != log.pseudonym("anna")
+
+
+def test_old_rows_are_deleted_without_names_only(
+    log: QueryLog, trail: AuditTrail, set_clock: Any
+) -> None:
+    ask(log)
+    set_clock.pass_by(800 * 86_400)
+    ask(log)
+    assert log.delete(set_clock(), trail, "system") == 0
+    log.pseudonymise(set_clock(), trail, "system")
+    assert log.delete(set_clock(), trail, "system") == 1
+    assert [row.principal for row in log.search().rows] == ["anna"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE query_log SET query = '{}'",
+        "UPDATE query_log SET principal = 'bob'",
+        "UPDATE query_log SET principal = 'x', pseudonymised = TRUE, cells = 0",
+        "DELETE FROM query_log",
+    ],
+)
+def test_rows_are_never_changed_otherwise(
+    log: QueryLog, service_database: ServiceDatabase, statement: str
+) -> None:
+    ask(log, cells=9)
+    with (
+        pytest.raises(sa.exc.DBAPIError, match="never changed"),
+        service_database.writing() as connection,
+    ):
+        connection.exec_driver_sql(statement)
+    assert [row.principal for row in log.search().rows] == ["anna"]
+
+
+def test_a_pseudonym_is_final(
+    log: QueryLog, trail: AuditTrail, service_database: ServiceDatabase, set_clock: Any
+) -> None:
+    ask(log)
+    log.pseudonymise(set_clock() + 1, trail, "system")
+    with (
+        pytest.raises(sa.exc.DBAPIError, match="never changed"),
+        service_database.writing() as connection,
+    ):
+        connection.execute(sa.update(QUERY_LOG).values(principal="bob", pseudonymised=True))
+
+
+def test_search_goes_page_by_page(log: QueryLog, set_clock: Any) -> None:
+    for number in range(5):
+        ask(log, digest=f"d{number}")
+        set_clock.pass_by(1)
+    page = log.search(size=2)
+    assert [row.digest for row in page.rows] == ["d4", "d3"]
+    page = log.search(size=3, cursor=page.cursor)
+    assert ([row.digest for row in page.rows], page.cursor) == (["d2", "d1", "d0"], None)
+    assert len(log.search(digest="d3").rows) == 1
+    assert log.search(dataset="other").rows == ()
+    assert log.search(verdict=LogVerdict.refused).rows == ()
+    assert len(log.search(since=set_clock() - 2000, until=set_clock()).rows) == 2
+
+
+@pytest.mark.parametrize("text", ["an\nna", "\x1b[1m", "a\u202eb", "x" * 201])
+def test_nobody_forges_rows(log: QueryLog, text: str) -> None:
+    for name in ("principal", "dataset", "version", "digest", "caller_key", "parameters"):
+        with pytest.raises(ServiceError):
+            ask(log, **{name: text})
+    assert log.search().rows == ()
+
+
+def test_queries_stay_one_line_of_ascii(log: QueryLog) -> None:
+    ask(log, query={"where": "Zürich\n\u202e"})
+    (row,) = log.search().rows
+    assert row.query == '{"where":"Z\\u00fcrich\\n\\u202e"}'
+    ask(log, query={"where": "x" * 300_000})
+    assert json.loads(log.search().rows[0].query) == {"too_long": 300_012}
