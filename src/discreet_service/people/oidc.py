@@ -25,7 +25,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[im
 from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
 from joserfc import jwt
 from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, KeySet, RSAKey
+from joserfc.jwk import ECKey, RSAKey
 
 from discreet.confidential import without_values
 from discreet.files import read_private
@@ -102,6 +102,7 @@ class OidcLogin:
         self._described: tuple[int, dict[str, Any]] | None = None
         self._keys: tuple[int, list[Any]] | None = None
         self._silent_until = 0.0
+        self._tls = ssl.create_default_context()
 
     def __repr__(self) -> str:
         return f"<OidcLogin {self._settings.issuer}>"
@@ -278,7 +279,7 @@ class OidcLogin:
                     timeout=_TIMEOUT,
                     follow_redirects=False,
                     trust_env=False,
-                    verify=ssl.create_default_context(),
+                    verify=self._tls,
                 ) as client,
                 client.stream(method, address, headers=headers, **more) as response,
             ):
@@ -322,12 +323,12 @@ def _keys_for_signatures(described: Mapping[str, Any]) -> list[Any]:
             continue
         public = {name: value for name, value in each.items() if name not in ("d", "p", "q")}
         try:
-            found = KeySet.import_key_set({"keys": [public]}).keys[0]
+            if each["kty"] == "EC":
+                keys.append(ECKey.import_key(public))
+            elif len(str(each.get("n"))) * 6 >= _LEAST_RSA:
+                keys.append(RSAKey.import_key(public))
         except (JoseError, ValueError, TypeError, KeyError, IndexError):
             continue
-        long = isinstance(found, RSAKey) and found.public_key.key_size >= _LEAST_RSA
-        if long or isinstance(found, ECKey):
-            keys.append(found)
     return keys
 
 

@@ -1,0 +1,605 @@
+"""Users: people who log in, systems that keys belong to, and their roles.
+
+In: names, passwords, roles. Out: accounts. A name that looks like another is no new person; who is
+not granted something may not do it; nobody grants anything to themselves, and nobody who manages
+people may also touch parameters or data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from discreet.confidential import without_values
+from discreet.errors import DiscreetError
+from discreet_fire.persons import look_of, plain_name
+from discreet_service.audit.kinds import AuditKind, FactValue
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import LOGIN_DELAYS, SESSIONS, USER_GRANTS, USERS
+from discreet_service.people.oidc import OidcIdentity
+from discreet_service.people.passwords import (
+    PasswordCost,
+    check_password,
+    cost_of,
+    kept_password,
+    one_time_password,
+    password_fits,
+)
+from discreet_service.permissions import ALL, ROLES, Grant, Permission, Principal
+from discreet_service.problems import ServiceError
+
+PERSON, SYSTEM = "person", "system"
+#: Roles that keys of systems may have: none that agrees to anything.
+SYSTEM_ROLES = frozenset(("reader", "requester", "service"))
+#: Roles that stand beside no other but reading.
+_APART = frozenset(("admin", "auditor"))
+_HERE, _ELSEWHERE = "local", "oidc"
+_ONE_TIME_HOURS = 24
+_RESERVED = frozenset(("anonymous", "local", "system", "service", "nobody"))
+_HOUR, _DAY = 3_600_000, 86_400_000
+_LONGEST_DATASET = 100
+#: Failures that are free, and the longest delay in seconds: for one name from one address, and
+#: for one name from anywhere. The second does not hold where the user logged in before: nobody is
+#: to be kept out by others.
+_FREE_HERE, _LONGEST_HERE = 3, 900
+_FREE_ANYWHERE, _LONGEST_ANYWHERE = 10, 30
+_KNOWN_DAYS = 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserAccount:
+    """A user.
+
+    Args:
+        id: Their number.
+        name: Their name.
+        kind: "person" or "system".
+        grants: Their roles.
+        elsewhere: Whether they log in at the office's provider.
+        must_change: Whether their password was a one-time one.
+        disabled: Whether they are shut out.
+        created: When they were made known, in milliseconds.
+    """
+
+    id: str
+    name: str
+    kind: str
+    grants: tuple[Grant, ...]
+    elsewhere: bool
+    must_change: bool
+    disabled: bool
+    created: int
+
+
+class Users:
+    """All users of a service.
+
+    Args:
+        database: Where they are kept.
+        trail: Where every change is written down.
+        clock: What tells the time, in milliseconds.
+        cost: How hard it is to try a password.
+    """
+
+    def __init__(
+        self,
+        database: ServiceDatabase,
+        trail: AuditTrail,
+        clock: Callable[[], int],
+        cost: PasswordCost | None = None,
+    ) -> None:
+        self._database, self._trail, self._clock = database, trail, clock
+        self._cost = cost or PasswordCost()
+
+    def accounts(self) -> tuple[UserAccount, ...]:
+        """All users by name."""
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(USERS).order_by(USERS.c.name)).all()
+            return tuple(_account(connection, row) for row in rows)
+
+    def account(self, name: str) -> UserAccount:
+        """One user.
+
+        Args:
+            name: Their name.
+        """
+        with self._database.reading() as connection:
+            return _account(connection, _row(connection, name))
+
+    def name_of(self, user: str) -> str:
+        """The name of a user.
+
+        Args:
+            user: Their number.
+        """
+        with self._database.reading() as connection:
+            found = connection.scalar(sa.select(USERS.c.name).where(USERS.c.id == user))
+        if found is None:
+            raise ServiceError("there is no such user", code="not-found", where="id")
+        return str(found)
+
+    def first_administrator(self, name: str) -> str:
+        """Make the first administrator; their one-time password, shown once. SECRET.
+
+        Args:
+            name: Their name.
+        """
+        password = one_time_password()
+        kept = kept_password(password, self._cost)
+        with self._database.writing() as connection:
+            there = connection.execute(
+                sa.select(USER_GRANTS.c.user_id).where(USER_GRANTS.c.role == "admin").limit(1)
+            ).first()
+            if there is not None:
+                what, hint = "there is an administrator already", "they make others known"
+                raise ServiceError(what, code="conflict", hint=hint)
+            number = self._insert(connection, name, PERSON, by="local", password=kept)
+            self._add_grant(connection, number, Grant("admin"), _HERE, by="local")
+            facts: dict[str, FactValue] = {"role": "admin", "dataset": ALL, "first": True}
+            self._write_down(connection, AuditKind.user_created, "local", name, facts)
+        return password
+
+    def add(self, principal: Principal, name: str, kind: str = PERSON) -> UserAccount:
+        """Make a user known, without any role.
+
+        Args:
+            principal: Who does it.
+            name: The user's name.
+            kind: "person", or "system" for one that has only keys.
+        """
+        _check_manager(principal)
+        if kind not in (PERSON, SYSTEM):
+            what, hint = "there is no such kind of user", f"{PERSON} or {SYSTEM}"
+            raise ServiceError(what, code="invalid-input", where="kind", hint=hint)
+        with self._database.writing() as connection:
+            self._insert(connection, name, kind, by=principal.name)
+            self._write_down(
+                connection, AuditKind.user_created, principal.name, name, {"kind": kind}
+            )
+            return _account(connection, _row(connection, name))
+
+    def grant(self, principal: Principal, name: str, grant: Grant) -> None:
+        """Give a user a role; their logins end, and they log in anew.
+
+        Args:
+            principal: Who does it.
+            name: The user.
+            grant: The role, and for which data set.
+        """
+        _check_manager(principal, name)
+        _check_grant(grant)
+        with self._database.writing() as connection:
+            user = _row(connection, name)
+            if user.kind == SYSTEM and grant.role not in SYSTEM_ROLES:
+                what = "a system cannot have this role"
+                hint = f"roles of systems: {', '.join(sorted(SYSTEM_ROLES))}"
+                raise ServiceError(what, code="conflict", where="role", hint=hint)
+            held = _grants(connection, user.id)
+            if grant in held:
+                return
+            _check_apart((*held, grant))
+            self._add_grant(connection, user.id, grant, _HERE, by=principal.name)
+            _end_sessions(connection, user.id)
+            facts = {"role": grant.role, "dataset": grant.dataset}
+            self._write_down(connection, AuditKind.role_granted, principal.name, user.name, facts)
+
+    def withdraw(self, principal: Principal, name: str, grant: Grant) -> None:
+        """Take a role away; it ends at once, for keys within seconds.
+
+        Args:
+            principal: Who does it.
+            name: The user.
+            grant: The role, and for which data set.
+        """
+        _check_manager(principal, name)
+        with self._database.writing() as connection:
+            user = _row(connection, name)
+            gone = connection.execute(
+                sa.delete(USER_GRANTS).where(
+                    USER_GRANTS.c.user_id == user.id,
+                    USER_GRANTS.c.role == grant.role,
+                    USER_GRANTS.c.dataset == grant.dataset,
+                    USER_GRANTS.c.source == _HERE,
+                )
+            )
+            if not gone.rowcount:
+                what = "this role was not granted here"
+                hint = "roles of groups are taken away at the login provider"
+                raise ServiceError(what, code="not-found", where="role", hint=hint)
+            _end_sessions(connection, user.id)
+            facts = {"role": grant.role, "dataset": grant.dataset}
+            self._write_down(connection, AuditKind.role_withdrawn, principal.name, user.name, facts)
+
+    def set_disabled(self, principal: Principal, name: str, *, disabled: bool) -> None:
+        """Shut a user out, with all keys, or let them in again.
+
+        Args:
+            principal: Who does it.
+            name: The user.
+            disabled: Whether they are shut out.
+        """
+        _check_manager(principal, name)
+        with self._database.writing() as connection:
+            user = _row(connection, name)
+            connection.execute(
+                sa.update(USERS).where(USERS.c.id == user.id).values(disabled=disabled)
+            )
+            _end_sessions(connection, user.id)
+            kind = AuditKind.user_disabled if disabled else AuditKind.user_enabled
+            self._write_down(connection, kind, principal.name, user.name, {})
+
+    @without_values
+    def reset_password(self, principal: Principal, name: str) -> str:
+        """A one-time password for a user, shown once; it is good for a day. SECRET.
+
+        Args:
+            principal: Who does it.
+            name: The user.
+        """
+        _check_manager(principal, name)
+        password = one_time_password()
+        kept = kept_password(password, self._cost)
+        with self._database.writing() as connection:
+            user = _row(connection, name)
+            if user.kind != PERSON or user.issuer is not None:
+                what = "this user logs in without a password"
+                raise ServiceError(what, code="conflict", where="name")
+            self._set_password(connection, user.id, kept, one_time=True)
+            self._write_down(connection, AuditKind.password_reset, principal.name, user.name, {})
+        return password
+
+    @without_values
+    def login(self, name: str, password: str, address: str) -> UserAccount:
+        """The user with a name and a password; one error for all that is wrong.
+
+        Args:
+            name: Their name, as typed.
+            password: Their password.
+            address: Where they are.
+        """
+        failures = self._count_attempt(name, address)
+        with self._database.reading() as connection:
+            user = _user_to_log_in(connection, name)
+        fits = password_fits(password, None if user is None else user.password, self._cost)
+        if user is None or not fits or self._is_over(user):
+            what, hint = "name or password is wrong", "ask the administrators for a new password"
+            raise ServiceError(what, code="not-authenticated", hint=hint)
+        weak = cost_of(user.password) != self._cost
+        kept = kept_password(password, self._cost) if weak else None
+        with self._database.writing() as connection:
+            self._forget_attempts(connection, name, address)
+            if kept is not None:
+                connection.execute(
+                    sa.update(USERS).where(USERS.c.id == user.id).values(password=kept)
+                )
+            facts: dict[str, FactValue] = {"method": "password", "failures_before": failures}
+            self._write_down(connection, AuditKind.login, user.name, user.name, facts)
+            return _account(connection, user)
+
+    @without_values
+    def change_password(self, name: str, old: str, new: str, address: str) -> UserAccount:
+        """Change one's own password; all logins end.
+
+        Args:
+            name: The user.
+            old: The password so far, or the one-time password.
+            new: The new one.
+            address: Where they are.
+        """
+        check_password(new, name)
+        if new == old:
+            what = "the new password is the old one"
+            raise ServiceError(what, code="invalid-input", where="password")
+        account = self.login(name, old, address)
+        kept = kept_password(new, self._cost)
+        with self._database.writing() as connection:
+            self._set_password(connection, account.id, kept, one_time=False)
+            self._write_down(connection, AuditKind.password_changed, name, name, {})
+            return _account(connection, _row(connection, name))
+
+    def arrive(self, identity: OidcIdentity) -> UserAccount:
+        """The user whom the office's provider let in; their roles are those of their groups.
+
+        Args:
+            identity: Who it is.
+        """
+        with self._database.writing() as connection:
+            account, refusal = self._arrived(connection, identity)
+            if not refusal:
+                facts = {"method": "oidc"}
+                self._write_down(connection, AuditKind.login, account.name, account.name, facts)
+        # Out here: what the provider took away stays away.
+        if refusal:
+            hint = "ask the administrators"
+            raise ServiceError(refusal, code="not-allowed", hint=hint)
+        return account
+
+    def _arrived(
+        self, connection: sa.Connection, identity: OidcIdentity
+    ) -> tuple[UserAccount, str]:
+        found = connection.execute(
+            sa.select(USERS).where(
+                USERS.c.issuer == identity.issuer, USERS.c.subject == identity.subject
+            )
+        ).first()
+        if found is None:
+            if not identity.grants:
+                what = "the groups of this login give no role here"
+                raise ServiceError(what, code="not-allowed", hint="ask the administrators")
+            _check_apart(identity.grants)
+            # A name that somebody has is never taken over, whatever the provider says.
+            number = self._insert(
+                connection, identity.name, PERSON, by=_ELSEWHERE, identity=identity
+            )
+            found = connection.execute(sa.select(USERS).where(USERS.c.id == number)).one()
+            facts = {"kind": PERSON, "source": _ELSEWHERE}
+            self._write_down(connection, AuditKind.user_created, found.name, found.name, facts)
+        self._take_over_grants(connection, found, identity.grants)
+        account = _account(connection, found)
+        if account.disabled:
+            return account, "this user is shut out"
+        if not account.grants:
+            return account, "the groups of this login give no role here"
+        try:
+            _check_apart(account.grants)
+        except ServiceError as error:
+            return account, error.what
+        return account, ""
+
+    def _take_over_grants(
+        self, connection: sa.Connection, user: sa.Row[tuple[object, ...]], grants: Sequence[Grant]
+    ) -> None:
+        held = set(_grants(connection, user.id, _ELSEWHERE))
+        if held == set(grants):
+            return
+        connection.execute(
+            sa.delete(USER_GRANTS).where(
+                USER_GRANTS.c.user_id == user.id, USER_GRANTS.c.source == _ELSEWHERE
+            )
+        )
+        for grant in sorted(set(grants), key=lambda each: (each.role, each.dataset)):
+            self._add_grant(connection, user.id, grant, _ELSEWHERE, by=_ELSEWHERE)
+        _end_sessions(connection, user.id)
+        for kind, changed in (
+            (AuditKind.role_granted, set(grants) - held),
+            (AuditKind.role_withdrawn, held - set(grants)),
+        ):
+            for grant in sorted(changed, key=lambda each: (each.role, each.dataset)):
+                facts = {"role": grant.role, "dataset": grant.dataset, "source": _ELSEWHERE}
+                self._write_down(connection, kind, _ELSEWHERE, user.name, facts)
+
+    def _insert(
+        self,
+        connection: sa.Connection,
+        name: str,
+        kind: str,
+        *,
+        by: str,
+        password: str | None = None,
+        identity: OidcIdentity | None = None,
+    ) -> str:
+        plain = plain_name(name)
+        look = look_of(plain)
+        first = look.partition(" ")[0]
+        if not look or first in _RESERVED:
+            what = "this name is kept for the service itself"
+            raise ServiceError(what, code="invalid-input", where="name")
+        there = connection.execute(sa.select(USERS.c.id).where(USERS.c.look == look)).first()
+        if there is not None:
+            what = "there is a user whose name is this one, or looks like it"
+            raise ServiceError(what, code="conflict", where="name", hint="take another name")
+        number, now = secrets.token_hex(16), self._clock()
+        connection.execute(
+            sa.insert(USERS).values(
+                id=number,
+                name=plain,
+                look=look,
+                kind=kind,
+                issuer=None if identity is None else identity.issuer,
+                subject=None if identity is None else identity.subject,
+                password=password,
+                one_time=password is not None,
+                password_until=None if password is None else now + _ONE_TIME_HOURS * _HOUR,
+                disabled=False,
+                created_at=now,
+                created_by=by,
+            )
+        )
+        return number
+
+    def _add_grant(
+        self, connection: sa.Connection, user: str, grant: Grant, source: str, *, by: str
+    ) -> None:
+        connection.execute(
+            sa.insert(USER_GRANTS).values(
+                user_id=user,
+                role=grant.role,
+                dataset=grant.dataset,
+                source=source,
+                granted_by=by,
+                granted_at=self._clock(),
+            )
+        )
+
+    def _set_password(
+        self, connection: sa.Connection, user: str, kept: str, *, one_time: bool
+    ) -> None:
+        until = self._clock() + _ONE_TIME_HOURS * _HOUR if one_time else None
+        connection.execute(
+            sa.update(USERS)
+            .where(USERS.c.id == user)
+            .values(password=kept, one_time=one_time, password_until=until)
+        )
+        _end_sessions(connection, user)
+
+    def _is_over(self, user: sa.Row[tuple[object, ...]]) -> bool:
+        return user.password_until is not None and self._clock() >= user.password_until
+
+    def _count_attempt(self, name: str, address: str) -> int:
+        """Count an attempt before it is looked at, so that many at once do not get through."""
+        now, most = self._clock(), 0
+        here, anywhere, known = _attempt_digests(name, address)
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(LOGIN_DELAYS).where(LOGIN_DELAYS.c.next_at < now - _DAY))
+            there = sa.select(LOGIN_DELAYS).where(
+                LOGIN_DELAYS.c.digest.in_((here, anywhere, known))
+            )
+            rows = {row.digest: row for row in connection.execute(there)}
+            counted = [(here, _FREE_HERE, _LONGEST_HERE)]
+            if known not in rows:
+                counted.append((anywhere, _FREE_ANYWHERE, _LONGEST_ANYWHERE))
+            for digest, free, longest in counted:
+                row = rows.get(digest)
+                if row is not None and now < row.next_at:
+                    what = "too many attempts to log in under this name"
+                    wait = -((now - row.next_at) // 1000)
+                    raise ServiceError(what, code="rate-limited", retry_after=wait)
+                failures = 0 if row is None else row.failures
+                over, most = failures + 1 - free, max(most, failures)
+                delay = 0 if over < 0 else min(longest, 1 << min(over, 20))
+                _remember(connection, digest, failures + 1, now + delay * 1000)
+        return most
+
+    def _forget_attempts(self, connection: sa.Connection, name: str, address: str) -> None:
+        here, anywhere, known = _attempt_digests(name, address)
+        connection.execute(
+            sa.delete(LOGIN_DELAYS).where(LOGIN_DELAYS.c.digest.in_((here, anywhere)))
+        )
+        _remember(connection, known, 0, self._clock() + _KNOWN_DAYS * _DAY)
+
+    def _write_down(
+        self,
+        connection: sa.Connection,
+        kind: AuditKind,
+        person: str,
+        about: str,
+        facts: Mapping[str, FactValue],
+    ) -> None:
+        self._trail.append(connection, kind=kind, person=person, about=about, facts=facts)
+
+
+def grants_held(connection: sa.Connection, user: str) -> tuple[Grant, ...]:
+    """The roles that a user has now, from wherever.
+
+    Args:
+        connection: The database.
+        user: The user's number.
+    """
+    return _grants(connection, user)
+
+
+def _grants(connection: sa.Connection, user: str, source: str = "") -> tuple[Grant, ...]:
+    asked = sa.select(USER_GRANTS.c.role, USER_GRANTS.c.dataset).where(
+        USER_GRANTS.c.user_id == user
+    )
+    if source:
+        asked = asked.where(USER_GRANTS.c.source == source)
+    found = {Grant(row.role, row.dataset) for row in connection.execute(asked)}
+    return tuple(sorted(found, key=lambda grant: (grant.role, grant.dataset)))
+
+
+def _row(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]]:
+    look = look_of(plain_name(name))
+    found = connection.execute(sa.select(USERS).where(USERS.c.look == look)).first()
+    if found is None:
+        raise ServiceError("there is no such user", code="not-found", where="name")
+    return found
+
+
+def _account(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> UserAccount:
+    return UserAccount(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        grants=_grants(connection, row.id),
+        elsewhere=row.issuer is not None,
+        must_change=bool(row.one_time),
+        disabled=bool(row.disabled),
+        created=row.created_at,
+    )
+
+
+def _user_to_log_in(connection: sa.Connection, name: str) -> sa.Row[tuple[object, ...]] | None:
+    """The person who may log in by a password under a name as typed."""
+    return connection.execute(
+        sa.select(USERS).where(
+            USERS.c.look == _typed_look(name),
+            USERS.c.kind == PERSON,
+            USERS.c.disabled.is_(False),
+            USERS.c.password.is_not(None),
+            USERS.c.issuer.is_(None),
+        )
+    ).first()
+
+
+def _typed_look(name: str) -> str:
+    try:
+        return look_of(plain_name(name))
+    except DiscreetError:
+        return ""
+
+
+def _attempt_digests(name: str, address: str) -> tuple[str, str, str]:
+    """Under what an attempt is counted, whether there is such a user or not.
+
+    One for the name from this address, one for it from anywhere, and one that says that this
+    user was let in from this address before.
+    """
+    look = _typed_look(name) or hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
+    return (
+        _digest("here", look, address),
+        _digest("anywhere", look),
+        _digest("known", look, address),
+    )
+
+
+def _remember(connection: sa.Connection, digest: str, failures: int, next_at: int) -> None:
+    values = {"failures": failures, "next_at": next_at}
+    changed = connection.execute(
+        sa.update(LOGIN_DELAYS).where(LOGIN_DELAYS.c.digest == digest).values(**values)
+    )
+    if not changed.rowcount:
+        connection.execute(sa.insert(LOGIN_DELAYS).values(digest=digest, **values))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
+
+
+def _end_sessions(connection: sa.Connection, user: str) -> None:
+    connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.user_id == user))
+
+
+def _check_manager(principal: Principal, name: str = "") -> None:
+    """Who manages people does so in person, and not for themselves."""
+    if not principal.may(Permission.people_manage, ALL):
+        raise ServiceError(f"this needs {Permission.people_manage}", code="not-allowed")
+    if principal.key or principal.kind not in ("session", "local"):
+        what, hint = "people are managed after a login, not by a key", "log in"
+        raise ServiceError(what, code="not-allowed", hint=hint)
+    if name and principal.kind != "local" and _typed_look(name) == look_of(principal.name):
+        what, hint = "nobody changes their own rights", "ask another administrator"
+        raise ServiceError(what, code="second-person", hint=hint)
+
+
+def _check_grant(grant: Grant) -> None:
+    if grant.role not in ROLES:
+        hint = f"roles: {', '.join(ROLES)}"
+        raise ServiceError("there is no such role", code="invalid-input", where="role", hint=hint)
+    name = grant.dataset
+    if not 0 < len(name) <= _LONGEST_DATASET or not name.isprintable() or name != name.strip():
+        what, hint = "this is no name of a data set", "* stands for all"
+        raise ServiceError(what, code="invalid-input", where="dataset", hint=hint)
+
+
+def _check_apart(grants: Sequence[Grant]) -> None:
+    roles = {grant.role for grant in grants} - {"reader"}
+    for role in sorted(_APART & roles):
+        if roles != {role}:
+            what = f"the role {role} stands beside no other: nobody oversees their own acts"
+            raise ServiceError(what, code="conflict", where="role", hint="take another user")
