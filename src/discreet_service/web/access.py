@@ -103,6 +103,19 @@ def principal_with(permission: Permission) -> Callable[[Request], Principal]:
     return needed
 
 
+def known_principal(request: Request) -> Principal:
+    """A dependency that gives the one who asks, whoever that is, but not nobody."""
+    principal = principal_of(request)
+    if principal.kind == ANONYMOUS:
+        hint = "log in, or send a key: Authorization: Bearer dsc_…"
+        raise ServiceError("say who you are first", code="not-authenticated", hint=hint)
+    return principal
+
+
+known_principal.permission = None  # type: ignore[attr-defined]
+KnownPrincipal = Annotated[Principal, Depends(known_principal)]
+
+
 def open_to_all(request: Request) -> None:
     """A dependency of endpoints that everybody may use."""
 

@@ -22,6 +22,7 @@ from discreet_service.web.problem_pages import add_problem_pages
 #: The modules beside this one that have endpoints.
 RESOURCES = (
     "status",
+    "pages",
     "datasets",
     "queries",
     "protect",

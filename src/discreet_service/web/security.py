@@ -80,8 +80,18 @@ def session_cookie(request: Request) -> str | None:
     Args:
         request: The request.
     """
+    return request_cookie(request, "discreet")
+
+
+def request_cookie(request: Request, name: str) -> str | None:
+    """The value of one of our cookies; None without.
+
+    Args:
+        request: The request.
+        name: Its name, as on a page without TLS.
+    """
     service: Service = request.app.state.service
-    return _cookie(request.headers, cookie_name(secure=service.settings.secure))
+    return _cookie(request.headers, cookie_name(secure=service.settings.secure, name=name))
 
 
 def check_same_origin(request: Request) -> None:

@@ -1,0 +1,148 @@
+"""Approvals: what waits for a second person.
+
+In: decisions. Out: proposals with their state. Whoever agrees says which content they saw, by its
+digest.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet_service.people.approvals import KINDS, Proposal, ProposalState
+from discreet_service.permissions import Principal
+from discreet_service.problems import ServiceError
+from discreet_service.web.access import KnownPrincipal, ServiceDep
+from discreet_service.web.pages import FormPrincipal, back_to, iso_time, page
+from discreet_service.web.problem_pages import language_of
+
+router = APIRouter(tags=["approvals"])
+
+ProposalId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the proposal")]
+_DIGEST = "^[0-9a-f]{64}$"
+
+
+class ApprovalBody(BaseModel):
+    """What somebody agrees to.
+
+    Args:
+        digest: SHA-256 of the content that they saw, as the proposal names it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    digest: Annotated[str, Field(pattern=_DIGEST)]
+
+
+class RejectionBody(BaseModel):
+    """Why somebody does not agree.
+
+    Args:
+        reason: Why.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    reason: Annotated[str, Field(min_length=5, max_length=10_000, examples=["D is too small"])]
+
+
+@router.get("/api/v1/proposals")
+def list_proposals(
+    service: ServiceDep,
+    principal: KnownPrincipal,
+    state: ProposalState | None = None,
+    before: Annotated[int | None, Query(ge=0, le=2**53, description="Milliseconds")] = None,
+) -> dict[str, Any]:
+    """The proposals that one may see, the newest first, 200 at a time."""
+    found = service.approvals.proposals(principal, state, before)
+    return {"proposals": [_shown(each) for each in found]}
+
+
+@router.get("/api/v1/proposals/{proposal}")
+def get_proposal(
+    proposal: ProposalId, service: ServiceDep, principal: KnownPrincipal
+) -> dict[str, Any]:
+    """One proposal."""
+    return _shown(service.approvals.visible(principal, proposal))
+
+
+@router.post("/api/v1/proposals/{proposal}:approve")
+def approve_proposal(
+    proposal: ProposalId, body: ApprovalBody, service: ServiceDep, principal: KnownPrincipal
+) -> dict[str, Any]:
+    """Agree as the second person: it is done at once, or not at all."""
+    return _shown(_decided(service, principal, proposal, "approve", body.digest))
+
+
+@router.post("/api/v1/proposals/{proposal}:reject")
+def reject_proposal(
+    proposal: ProposalId, body: RejectionBody, service: ServiceDep, principal: KnownPrincipal
+) -> dict[str, Any]:
+    """Say no as the second person."""
+    return _shown(_decided(service, principal, proposal, "reject", body.reason))
+
+
+@router.post("/api/v1/proposals/{proposal}:withdraw")
+def withdraw_proposal(
+    proposal: ProposalId, service: ServiceDep, principal: KnownPrincipal
+) -> dict[str, Any]:
+    """Take back what one proposed oneself."""
+    return _shown(_decided(service, principal, proposal, "withdraw", ""))
+
+
+@router.get("/approvals", include_in_schema=False)
+def show_approvals(request: Request, service: ServiceDep, principal: KnownPrincipal) -> Response:
+    """The page of what waits."""
+    found = service.approvals.proposals(principal)
+    kinds = {kind: getattr(facts, language_of(request)) for kind, facts in KINDS.items()}
+    waiting = [each for each in found if each.state is ProposalState.open]
+    over = [each for each in found if each.state is not ProposalState.open][:50]
+    return page(request, "approvals", waiting=waiting, over=over, kinds=kinds, me=principal.name)
+
+
+@router.post("/approvals/{proposal}", include_in_schema=False)
+def decide_by_form(
+    proposal: ProposalId,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    act: Annotated[Literal["approve", "reject", "withdraw"], Form()],
+    digest: Annotated[str, Form(pattern=_DIGEST)],
+    reason: Annotated[str, Form(max_length=10_000)] = "",
+) -> Response:
+    """Agree, say no, or take back."""
+    said = {"approve": digest, "reject": reason, "withdraw": ""}[act]
+    _decided(service, principal, proposal, act, said)
+    return back_to("/approvals")
+
+
+def _decided(
+    service: ServiceDep, principal: Principal, number: str, act: str, said: str
+) -> Proposal:
+    approvals = service.approvals
+    approvals.visible(principal, number)
+    with service.database.writing() as connection:
+        if act == "approve":
+            return approvals.approve(connection, number, principal, digest=said)
+        if act == "reject":
+            return approvals.reject(connection, number, principal, said)
+        if act == "withdraw":
+            return approvals.withdraw(connection, number, principal)
+    raise ServiceError("there is no such decision", code="invalid-input")
+
+
+def _shown(found: Proposal) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "kind": found.kind.value,
+        "subject": found.subject,
+        "dataset": found.dataset or None,
+        "digest": found.digest,
+        "reason": found.reason,
+        "proposer": found.proposer,
+        "proposed": iso_time(found.proposed),
+        "expires": iso_time(found.expires),
+        "state": found.state.value,
+        "decider": found.decider or None,
+        "decided": iso_time(found.decided),
+        "remark": found.remark or None,
+    }

@@ -1,0 +1,130 @@
+"""Keys: what programs show instead of a login.
+
+In: what a key is for and what it may. Out: the key, shown once, and later what may be shown of it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet_service.people.api_keys import ApiKey, NewApiKey
+from discreet_service.permissions import ALL, Grant, Permission
+from discreet_service.web.access import KnownPrincipal, ServiceDep
+from discreet_service.web.pages import iso_time
+
+router = APIRouter(prefix="/api/v1/keys", tags=["keys"])
+
+_ROLES = ["requester"]
+KeyId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="Visible part of the key")]
+
+
+class GrantBody(BaseModel):
+    """A role, and for which data set.
+
+    Args:
+        role: The role.
+        dataset: The data set; * for all.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    role: Annotated[str, Field(max_length=40, examples=_ROLES)]
+    dataset: Annotated[str, Field(max_length=100, examples=["census"])] = ALL
+
+    def grant(self) -> Grant:
+        """The same as a grant."""
+        return Grant(self.role, self.dataset)
+
+
+class NewKeyBody(BaseModel):
+    """A key that somebody wants.
+
+    Args:
+        name: What it is for.
+        grants: What it may.
+        owner: The system that it belongs to; empty for oneself.
+        days: After which it ends.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    name: Annotated[str, Field(min_length=1, max_length=200, examples=["nightly tables"])]
+    grants: Annotated[list[GrantBody], Field(min_length=1, max_length=100)]
+    owner: Annotated[str, Field(max_length=200)] = ""
+    days: Annotated[int, Field(ge=1, le=730)] = 365
+
+
+class RotationBody(BaseModel):
+    """How a key is replaced.
+
+    Args:
+        overlap_hours: For how long the old one is good as well.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    overlap_hours: Annotated[int, Field(ge=0, le=168)] = 24
+
+
+@router.post("", status_code=201)
+def create_key(
+    body: NewKeyBody, service: ServiceDep, principal: KnownPrincipal, response: Response
+) -> dict[str, Any]:
+    """Make a key; it is shown this once. A login is needed: a key makes no other keys."""
+    made = service.api_keys.create(
+        principal,
+        name=body.name,
+        grants=[each.grant() for each in body.grants],
+        owner=body.owner,
+        days=body.days,
+    )
+    return _shown_once(made, response)
+
+
+@router.get("")
+def list_keys(service: ServiceDep, principal: KnownPrincipal) -> dict[str, Any]:
+    """One's own keys; for administrators all keys. None shows the key itself."""
+    of_all = principal.may(Permission.people_manage, ALL) and not principal.key
+    found = service.api_keys.listed("" if of_all else principal.name)
+    return {"keys": [shown_key(each) for each in found]}
+
+
+@router.post("/{key}:rotate", status_code=201)
+def rotate_key(
+    key: KeyId,
+    body: RotationBody,
+    service: ServiceDep,
+    principal: KnownPrincipal,
+    response: Response,
+) -> dict[str, Any]:
+    """A new key in place of one, which stays good for some hours; it may ask for that itself."""
+    return _shown_once(service.api_keys.rotate(principal, key, body.overlap_hours), response)
+
+
+@router.delete("/{key}", status_code=204)
+def revoke_key(key: KeyId, service: ServiceDep, principal: KnownPrincipal) -> None:
+    """Take a key back at once, with all that came of it by rotation."""
+    service.api_keys.revoke(principal, key)
+
+
+def shown_key(key: ApiKey) -> dict[str, Any]:
+    """What is shown of a key.
+
+    Args:
+        key: The key.
+    """
+    return {
+        "id": key.id,
+        "name": key.name,
+        "owner": key.owner,
+        "grants": [{"role": each.role, "dataset": each.dataset} for each in key.grants],
+        "created": iso_time(key.created),
+        "expires": iso_time(key.expires),
+        "last_used": iso_time(key.last_used),
+        "revoked": iso_time(key.revoked),
+    }
+
+
+def _shown_once(made: NewApiKey, response: Response) -> dict[str, Any]:
+    response.headers["Cache-Control"] = "no-store"
+    return {**shown_key(made.key), "key": made.token}

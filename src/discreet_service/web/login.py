@@ -1,0 +1,222 @@
+"""Login: by the office's provider or a password, and what people see of themselves.
+
+In: forms of our own pages. Out: sessions in cookies. A form that does not come from our own page is
+refused; so is an answer of the provider that belongs to no login begun in this browser.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from discreet_service.permissions import ALL, Grant
+from discreet_service.problems import ServiceError
+from discreet_service.web.access import KnownPrincipal, OpenToAll, ServiceDep
+from discreet_service.web.keys import KeyId
+from discreet_service.web.pages import (
+    FormPrincipal,
+    back_to,
+    iso_time,
+    page,
+    session_of,
+    set_cookie,
+    set_session,
+    told,
+)
+from discreet_service.web.rate_limits import address_key
+from discreet_service.web.security import caller_address, request_cookie, session_cookie
+
+router = APIRouter(tags=["login"])
+
+_BEFORE, _ELSEWHERE = "discreet-form", "discreet-oidc"
+_MINUTES = 10
+_Text = Annotated[str, Form(max_length=1024)]
+_Token = Annotated[str, Form(max_length=100)]
+
+
+@router.get("/api/v1/me")
+def get_me(service: ServiceDep, principal: KnownPrincipal) -> dict[str, Any]:
+    """Who one is for the service, and what one may."""
+    return {
+        "name": principal.name,
+        "kind": principal.kind,
+        "key": principal.key or None,
+        "grants": [{"role": each.role, "dataset": each.dataset} for each in principal.grants],
+        "time": iso_time(service.clock()),
+    }
+
+
+@router.get("/login", include_in_schema=False, dependencies=[OpenToAll])
+def show_login(request: Request, service: ServiceDep) -> Response:
+    """The page to log in."""
+    return _login_page(request, service)
+
+
+@router.post("/login", include_in_schema=False, dependencies=[OpenToAll])
+def log_in(
+    request: Request, service: ServiceDep, name: _Text, password: _Text, csrf: _Token = ""
+) -> Response:
+    """Log in by name and password."""
+    service.sessions.check_csrf(request_cookie(request, _BEFORE), csrf)
+    try:
+        account = service.users.login(name, password, _address(request))
+    except ServiceError as error:
+        if error.code not in ("not-authenticated", "rate-limited"):
+            raise
+        return _login_page(request, service, error)
+    cookie = service.sessions.start(account, session_cookie(request))
+    response = back_to("/login/password" if account.must_change else "/account")
+    set_session(response, service, cookie)
+    set_cookie(response, service, _BEFORE, "", seconds=0)
+    return response
+
+
+@router.get("/login/password", include_in_schema=False, dependencies=[OpenToAll])
+def show_password(request: Request) -> Response:
+    """The page to change one's password."""
+    session = session_of(request)
+    if session is None:
+        return back_to("/login")
+    return page(request, "password", problem="")
+
+
+@router.post("/login/password", include_in_schema=False)
+def change_password(
+    request: Request, service: ServiceDep, principal: FormPrincipal, old: _Text, new: _Text
+) -> Response:
+    """Change one's password; all other logins end, and this one gets a new cookie."""
+    session = session_of(request)
+    if session is None or session.elsewhere:
+        what = "this login has its password elsewhere"
+        raise ServiceError(what, code="conflict")
+    try:
+        account = service.users.change_password(principal.name, old, new, _address(request))
+    except ServiceError as error:
+        if error.code not in ("not-authenticated", "rate-limited", "invalid-input"):
+            raise
+        return page(request, "password", status=error.kind.status, problem=told(request, error))
+    response = back_to("/account")
+    set_session(response, service, service.sessions.start(account, session_cookie(request)))
+    return response
+
+
+@router.get("/login/oidc", include_in_schema=False, dependencies=[OpenToAll])
+def begin_elsewhere(service: ServiceDep) -> Response:
+    """Send the browser to the office's provider."""
+    if service.oidc is None:
+        raise ServiceError("there is no other provider", code="not-found")
+    attempt = service.oidc.begin()
+    cookie = service.sessions.keep_attempt(attempt)
+    response = RedirectResponse(attempt.address, 303, {"Cache-Control": "no-store"})
+    # Strict cookies stay away when another site sends the browser back.
+    set_cookie(response, service, _ELSEWHERE, cookie, from_elsewhere=True, seconds=60 * _MINUTES)
+    return response
+
+
+@router.get("/login/oidc/back", include_in_schema=False, dependencies=[OpenToAll])
+def finish_elsewhere(request: Request, service: ServiceDep) -> Response:
+    """Let in whom the provider sent back."""
+    if service.oidc is None:
+        raise ServiceError("there is no other provider", code="not-found")
+    attempt = service.sessions.take_attempt(request_cookie(request, _ELSEWHERE) or "")
+    account = service.users.arrive(service.oidc.finish(attempt, _answer(request)))
+    cookie = service.sessions.start(account, session_cookie(request))
+    # A redirect would still count as coming from the provider, without the session's cookie.
+    response = page(request, "arrived", secret=True)
+    set_session(response, service, cookie)
+    set_cookie(response, service, _ELSEWHERE, "", from_elsewhere=True, seconds=0)
+    return response
+
+
+@router.post("/logout", include_in_schema=False)
+def log_out(
+    request: Request,
+    service: ServiceDep,
+    _: FormPrincipal,
+    everywhere: Annotated[bool, Form()] = False,
+) -> Response:
+    """End this session, or all of one's own."""
+    session, cookie = session_of(request), session_cookie(request)
+    if cookie is not None:
+        service.sessions.end(cookie)
+    if everywhere and session is not None:
+        service.sessions.end_all(session.user)
+    response = back_to("/login")
+    set_cookie(response, service, "discreet", "", seconds=0)
+    # What the browser kept of our pages goes too.
+    response.headers["Clear-Site-Data"] = '"cache", "storage"'
+    return response
+
+
+@router.get("/account", include_in_schema=False, dependencies=[OpenToAll])
+def show_account(request: Request, service: ServiceDep) -> Response:
+    """One's own page: roles, keys, logout."""
+    session = session_of(request)
+    if session is None:
+        return back_to("/login")
+    if session.must_change:
+        return back_to("/login/password")
+    keys = service.api_keys.listed(session.name)
+    return page(request, "account", keys=keys, made=None, now=service.clock())
+
+
+@router.post("/account/keys", include_in_schema=False)
+def make_key(
+    request: Request,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    name: _Text,
+    role: Annotated[str, Form(max_length=200)],
+    days: Annotated[int, Form(ge=1, le=730)] = 365,
+) -> Response:
+    """Make a key for oneself; the page shows it once."""
+    wanted, _, dataset = role.partition("@")
+    made = service.api_keys.create(
+        principal, name=name, grants=[Grant(wanted, dataset or ALL)], days=days
+    )
+    keys = service.api_keys.listed(principal.name)
+    return page(request, "account", secret=True, keys=keys, made=made, now=service.clock())
+
+
+@router.post("/account/keys/{key}/revoke", include_in_schema=False)
+def revoke_by_form(key: KeyId, service: ServiceDep, principal: FormPrincipal) -> Response:
+    """Take one of one's keys back."""
+    service.api_keys.revoke(principal, key)
+    return back_to("/account")
+
+
+def _login_page(
+    request: Request, service: ServiceDep, error: ServiceError | None = None
+) -> Response:
+    """The form, bound to this browser before anybody logged in."""
+    before = secrets.token_urlsafe(32)
+    response = page(
+        request,
+        "login",
+        status=200 if error is None else error.kind.status,
+        secret=True,
+        problem="" if error is None else told(request, error),
+        retry_after=None if error is None else error.retry_after,
+        form_token=service.sessions.csrf_token(before),
+        elsewhere=service.settings.oidc is not None,
+    )
+    if error is not None and error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    set_cookie(response, service, _BEFORE, before, seconds=60 * _MINUTES)
+    return response
+
+
+def _answer(request: Request) -> dict[str, str]:
+    """What the provider answered, each thing once."""
+    given = request.query_params.multi_items()
+    if len(given) > 20 or len({name for name, _ in given}) != len(given):
+        what = "the provider's answer cannot be read"
+        raise ServiceError(what, code="not-authenticated", hint="begin the login again")
+    return dict(given)
+
+
+def _address(request: Request) -> str:
+    return address_key(caller_address(request))

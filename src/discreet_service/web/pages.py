@@ -1,0 +1,196 @@
+"""Pages: how what people see is made of templates, in their language.
+
+In: values. Out: HTML, with everything escaped, no script and no style but from our own files. Every
+form carries the token of its session.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from discreet_service.people.sessions import LoginSession
+from discreet_service.permissions import ROLES, Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.web.access import OpenToAll, known_principal, service_of
+from discreet_service.web.problem_pages import language_of
+from discreet_service.web.security import cookie_name, session_cookie
+
+router = APIRouter(tags=["pages"], include_in_schema=False)
+
+_HERE = Path(__file__).parent
+_STATIC: Mapping[str, str] = {"service.css": "text/css; charset=utf-8"}
+
+
+@router.get("/static/{name}", dependencies=[OpenToAll])
+def get_static(name: str) -> Response:
+    """A file of our own: one of those listed, whatever is asked for."""
+    if name not in _STATIC:
+        raise ServiceError("there is no such file", code="not-found")
+    content = (_HERE / "static" / name).read_bytes()
+    headers = {"Cache-Control": "public, max-age=3600"}
+    return Response(content, media_type=_STATIC[name], headers=headers)
+
+
+def page(
+    request: Request, template: str, *, status: int = 200, secret: bool = False, **values: Any
+) -> HTMLResponse:
+    """A page.
+
+    Args:
+        request: The request.
+        template: Name of the template, without its ending.
+        status: The status code.
+        secret: Whether the page shows something once: then nothing keeps it.
+        values: What the template shows.
+    """
+    language = language_of(request)
+    service = service_of(request)
+    session = session_of(request)
+    cookie = session_cookie(request) if session is not None else None
+    shown = {
+        "words": words(template, language) | words("base", language),
+        "language": language,
+        "office": service.settings.name,
+        "session": session,
+        "principal": None if cookie is None else service.sessions.principal(cookie),
+        "csrf": None if cookie is None else service.sessions.csrf_token(cookie),
+        "roles": {name: getattr(role, language) for name, role in ROLES.items()},
+        "Permission": Permission,
+    }
+    text = _environment().get_template(f"{template}.html").render(shown | values)
+    headers = {"Cache-Control": "no-store" if secret else "private, no-cache"}
+    return HTMLResponse(text, status, headers)
+
+
+@cache
+def words(template: str, language: str) -> dict[str, str]:
+    """The words of a template in a language.
+
+    Args:
+        template: The template.
+        language: "en" or "de".
+
+    >>> words("login", "de")["title"]
+    'Anmeldung'
+    """
+    told = tomllib.loads((_HERE / "words.toml").read_text("utf-8"))
+    return {name: both[language] for name, both in told[template].items()}
+
+
+def told(request: Request, error: ServiceError) -> str:
+    """What a page says of an error: its kind in the reader's language, and what is wrong."""
+    kind = error.kind.de if language_of(request) == "de" else error.kind.en
+    return f"{kind}: {error.what}" if error.what != kind else kind
+
+
+def session_of(request: Request) -> LoginSession | None:
+    """The login behind a request; None without.
+
+    Args:
+        request: The request.
+    """
+    service, cookie = service_of(request), session_cookie(request)
+    return None if cookie is None else service.sessions.session(cookie)
+
+
+def set_session(response: Response, service: Service, cookie: str) -> None:
+    """Let the browser keep a session's cookie until it is closed.
+
+    Args:
+        response: The response.
+        service: The service.
+        cookie: The value.
+    """
+    set_cookie(response, service, "discreet", cookie)
+
+
+def set_cookie(
+    response: Response,
+    service: Service,
+    name: str,
+    value: str,
+    *,
+    from_elsewhere: bool = False,
+    seconds: int | None = None,
+) -> None:
+    """Let the browser keep a cookie that no script reads.
+
+    Args:
+        response: The response.
+        service: The service.
+        name: Its name.
+        value: Its value.
+        from_elsewhere: Whether it comes along when another site sends the browser back here.
+        seconds: How long it is kept; until the browser is closed if None, gone if 0.
+    """
+    secure = service.settings.secure
+    response.set_cookie(
+        cookie_name(secure=secure, name=name),
+        value,
+        max_age=seconds,
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite="lax" if from_elsewhere else "strict",
+    )
+
+
+def check_form(request: Request, csrf: Annotated[str, Form(max_length=100)] = "") -> Principal:
+    """A dependency of forms: they come from our own pages, in a session that is still there."""
+    principal = known_principal(request)
+    if principal.kind != "session":
+        hint = "programs use the interface"
+        raise ServiceError("forms are for people", code="not-allowed", hint=hint)
+    service_of(request).sessions.check_csrf(session_cookie(request), csrf)
+    return principal
+
+
+check_form.permission = None  # type: ignore[attr-defined]
+FormPrincipal = Annotated[Principal, Depends(check_form)]
+
+
+def back_to(path: str) -> RedirectResponse:
+    """Go on to a page of our own after a form was sent.
+
+    Args:
+        path: Its path.
+    """
+    return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
+
+
+def iso_time(milliseconds: int | None) -> str | None:
+    """A time in ISO 8601, UTC.
+
+    Args:
+        milliseconds: Since 1970; None for never.
+
+    >>> iso_time(1_700_000_000_000)
+    '2023-11-14T22:13:20Z'
+    """
+    if milliseconds is None:
+        return None
+    return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        # Everything, whatever a template is called.
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["time"] = lambda when: (iso_time(when) or "–").replace("T", " ")
+    return found
