@@ -150,9 +150,18 @@ class Service:
     @cached_property
     def policies(self) -> Policies:
         """What may be asked."""
-        from discreet_service.policies import Policies
+        from discreet.release.packages.keys import read_verify_key
+        from discreet_service.policies import Policies, PoliciesInForce
 
-        return Policies(self)
+        in_force = PoliciesInForce(
+            self.database,
+            self.trail,
+            self.approvals,
+            folder=self.settings.datasets,
+            signers=lambda: [read_verify_key(path) for path in self.settings.trusted_signers],
+            clock=self.clock,
+        )
+        return Policies(self.database, in_force, key=self.key_for("policies"), clock=self.clock)
 
     @cached_property
     def datasets(self) -> DatasetCatalogue:

@@ -326,6 +326,16 @@ POLICY_ALERTS = _table(
     sa.Index("policy_alerts_version", "dataset", "version"),
 )
 
+REFUSED_TABLES = _table(
+    "refused_tables",
+    _text("dataset", primary_key=True),
+    _text("version", primary_key=True),
+    _text("digest", primary_key=True),
+    _text("principal"),
+    _text("rules"),
+    _time("refused_at"),
+)
+
 REFUSAL_OVERRIDES = _table(
     "refusal_overrides",
     _text("dataset", primary_key=True),

@@ -57,6 +57,7 @@ class RuleVerdict:
         text: language → what callers are told; empty unless it refuses.
         explanation: For staff that may see it: why. Never with true counts.
         retry_after: Seconds after which it may say something else.
+        near: Universes, by their filters, from which it differs little.
     """
 
     rule: str
@@ -64,6 +65,7 @@ class RuleVerdict:
     text: Mapping[Language, str] = field(default_factory=dict)
     explanation: str = ""
     retry_after: int | None = None
+    near: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)

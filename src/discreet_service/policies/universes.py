@@ -6,6 +6,8 @@ asks. All three are made whatever the first of them says, and refuse in the same
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from discreet_service.policies.asked import AskedTable, Evidence
 from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.ledger import (
@@ -68,9 +70,12 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
         return refused("P5", "the ledger has as many universes as it may have")
     few = case.ledger.few(UniverseDefinition.of(case.asked), sketch, case.policy.differences)
     small = [" and ".join(one.others) for one in few if one.small]
+    near = tuple(one.others for one in few)
     if small:
-        return refused("P5", f"it differs by few from {small[0]}")
-    return passed("P5", f"{len(few)} near ones" if few else "")
+        found = refused("P5", f"it differs by few from {small[0]}")
+    else:
+        found = passed("P5", f"{len(near)} near ones" if near else "")
+    return replace(found, near=near)
 
 
 def sparsity_rule(case: RuleCase) -> RuleVerdict:

@@ -1,0 +1,353 @@
+"""Policies in force: which policy holds for a data version, and how it changes.
+
+In: signed policies. Out: the one in force. The first comes with the data set: it is taken from its
+folder once and kept; a file that is changed later changes nothing. Every other one is proposed by
+one person, and agreed on by another. A policy without a trusted signature never holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet.errors import DiscreetError
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import POLICIES, REFUSAL_OVERRIDES, REFUSED_TABLES
+from discreet_service.people.approvals import Approvals, Proposal, ProposalKind
+from discreet_service.permissions import Principal
+from discreet_service.policies.document import (
+    PolicyDocument,
+    PolicyError,
+    SignedPolicy,
+    policy_of,
+    signed_policy,
+)
+from discreet_service.problems import ServiceError
+
+#: What the file of a policy is called, in the folder of its data version.
+POLICY_FILE = "POLICY.toml"
+
+_ACTIVE, _PROPOSED, _RETIRED = "active", "proposed", "retired"
+_OVERRIDE_DAYS = 30
+_DAY = 86_400_000
+
+
+class PoliciesInForce:
+    """Which policy holds for each data version.
+
+    Args:
+        database: Where they are kept.
+        trail: Who changed what.
+        approvals: Where two persons agree.
+        folder: Folder of data sets.
+        signers: Gives the public keys of those who may sign.
+        clock: What tells the time, in milliseconds.
+    """
+
+    def __init__(
+        self,
+        database: ServiceDatabase,
+        trail: AuditTrail,
+        approvals: Approvals,
+        *,
+        folder: Path,
+        signers: Callable[[], Collection[bytes]],
+        clock: Callable[[], int],
+    ) -> None:
+        self._database, self._trail, self._approvals = database, trail, approvals
+        self._folder, self._signers, self._clock = folder, signers, clock
+        self._opened: dict[tuple[str, str], PolicyDocument] = {}
+        approvals.register(ProposalKind.policy_change, self._change)
+        approvals.register(ProposalKind.refusal_override, self._override)
+
+    def policy(self, connection: sa.Connection, dataset: str, version: str) -> PolicyDocument:
+        """The policy in force; an error if there is none, or none that can be trusted.
+
+        Args:
+            connection: The database.
+            dataset: The data set.
+            version: Its version.
+        """
+        return self.signed(connection, dataset, version).document
+
+    def signed(self, connection: sa.Connection, dataset: str, version: str) -> SignedPolicy:
+        """The same with its text and signature."""
+        columns = POLICIES.c
+        row = connection.execute(
+            sa.select(POLICIES).where(
+                columns.dataset == dataset,
+                columns.version == version,
+                columns.state == _ACTIVE,
+            )
+        ).first()
+        if row is None:
+            raise _none()
+        key = (str(row.document), str(row.signature))
+        if key not in self._opened:
+            opened = self._checked(row.document, row.signature, dataset, version)
+            self._opened[key] = opened.document
+        return SignedPolicy(document=self._opened[key], text=row.document, signature=row.signature)
+
+    def ensure(self, dataset: str, version: str) -> None:
+        """Take the first policy of a data version from its folder, if none is in force yet.
+
+        Args:
+            dataset: The data set.
+            version: Its version.
+        """
+        if self._is_known(dataset, version):
+            return
+        found = self._in_folder(dataset, version)
+        with self._database.writing() as connection:
+            columns = POLICIES.c
+            there = connection.scalar(
+                sa.select(sa.func.count())
+                .select_from(POLICIES)
+                .where(columns.dataset == dataset, columns.version == version)
+            )
+            if there:
+                return
+            self._activate(connection, found, "service", "")
+
+    def propose(
+        self, connection: sa.Connection, text: str, signature: str, who: Principal, reason: str
+    ) -> Proposal:
+        """Propose another policy for a data version.
+
+        Args:
+            connection: A transaction that writes.
+            text: The policy.
+            signature: Its detached signature.
+            who: Who proposes.
+            reason: Why.
+        """
+        found = self._checked(text, signature)
+        document = found.document
+        self._check_newer(connection, document)
+        columns = POLICIES.c
+        row = {
+            "dataset": document.dataset,
+            "version": document.version,
+            "document": text,
+            "signature": signature,
+            "signer": found.signer,
+            "state": _PROPOSED,
+        }
+        changed = connection.execute(
+            sa.update(POLICIES)
+            .where(columns.digest == document.digest, columns.state == _PROPOSED)
+            .values(**row)
+        )
+        if not changed.rowcount:
+            connection.execute(sa.insert(POLICIES).values(digest=document.digest, **row))
+        return self._approvals.propose(
+            connection,
+            kind=ProposalKind.policy_change,
+            subject=f"{document.dataset}@{document.version}",
+            digest=document.digest,
+            principal=who,
+            reason=reason,
+            dataset=document.dataset,
+        )
+
+    def proposed(self, connection: sa.Connection, dataset: str, digest: str) -> SignedPolicy:
+        """A policy that was proposed, for the second person to look at.
+
+        Args:
+            connection: The database.
+            dataset: The data set.
+            digest: Digest of the policy.
+        """
+        columns = POLICIES.c
+        row = connection.execute(
+            sa.select(POLICIES).where(columns.digest == digest, columns.dataset == dataset)
+        ).first()
+        if row is None:
+            raise ServiceError("there is no such policy", code="not-found", where="digest")
+        return self._checked(row.document, row.signature)
+
+    def refusal(
+        self, connection: sa.Connection, dataset: str, version: str, digest: str
+    ) -> dict[str, Any]:
+        """Why a table was refused the last time, for staff that may see it.
+
+        Args:
+            connection: The database.
+            dataset: The data set.
+            version: Its version.
+            digest: Digest of the table.
+        """
+        columns = REFUSED_TABLES.c
+        row = connection.execute(
+            sa.select(REFUSED_TABLES).where(
+                columns.dataset == dataset, columns.version == version, columns.digest == digest
+            )
+        ).first()
+        if row is None:
+            raise ServiceError("no such table was refused", code="not-found", where="digest")
+        return {
+            "digest": row.digest,
+            "principal": row.principal,
+            "refused_at": row.refused_at,
+            "rules": json.loads(row.rules),
+        }
+
+    def propose_override(
+        self,
+        connection: sa.Connection,
+        dataset: str,
+        version: str,
+        digest: str,
+        who: Principal,
+        reason: str,
+    ) -> Proposal:
+        """Propose to answer a table that was refused.
+
+        Args:
+            connection: A transaction that writes.
+            dataset: The data set.
+            version: Its version.
+            digest: Digest of the table.
+            who: Who proposes.
+            reason: Why.
+        """
+        self.refusal(connection, dataset, version, digest)
+        return self._approvals.propose(
+            connection,
+            kind=ProposalKind.refusal_override,
+            subject=f"{dataset}@{version}:{digest}",
+            digest=digest,
+            principal=who,
+            reason=reason,
+            dataset=dataset,
+        )
+
+    # -- what is done when two persons agreed ----------------------------------------------------
+
+    def _change(self, connection: sa.Connection, proposal: Proposal) -> str:
+        found = self.proposed(connection, proposal.dataset, proposal.digest)
+        self._check_newer(connection, found.document)
+        columns = POLICIES.c
+        connection.execute(
+            sa.update(POLICIES)
+            .where(
+                columns.dataset == found.document.dataset,
+                columns.version == found.document.version,
+                columns.state == _ACTIVE,
+            )
+            .values(state=_RETIRED, retired_at=self._clock())
+        )
+        connection.execute(sa.delete(POLICIES).where(columns.digest == proposal.digest))
+        self._activate(connection, found, proposal.proposer, proposal.id)
+        return found.document.digest
+
+    def _override(self, connection: sa.Connection, proposal: Proposal) -> str:
+        dataset, _, rest = proposal.subject.partition("@")
+        version, _, digest = rest.rpartition(":")
+        refusal = self.refusal(connection, dataset, version, digest)
+        columns = REFUSAL_OVERRIDES.c
+        connection.execute(
+            sa.delete(REFUSAL_OVERRIDES).where(
+                columns.dataset == dataset, columns.version == version, columns.digest == digest
+            )
+        )
+        connection.execute(
+            sa.insert(REFUSAL_OVERRIDES).values(
+                dataset=dataset,
+                version=version,
+                digest=digest,
+                proposal=proposal.id,
+                until=self._clock() + _OVERRIDE_DAYS * _DAY,
+            )
+        )
+        rules = [one["rule"] for one in refusal["rules"] if one["outcome"] in ("refused", "failed")]
+        self._trail.append(
+            connection,
+            kind=AuditKind.refusal_overridden,
+            person=proposal.proposer,
+            about=proposal.subject,
+            facts={"rule": ", ".join(rules), "digest": digest, "proposal": proposal.id},
+        )
+        return digest
+
+    # -- helpers -----------------------------------------------------------------------------------
+
+    def _is_known(self, dataset: str, version: str) -> bool:
+        columns = POLICIES.c
+        with self._database.reading() as connection:
+            found = connection.scalar(
+                sa.select(columns.digest)
+                .where(columns.dataset == dataset, columns.version == version)
+                .limit(1)
+            )
+        return found is not None
+
+    def _in_folder(self, dataset: str, version: str) -> SignedPolicy:
+        """The signed policy of a data version in the folder of data sets."""
+        signers = self._signers()
+        for pattern in (f"*/{POLICY_FILE}", f"*/*/{POLICY_FILE}"):
+            for place in sorted(self._folder.glob(pattern)):
+                try:
+                    found = signed_policy(place, signers)
+                except DiscreetError:
+                    continue
+                if (found.document.dataset, found.document.version) == (dataset, version):
+                    return found
+        raise _none()
+
+    def _checked(
+        self, text: str, signature: str, dataset: str = "", version: str = ""
+    ) -> SignedPolicy:
+        found = policy_of(text, signature, self._signers())
+        about = (found.document.dataset, found.document.version)
+        if dataset and about != (dataset, version):
+            what = "the policy belongs to another data version"
+            raise PolicyError(what, code="policy-signature", where="policy")
+        return found
+
+    def _check_newer(self, connection: sa.Connection, document: PolicyDocument) -> None:
+        """An earlier policy, however well signed, does not come back."""
+        now = self.policy(connection, document.dataset, document.version)
+        if document.revision <= now.revision:
+            what = f"the revision is above {now.revision}"
+            raise ServiceError(what, code="conflict", where="revision")
+
+    def _activate(
+        self, connection: sa.Connection, policy: SignedPolicy, person: str, proposal: str
+    ) -> None:
+        document = policy.document
+        connection.execute(
+            sa.insert(POLICIES).values(
+                digest=document.digest,
+                dataset=document.dataset,
+                version=document.version,
+                document=policy.text,
+                signature=policy.signature,
+                signer=policy.signer,
+                state=_ACTIVE,
+                activated_at=self._clock(),
+            )
+        )
+        self._trail.append(
+            connection,
+            kind=AuditKind.policy_changed,
+            person=person,
+            about=f"{document.dataset}@{document.version}",
+            facts={
+                "version": document.version,
+                "digest": document.digest,
+                "signer": policy.signer,
+                "proposal": proposal or "first",
+            },
+        )
+
+
+def _none() -> ServiceError:
+    what, hint = "no policy is in force for this data set", "nothing is answered without one"
+    return ServiceError(what, code="data-not-ready", where="policy", hint=hint)

@@ -1,0 +1,492 @@
+"""Verdicts: whether a table may be answered, by all rules of the policy in force.
+
+In: an `AskedTable`, who asks, what asks the records. Out: a `Verdict`. A rule that is not known, or
+that ends in an error, refuses. What is allowed counts as released in the same transaction, before
+anybody gets it: of two tables that are asked for at once and do not go together, one is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import (
+    REFUSAL_OVERRIDES,
+    REFUSED_TABLES,
+    RELEASED_TABLES,
+    RELEASED_UNIVERSES,
+)
+from discreet_service.permissions import Principal
+from discreet_service.policies.asked import AskedTable, Evidence
+from discreet_service.policies.custom_groups import custom_groups_rule
+from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_of, shape_text
+from discreet_service.policies.in_force import PoliciesInForce
+from discreet_service.policies.ledger import UniverseDefinition, UniverseLedger, UniverseSketch
+from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
+from discreet_service.policies.rates import charge_cells, rate_rule, take_query
+from discreet_service.policies.rules import (
+    POPULATION,
+    POPULATION_RULES,
+    REFUSING,
+    Language,
+    Outcome,
+    Rule,
+    RuleCase,
+    RuleVerdict,
+    UniverseFacts,
+    failed,
+    padded,
+    passed,
+)
+from discreet_service.policies.structure import exposure_rule, is_instant, size_rule, variables_rule
+from discreet_service.policies.universes import (
+    difference_rule,
+    gathered,
+    small_universe_rule,
+    sparsity_rule,
+)
+from discreet_service.problems import ServiceError
+
+#: Every rule there is.
+RULES_BY_NAME: Mapping[str, Rule] = {
+    "P1": size_rule,
+    "P2": variables_rule,
+    "P3": exposure_rule,
+    "P4": small_universe_rule,
+    "P5": difference_rule,
+    "P6": custom_groups_rule,
+    "P7": sparsity_rule,
+    "P8": rate_rule,
+    "P9": pattern_rule,
+}
+#: Rules that hold for what was released before; it is released, whatever the others say.
+_ALWAYS = ("P1", "P8", "P9")
+#: Rules that two persons can set aside.
+_OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
+#: Under which problem a refusal is told.
+_CODES = {"P1": "too-many-cells", "P8": "rate-limited", "P9": "rate-limited"}
+
+
+class PolicyRefusal(ServiceError):
+    """A table is not answered.
+
+    Args:
+        verdict: What the rules say; for log and staff.
+        what: What callers are told.
+        facts: See `ServiceError`.
+    """
+
+    def __init__(self, verdict: Verdict, what: str, **facts: Any) -> None:
+        super().__init__(what, **facts)
+        self.verdict = verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """Whether a table may be answered.
+
+    Args:
+        allowed: Whether no rule refuses.
+        instant: Whether it is small enough to be answered at once.
+        rules: What each rule says.
+        repeat: Whether somebody was given it before.
+        limit: Cells that are allowed at most.
+    """
+
+    allowed: bool
+    instant: bool
+    rules: tuple[RuleVerdict, ...]
+    repeat: bool = False
+    limit: int = 0
+
+    @property
+    def refusing(self) -> tuple[RuleVerdict, ...]:
+        """The rules that refuse."""
+        return tuple(one for one in self.rules if one.outcome in REFUSING)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The rules that refuse, as callers and the query log may know them."""
+        return tuple(dict.fromkeys(map(_public_name, self.refusing)))
+
+    def require(self, language: Language = "en") -> None:
+        """Raise the refusal, if there is one.
+
+        Args:
+            language: "en" or "de".
+        """
+        error = self.error(language)
+        if error is not None or not self.allowed:
+            raise error or PolicyRefusal(self, "this is refused", code="refused-by-policy")
+
+    def error(self, language: Language = "en") -> PolicyRefusal | None:
+        """What callers are told; the same for P4, P5 and P7. None if it is allowed.
+
+        Args:
+            language: "en" or "de".
+        """
+        if not self.refusing:
+            return None
+        # What does not depend on people comes first: it can be told apart anyway.
+        first = min(self.refusing, key=lambda one: one.rule in POPULATION_RULES)
+        code = _CODES.get(first.rule, "refused-by-policy")
+        if first.outcome is Outcome.failed and first.rule not in POPULATION_RULES:
+            code = "data-not-ready"
+        return PolicyRefusal(
+            self,
+            first.text[language],
+            code=code,
+            rule=_public_name(first),
+            limit=self.limit if code == "too-many-cells" else None,
+            retry_after=first.retry_after,
+        )
+
+    def told(self, language: Language = "en") -> dict[str, Any]:
+        """The verdict for callers: rules about people are one, alerts are for staff.
+
+        Args:
+            language: "en" or "de".
+        """
+        found: dict[str, dict[str, str]] = {}
+        for one in sorted(self.rules, key=lambda one: one.outcome not in REFUSING):
+            outcome = "refused" if one.outcome in REFUSING else "passed"
+            if one.outcome is Outcome.later:
+                outcome = "later"
+            told = {"rule": _public_name(one), "outcome": outcome}
+            if one.text:
+                told["text"] = one.text[language]
+            found.setdefault(told["rule"], told)
+        rules = [found[name] for name in sorted(found)]
+        return {"allowed": self.allowed, "instant": self.instant, "rules": rules}
+
+    def explained(self) -> list[dict[str, str]]:
+        """The verdict for staff that may see why."""
+        return [
+            {"rule": one.rule, "outcome": one.outcome.value, "explanation": one.explanation}
+            for one in self.rules
+        ]
+
+
+def _public_name(one: RuleVerdict) -> str:
+    return POPULATION if one.rule in POPULATION_RULES else one.rule
+
+
+@dataclass(kw_only=True, repr=False)
+class _Released:
+    """What was released of a data version, as far as this process has read it."""
+
+    ledger: UniverseLedger
+    layers: ReleasedLayers = field(default_factory=ReleasedLayers)
+    last: int = 0
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+class Policies:
+    """What may be asked, of all data versions.
+
+    Args:
+        database: Where releases are kept.
+        in_force: The policies.
+        key: What seals universes and draws noise. SECRET.
+        clock: What tells the time, in milliseconds.
+        wait: What lets seconds pass.
+    """
+
+    def __init__(
+        self,
+        database: ServiceDatabase,
+        in_force: PoliciesInForce,
+        *,
+        key: bytes,
+        clock: Callable[[], int],
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._database, self.in_force, self._key = database, in_force, key
+        self._clock, self._wait = clock, wait
+        self._released: dict[tuple[str, str, str], _Released] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return "<Policies>"
+
+    def check(self, asked: AskedTable, principal: Principal) -> Verdict:
+        """What rules say before anything is counted; nothing is charged or noted.
+
+        Args:
+            asked: The table.
+            principal: Who asks.
+        """
+        self.in_force.ensure(asked.dataset, asked.version)
+        with self._database.reading() as connection:
+            return self.verdict(asked, principal, connection, self._clock())
+
+    def admit(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
+        """Let a table be answered: it counts as released from now on. Raises a `PolicyRefusal`.
+
+        Args:
+            asked: The table.
+            principal: Who asks.
+            evidence: What asks the records; it is not asked if rules refuse without.
+        """
+        verdict = self.decide(asked, principal, evidence)
+        verdict.require()
+        return verdict
+
+    def decide(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
+        """The same without raising: whoever calls it answers only what is allowed.
+
+        Args:
+            asked: The table.
+            principal: Who asks.
+            evidence: What asks the records; it is not asked if rules refuse without.
+        """
+        self.in_force.ensure(asked.dataset, asked.version)
+        with self._database.writing() as connection:
+            case = self._case(asked, principal, connection, self._clock(), None)
+            note(case, list(patterns_of(asked)))
+            verdict = self._judged(case)
+            take_query(case)
+            if not verdict.allowed:
+                self._note_refusal(case, verdict)
+        if not verdict.allowed or verdict.repeat:
+            return verdict
+        with padded(self._clock, self._wait):
+            facts = self._gathered(asked, evidence)
+            with self._database.writing() as connection:
+                case = self._case(asked, principal, connection, self._clock(), facts)
+                verdict = self._judged(case)
+                near = [each for one in verdict.rules for each in one.near]
+                note(case, [near_pattern(asked, others) for others in near])
+                if verdict.allowed:
+                    self._release(case, verdict)
+                else:
+                    self._note_refusal(case, verdict)
+        return verdict
+
+    def verdict(
+        self,
+        asked: AskedTable,
+        principal: Principal,
+        connection: sa.Connection,
+        now: int,
+        facts: UniverseFacts | None = None,
+    ) -> Verdict:
+        """What all rules say; nothing is charged or noted.
+
+        Args:
+            asked: The table.
+            principal: Who asks.
+            connection: The database.
+            now: The time, in milliseconds.
+            facts: What records tell; without, rules about people decide later.
+        """
+        return self._judged(self._case(asked, principal, connection, now, facts))
+
+    def exposure(self, asked: AskedTable, connection: sa.Connection) -> float:
+        """The exposure of the most exposed counts of a table, with all that was released."""
+        released = self._read(asked, connection)
+        with released.lock:
+            return released.layers.most_exposed(asked).exposure
+
+    def _case(
+        self,
+        asked: AskedTable,
+        principal: Principal,
+        connection: sa.Connection,
+        now: int,
+        facts: UniverseFacts | None,
+    ) -> RuleCase:
+        released = self._read(asked, connection)
+        return RuleCase(
+            asked=asked,
+            principal=principal.name,
+            policy=self.in_force.policy(connection, asked.dataset, asked.version),
+            now=now,
+            connection=connection,
+            layers=released.layers,
+            ledger=released.ledger,
+            facts=facts,
+        )
+
+    def _judged(self, case: RuleCase) -> Verdict:
+        """All rules, whatever the first of them says."""
+        policy, repeat = case.policy, self._is_released(case)
+        overridden = self._is_overridden(case)
+        found = []
+        with self._released[_place(case.asked)].lock:
+            for name in policy.rules:
+                if repeat and name not in _ALWAYS:
+                    found.append(passed(name, "released before"))
+                    continue
+                one = judged(name, case)
+                if overridden and name in _OVERRIDABLE and one.outcome in REFUSING:
+                    one = RuleVerdict(
+                        rule=name, outcome=Outcome.overridden, explanation=one.explanation
+                    )
+                found.append(one)
+        return Verdict(
+            allowed=not any(one.outcome in REFUSING for one in found),
+            instant=is_instant(case.asked, policy),
+            rules=tuple(found),
+            repeat=repeat,
+            limit=policy.size.cells_job,
+        )
+
+    def _gathered(self, asked: AskedTable, evidence: Evidence) -> UniverseFacts:
+        with self._database.reading() as connection:
+            released = self._read(asked, connection)
+            policy = self.in_force.policy(connection, asked.dataset, asked.version)
+        return gathered(asked, evidence, policy, released.ledger)
+
+    def _is_released(self, case: RuleCase) -> bool:
+        columns = RELEASED_TABLES.c
+        found = case.connection.scalar(
+            sa.select(columns.id).where(
+                columns.dataset == case.asked.dataset,
+                columns.version == case.asked.version,
+                columns.digest == case.asked.digest,
+            )
+        )
+        return found is not None
+
+    def _is_overridden(self, case: RuleCase) -> bool:
+        columns = REFUSAL_OVERRIDES.c
+        until = case.connection.scalar(
+            sa.select(columns.until).where(
+                columns.dataset == case.asked.dataset,
+                columns.version == case.asked.version,
+                columns.digest == case.asked.digest,
+            )
+        )
+        return until is not None and case.now < int(until)
+
+    def _release(self, case: RuleCase, verdict: Verdict) -> None:
+        """Let a table count as released."""
+        asked = case.asked
+        with self._released[_place(asked)].lock:
+            cells = charge_cells(case)
+        if not verdict.repeat:
+            case.connection.execute(
+                sa.insert(RELEASED_TABLES).values(
+                    dataset=asked.dataset,
+                    version=asked.version,
+                    unit=asked.unit,
+                    digest=asked.digest,
+                    shape=shape_text(shape_of(asked)),
+                    cells=cells,
+                    released_at=case.now,
+                )
+            )
+        definition = UniverseDefinition.of(asked)
+        if case.facts is None or case.facts.sketch is None or definition in case.ledger:
+            return
+        case.connection.execute(
+            sa.insert(RELEASED_UNIVERSES).values(
+                dataset=asked.dataset,
+                version=asked.version,
+                unit=asked.unit,
+                universe=definition.digest,
+                variables=definition.text,
+                sketch=case.facts.sketch.sealed(self._key, _about(asked, definition)),
+                facts="{}",
+                released_at=case.now,
+            )
+        )
+
+    def _note_refusal(self, case: RuleCase, verdict: Verdict) -> None:
+        """Keep for staff why something was refused."""
+        asked, columns = case.asked, REFUSED_TABLES.c
+        where = (
+            columns.dataset == asked.dataset,
+            columns.version == asked.version,
+            columns.digest == asked.digest,
+        )
+        case.connection.execute(sa.delete(REFUSED_TABLES).where(*where))
+        case.connection.execute(
+            sa.insert(REFUSED_TABLES).values(
+                dataset=asked.dataset,
+                version=asked.version,
+                digest=asked.digest,
+                principal=case.principal,
+                rules=json.dumps(verdict.explained(), ensure_ascii=False),
+                refused_at=case.now,
+            )
+        )
+
+    def _read(self, asked: AskedTable, connection: sa.Connection) -> _Released:
+        """What was released, read on from where this process stopped reading."""
+        place = _place(asked)
+        with self._lock:
+            released = self._released.setdefault(
+                place, _Released(ledger=UniverseLedger(key=self._key))
+            )
+        columns, known = RELEASED_TABLES.c, RELEASED_UNIVERSES.c
+        with released.lock:
+            rows: Sequence[Any] = connection.execute(
+                sa.select(columns.id, columns.shape)
+                .where(
+                    columns.dataset == asked.dataset,
+                    columns.version == asked.version,
+                    columns.unit == asked.unit,
+                    columns.id > released.last,
+                )
+                .order_by(columns.id)
+            ).all()
+            for row in rows:
+                released.layers.add(read_shape(row.shape))
+                released.last = int(row.id)
+            ledger = released.ledger
+            where = (
+                known.dataset == asked.dataset,
+                known.version == asked.version,
+                known.unit == asked.unit,
+            )
+            counted = sa.select(sa.func.count()).select_from(RELEASED_UNIVERSES).where(*where)
+            if connection.scalar(counted) != len(ledger):
+                for row in connection.execute(
+                    sa.select(RELEASED_UNIVERSES)
+                    .where(*where)
+                    .order_by(known.released_at, known.universe)
+                ):
+                    definition = UniverseDefinition.of_text(row.variables)
+                    about = _about(asked, definition)
+                    if definition not in ledger:
+                        sketch = UniverseSketch.opened(row.sketch, self._key, about)
+                        ledger.add(definition, sketch)
+        return released
+
+
+def judged(name: str, case: RuleCase) -> RuleVerdict:
+    """What a rule says; one that is not known, or ends in an error, refuses.
+
+    Args:
+        name: The rule.
+        case: What it decides on.
+    """
+    rule = RULES_BY_NAME.get(name)
+    if rule is None:
+        return failed(name, "this service does not know the rule")
+    try:
+        found = rule(case)
+    except Exception as error:
+        # Not its words: they may quote what is confidential.
+        return failed(name, f"the rule ended in {type(error).__name__}")
+    if found.rule != name:
+        return failed(name, "another rule answered")
+    return found
+
+
+def _place(asked: AskedTable) -> tuple[str, str, str]:
+    return asked.dataset, asked.version, asked.unit
+
+
+def _about(asked: AskedTable, definition: UniverseDefinition) -> bytes:
+    """What a sealed sketch belongs to."""
+    return "|".join((asked.dataset, asked.version, definition.digest)).encode()
