@@ -220,7 +220,7 @@ def _problem(details: ErrorDetails) -> Problem:
     unknown = kind == "extra_forbidden"
     path = [step for step in (steps[:-1] if unknown else steps) if not _is_union(step)]
     if unknown:
-        shown = str(steps[-1])[:40]
+        shown = str(steps[-1])[:40].encode("utf-8", "replace").decode()
         form = _FORMS.get(str(path[0]), TableQuery) if path else TableQuery
         hint = nearest(shown, list(form.model_fields))
         return Problem("there is no such member", place([*path, shown]), hint)

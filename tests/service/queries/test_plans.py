@@ -1,0 +1,119 @@
+"""What a query comes to is known before anything is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from discreet_service.datasets import DataVersion
+from discreet_service.problems import ServiceError
+from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
+from discreet_service.queries.counting import protected_answer
+from discreet_service.queries.evidence import QueryEvidence
+from discreet_service.settings import LimitSettings
+from tests.service.queries.conftest import Ask
+
+
+def planned(census: DataVersion, document: dict[str, Any], **limits: int) -> QueryPlan:
+    query, _ = canonical_query(read_query({"unit": "person", **document}), census)
+    return plan_of(query, census, LimitSettings(**limits), key=b"key")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"by": []},
+        {"by": ["sex"]},
+        {"by": ["sex", "age5"], "totals": "none"},
+        {"by": ["sex", {"variable": "region", "level": [1, 2, 3]}], "totals": ["region"]},
+        {"by": [{"variable": "region", "level": 2}], "where": [{"variable": "region", "codes": "01"}]},
+        {"by": [{"variable": "nationality", "level": [1, 2]}, {"variable": "sex", "codes": ["m"]}]},
+        {"by": ["sex"], "measures": ["count", {"share": "count", "over": ["sex"]}]},
+        {"by": ["occupation", {"variable": "education", "level": 1}]},
+    ],
+)
+def test_cells_are_those_of_the_answer(
+    census: DataVersion, ask: Ask, document: dict[str, Any]
+) -> None:
+    plan, table = planned(census, document), ask({"unit": "person", **document})
+    assert plan.cells == table.to_polars(complete=True).height
+    assert plan.asked.cells == plan.cells
+    assert plan.asked.spanned == plan.spanned
+
+
+def test_exposure_is_of_variables_that_do_not_tell_where(census: DataVersion) -> None:
+    both = {"by": ["sex", {"variable": "region", "level": 1}]}
+    assert planned(census, both).exposure == pytest.approx(1.5)
+    filtered = {"by": ["age5"], "where": [{"variable": "sex", "codes": ["m"]}]}
+    ages = census.units["person"].variables["age5"].level(1).codes
+    assert planned(census, filtered).exposure == pytest.approx(1.5 * (1 + 1 / ages))
+    some = {"by": [{"variable": "age5", "codes": ["0-4", "5-9"]}]}
+    assert planned(census, some).exposure == pytest.approx(1 + 1 / ages), "of all its codes"
+
+
+def test_large_tables_are_jobs_and_larger_ones_are_refused(census: DataVersion) -> None:
+    document = {"by": ["sex", "age5"]}
+    cells = planned(census, document).cells
+    assert planned(census, document, cells_instant=cells).kind == "instant"
+    assert planned(census, document, cells_instant=cells - 1).kind == "job"
+    refused = planned(census, document, cells_instant=1, cells_job=cells - 1)
+    with pytest.raises(ServiceError) as caught:
+        refused.require()
+    assert (caught.value.code, caught.value.limit) == ("too-many-cells", cells - 1)
+    assert caught.value.actual == cells
+
+
+def test_policies_see_levels_by_their_names(census: DataVersion) -> None:
+    asked = planned(
+        census,
+        {
+            "by": [{"variable": "region", "level": [1, 2]}, {"variable": "age5", "codes": ["0-4", "5-9"]}],
+            "where": [{"variable": "nationality", "level": 1,
+                       "codes": list(census.units["person"].variables["nationality"].codes_of(1)[:2])}],
+            "totals": ["age5"],
+        },
+    ).asked  # fmt: skip
+    age, region = asked.by
+    assert [(one.name, one.codes) for one in region.levels] == [("state", None), ("district", None)]
+    assert (region.geography, region.total, age.total) == (True, False, True)
+    assert age.levels[0].codes == ("0-4", "5-9")
+    assert age.levels[0].size == census.units["person"].variables["age5"].level(1).codes
+    assert asked.where[0].variable == "nationality"
+
+
+def evidence_of(census: DataVersion, document: dict[str, Any]) -> QueryEvidence:
+    query, _ = canonical_query(read_query({"unit": "person", **document}), census)
+    return QueryEvidence(
+        query=query,
+        version=census,
+        table_of=lambda one: protected_answer(one, census, "0" * 64),
+        key=b"key",
+    )
+
+
+def test_evidence_is_what_everybody_would_be_shown(census: DataVersion, ask: Ask) -> None:
+    where = [{"variable": "age5", "codes": ["0-4", "20-24"]}]
+    document = {"by": ["sex", {"variable": "region", "level": [1, 2]}], "where": where}
+    evidence = evidence_of(census, document)
+    assert evidence.universe_count() == ask({"unit": "person", "where": where}).get()
+    inner = evidence.published_counts()
+    shown = ask({"unit": "person", **document, "totals": "none"})
+    districts = [code for code in shown.dimensions[1].codes if len(code) == 5 and code.isdigit()]
+    names = [one.variable for one in evidence.query.by]
+    assert names == ["region", "sex"]
+    expected = [[shown.get(sex, place) for sex in ("m", "w")] for place in districts]
+    assert inner.tolist() == expected
+
+
+def test_units_are_told_apart_without_their_keys(census: DataVersion) -> None:
+    everybody = evidence_of(census, {"by": []}).universe_units()
+    assert len(everybody) == len(set(everybody.tolist())) == 3_000
+    where = [{"variable": "sex", "codes": ["m"]}]
+    men = evidence_of(census, {"by": ["age5"], "where": where}).universe_units()
+    women = evidence_of(census, {"where": [{"variable": "sex", "codes": ["w"]}]}).universe_units()
+    assert set(men.tolist()) | set(women.tolist()) == set(everybody.tolist())
+    assert not set(men.tolist()) & set(women.tolist())
+    records, column = census.records("person")
+    keys = records.lazy().select(column).collect().to_native()[column].to_list()
+    assert not set(keys) & set(everybody.tolist())
