@@ -161,7 +161,16 @@ class AuditTrail:
         last, previous = _head(connection)
         parts = (last + 1, self._clock(), kind.value, name, place, text, previous)
         digest = _seal(self._key, parts)
-        entry = AuditEntry(**dict(zip(AuditEntry.__slots__, (*parts, digest), strict=True)))
+        entry = AuditEntry(
+            seq=last + 1,
+            at=parts[1],
+            kind=kind.value,
+            person=name,
+            about=place,
+            facts=text,
+            previous=previous,
+            digest=digest,
+        )
         values = {name: getattr(entry, name) for name in entry.__slots__}
         connection.execute(sa.insert(AUDIT_ENTRIES).values(**values))
         return entry
@@ -295,12 +304,13 @@ class AuditTrail:
 
 
 _HEAD_COLUMNS = tuple(AUDIT_HEADS.c[name] for name in SignedHead.__slots__)
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+#: Stands between the columns that are sealed; no entry holds it, for it does not show.
+_BETWEEN = "\x1f"
 
 
 def _seal(key: bytes, parts: Sequence[Any]) -> str:
     """The digest that an entry should have, of all its columns but that one in their order."""
-    text = _ENCODE([*parts])
+    text = _BETWEEN.join(map(str, parts))
     return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
