@@ -19,8 +19,10 @@ from discreet_service.problems import ServiceError
 from discreet_service.settings import ServiceSettings
 
 if TYPE_CHECKING:
+    from discreet.release.packages import Parameters
     from discreet_service.audit.query_log import QueryLog
     from discreet_service.audit.trail import AuditTrail
+    from discreet_service.cells import KeyWatch
     from discreet_service.database import ServiceDatabase
     from discreet_service.datasets import DatasetCatalogue
     from discreet_service.jobs import JobQueue
@@ -145,7 +147,21 @@ class Service:
         """Packages of parameters. SECRET."""
         from discreet_service.parameter_sets import ParameterSets
 
-        return ParameterSets(self)
+        return ParameterSets(
+            self.database,
+            self.trail,
+            self.clock,
+            folder=self.settings.parameters,
+            package_key=self.settings.package_key_file,
+            signers=self.settings.trusted_signers,
+        )
+
+    @cached_property
+    def key_watch(self) -> KeyWatch:
+        """Watches patterns in the cells that are handed in."""
+        from discreet_service.cells import KeyWatch
+
+        return KeyWatch(self.key_for("key watch"), self.clock)
 
     @cached_property
     def policies(self) -> Policies:
@@ -174,8 +190,13 @@ class Service:
             trail=self.trail,
             clock=self.clock,
             key=self.key_for("datasets"),
-            parameters_of=lambda name: self.parameter_sets.parameters(name),
+            parameters_of=self._parameters_named,
         )
+
+    def _parameters_named(self, name: str) -> Parameters:
+        """The parameters of a set, named as statistic@version. SECRET."""
+        statistic, _, version = name.partition("@")
+        return self.parameter_sets.parameters(statistic, version or None)[1]
 
     @cached_property
     def answers(self) -> Answers:
@@ -187,10 +208,8 @@ class Service:
             datasets=self.datasets,
             policies=self.policies,
             cache=AnswerCache(self.settings.folder / "answers", self.key_for("answers")),
-            query_log=self.query_log,
             metrics=self.metrics,
             limits=self.settings.limits,
-            clock=self.clock,
             key=self.key_for("queries"),
         )
 

@@ -69,7 +69,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 
 @router.post("/{dataset}/query:check")
 def check_query(
-    dataset: str, query: _Query, service: ServiceDep, principal: _Checker
+    dataset: str, query: _Query, request: Request, service: ServiceDep, principal: _Checker
 ) -> dict[str, Any]:
     """What a query comes to: cells with totals, exposure, what policies say, and its class.
 
@@ -78,9 +78,10 @@ def check_query(
     start = time.perf_counter()
     prepared = service.answers.prepared(dataset, query)
     verdict = service.answers.verdict(prepared, principal)
+    language = query.language or language_of(request)
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
     _log(service, principal, prepared, LogMode.check, outcome, start)
-    return {**prepared.plan.described(), "verdict": verdict.told()}
+    return {**prepared.plan.described(), "verdict": verdict.told(language)}
 
 
 @router.post("/{dataset}/query", responses=_ANSWERS)
@@ -130,10 +131,8 @@ def _answered(
     language = query.language or language_of(request)
     prepared = service.answers.prepared(dataset, query)
     try:
-        service.answers.admit(prepared, principal)
+        verdict = service.answers.admit(prepared, principal, language)
     except ServiceError as error:
-        if error.rule:
-            service.metrics.refusals.labels(rule=error.rule).inc()
         _log(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
              rules=[error.rule] if error.rule else [error.code])  # fmt: skip
         raise
@@ -147,7 +146,7 @@ def _answered(
     if _is_known(tag, known):
         _log(service, principal, prepared, LogMode.query, LogVerdict.answered, start, kept=True)
         return Response(status_code=304, headers=headers)
-    if prepared.plan.kind == "job":
+    if not service.answers.is_instant(prepared, verdict):
         _log(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
         return _deferred(service, principal, prepared, form, language, idempotency_key)
     answer = service.answers.answer(prepared)

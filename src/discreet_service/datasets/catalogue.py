@@ -1,0 +1,283 @@
+"""`DatasetCatalogue`: data sets, their versions, and in which state each is.
+
+In: a folder of data sets and the database. Out: what everybody may know of published versions;
+opened versions (CONFIDENTIAL). A version is published whole or not at all: it is opened, found
+fit, and its fingerprint kept. What was changed since is not used.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from discreet.errors import DiscreetError
+from discreet.release.programme.file import nearest
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import DATA_SETS, DATA_VERSIONS
+from discreet_service.datasets.description import DESCRIPTION, read_description
+from discreet_service.datasets.versions import DataVersion, ParametersOf, open_version
+from discreet_service.problems import ServiceError
+
+VersionState = Literal["draft", "published", "retired"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionRecord:
+    """What is known of a version without opening it. Public.
+
+    Args:
+        dataset: The data set.
+        version: The version.
+        state: "draft", "published" or "retired".
+        facts: Titles, period, units: nothing that records tell.
+        published_at: When it was published, in milliseconds since 1970; 0 for a draft.
+        published_by: Who published it; staff only.
+        folder: Name of its folder; staff only.
+        fingerprint: Keyed digest of all that determines answers.
+    """
+
+    dataset: str
+    version: str
+    state: VersionState
+    facts: Mapping[str, Any]
+    published_at: int = 0
+    published_by: str = ""
+    folder: str = ""
+    fingerprint: str = ""
+
+
+class DatasetCatalogue:
+    """The data sets of a service. CONFIDENTIAL.
+
+    Args:
+        folder: The folder of data sets: each version has one of its own with a DATASET.toml.
+        database: Where states are kept.
+        trail: Who published what.
+        clock: What tells the time.
+        key: What fingerprints are keyed with.
+        parameters_of: Gives the parameters of a set by its name.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        database: ServiceDatabase,
+        trail: AuditTrail,
+        clock: Callable[[], int],
+        key: bytes,
+        parameters_of: ParametersOf | None = None,
+    ) -> None:
+        self.folder, self.database, self.trail, self.clock = folder, database, trail, clock
+        self._key, self._parameters_of = key, parameters_of
+        self._opened: dict[tuple[str, str], DataVersion] = {}
+        self._lock = threading.Lock()
+
+    def drafts(self) -> dict[tuple[str, str], Path]:
+        """The folders that hold a readable DATASET.toml, by data set and version."""
+        found: dict[tuple[str, str], Path] = {}
+        places = [*self.folder.glob(f"*/{DESCRIPTION}"), *self.folder.glob(f"*/*/{DESCRIPTION}")]
+        for place in sorted(places):
+            try:
+                entry = read_description(place.parent).dataset
+            except DiscreetError:
+                continue
+            found.setdefault((entry.id, entry.version), place.parent)
+        return found
+
+    def records(self, dataset: str = "") -> list[VersionRecord]:
+        """Versions that are or were published, the latest first.
+
+        Args:
+            dataset: Of this data set only; of all if empty.
+        """
+        columns = DATA_VERSIONS.c
+        asked = sa.select(DATA_VERSIONS).order_by(
+            columns.published_at.desc(), columns.dataset, columns.version.desc()
+        )
+        if dataset:
+            asked = asked.where(columns.dataset == dataset)
+        with self.database.reading() as connection:
+            return [_record(row) for row in connection.execute(asked).mappings()]
+
+    def record(self, dataset: str, version: str | None = None) -> VersionRecord:
+        """A version that is or was published; the latest published one if none is named.
+
+        Args:
+            dataset: The data set.
+            version: The version.
+        """
+        known = self.records(dataset)
+        if not known:
+            what = f"there is no data set {dataset[:60]!r}"
+            raise ServiceError(what, code="unknown-dataset", where="dataset")
+        if version is None:
+            found = next((each for each in known if each.state == "published"), None)
+            if found is None:
+                what = "no version of this data set is published now"
+                raise ServiceError(what, code="version-retired", where="version")
+            return found
+        named = {each.version: each for each in known}
+        if version not in named:
+            what, hint = f"there is no version {version[:60]!r}", nearest(version, list(named))
+            raise ServiceError(what, code="unknown-dataset", where="version", hint=hint)
+        return named[version]
+
+    def version(self, dataset: str, version: str | None = None) -> DataVersion:
+        """A published version, opened. CONFIDENTIAL.
+
+        Args:
+            dataset: The data set.
+            version: The version; the latest if None.
+        """
+        found = self.record(dataset, version)
+        if found.state == "retired":
+            hint = "ask without version for the one that is used now"
+            what = f"the version {found.version!r} is no longer used"
+            raise ServiceError(what, code="version-retired", where="version", hint=hint)
+        name = (found.dataset, found.version)
+        with self._lock:
+            opened = self._opened.get(name)
+            if opened is None or opened.fingerprint != found.fingerprint:
+                self._opened[name] = opened = self._open(found)
+        return opened
+
+    def _open(self, found: VersionRecord) -> DataVersion:
+        what = "the data of this version are not ready"
+        try:
+            opened = open_version(self.folder / found.folder, self._key, self._parameters_of)
+        except (DiscreetError, OSError):
+            raise ServiceError(what, code="data-not-ready", where="version") from None
+        same = hmac.compare_digest(opened.fingerprint, found.fingerprint)
+        if not same or (opened.dataset, opened.version) != (found.dataset, found.version):
+            hint = "the office must publish what was changed as a version of its own"
+            raise ServiceError(what, code="data-not-ready", where="version", hint=hint)
+        return opened
+
+    def publish(self, dataset: str, version: str, person: str) -> VersionRecord:
+        """Open a version, find it fit, and let everybody ask it. An error says what is wrong.
+
+        Args:
+            dataset: The data set.
+            version: The version.
+            person: Who publishes it.
+        """
+        folder = self.drafts().get((dataset, version))
+        if folder is None:
+            what = f"no folder holds version {version[:60]!r} of the data set {dataset[:60]!r}"
+            hint = f"its {DESCRIPTION} names both"
+            raise ServiceError(what, code="unknown-dataset", where="version", hint=hint)
+        opened = open_version(folder, self._key, self._parameters_of)
+        place = folder.relative_to(self.folder).as_posix()
+        facts = {"folder": place, **public_facts(opened)}
+        row = {
+            "dataset": dataset,
+            "version": version,
+            "fingerprint": opened.fingerprint,
+            "state": "published",
+            "facts": json.dumps(facts, ensure_ascii=False, sort_keys=True),
+            "published_at": self.clock(),
+            "published_by": person,
+            "retired_at": None,
+        }
+        with self.database.writing() as connection:
+            columns = DATA_VERSIONS.c
+            named = (columns.dataset == dataset) & (columns.version == version)
+            if connection.execute(sa.select(DATA_VERSIONS).where(named)).first() is not None:
+                what, hint = "this version was published before", "give what is new a new version"
+                raise ServiceError(what, code="conflict", where="version", hint=hint)
+            self._know(connection, dataset)
+            connection.execute(sa.insert(DATA_VERSIONS).values(**row))
+            self.trail.append(
+                connection,
+                kind=AuditKind.dataset_published,
+                person=person,
+                about=dataset,
+                facts={"version": version, "fingerprint": opened.fingerprint},
+            )
+        with self._lock:
+            self._opened[dataset, version] = opened
+        return self.record(dataset, version)
+
+    def _know(self, connection: sa.Connection, dataset: str) -> None:
+        """Remember that there is such a data set."""
+        known = sa.select(DATA_SETS.c.id).where(DATA_SETS.c.id == dataset)
+        if connection.execute(known).first() is None:
+            entry = {"id": dataset, "facts": "{}", "created_at": self.clock()}
+            connection.execute(sa.insert(DATA_SETS).values(**entry))
+
+    def retire(self, dataset: str, version: str, person: str) -> VersionRecord:
+        """Let nobody ask a version any more.
+
+        Args:
+            dataset: The data set.
+            version: The version.
+            person: Who retires it.
+        """
+        self.record(dataset, version)
+        with self.database.writing() as connection:
+            columns = DATA_VERSIONS.c
+            changed = connection.execute(
+                sa.update(DATA_VERSIONS)
+                .where(columns.dataset == dataset, columns.version == version)
+                .where(columns.state == "published")
+                .values(state="retired", retired_at=self.clock())
+            )
+            if changed.rowcount == 0:
+                what = "this version is not published"
+                raise ServiceError(what, code="conflict", where="version")
+            self.trail.append(
+                connection,
+                kind=AuditKind.dataset_retired,
+                person=person,
+                about=dataset,
+                facts={"version": version},
+            )
+        with self._lock:
+            self._opened.pop((dataset, version), None)
+        return self.record(dataset, version)
+
+    def __repr__(self) -> str:
+        return "<DatasetCatalogue (confidential)>"
+
+
+def public_facts(version: DataVersion) -> dict[str, Any]:
+    """What everybody may know of a version: nothing of it comes from records.
+
+    Args:
+        version: The version.
+    """
+    entry = version.description.dataset
+    return {
+        "title": dict(entry.title),
+        "description": dict(entry.description),
+        "period": entry.period,
+        "source": dict(entry.source),
+        "units": [
+            {"name": unit.name, "label": dict(unit.label)} for unit in version.units.values()
+        ],
+    }
+
+
+def _record(row: sa.RowMapping) -> VersionRecord:
+    facts = json.loads(row["facts"])
+    folder = facts.pop("folder")
+    return VersionRecord(
+        dataset=row["dataset"],
+        version=row["version"],
+        state=row["state"],
+        facts=facts,
+        published_at=row["published_at"],
+        published_by=row["published_by"],
+        folder=folder,
+        fingerprint=row["fingerprint"],
+    )

@@ -1,0 +1,250 @@
+"""`Answers`: from what somebody asks to what they are shown.
+
+In: a `TableQuery` and who asks. Out: an `Answer` with a protected table, or a refusal. Policies are
+asked every time, also for what was made before; the same question has the same answer whoever asks
+and however. Only protected tables are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from discreet.errors import DiscreetError
+from discreet.tables import ProtectedTable
+from discreet_service.datasets import DatasetCatalogue, DataVersion
+from discreet_service.operation import ServiceMetrics
+from discreet_service.permissions import Principal
+from discreet_service.policies import Policies, Verdict
+from discreet_service.policies.rules import Language
+from discreet_service.problems import ServiceError
+from discreet_service.queries.cache import AnswerCache
+from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, canonical_query
+from discreet_service.queries.counting import protected_answer
+from discreet_service.queries.evidence import QueryEvidence
+from discreet_service.queries.grammar import TableQuery
+from discreet_service.queries.plan import QueryPlan, plan_of
+from discreet_service.queries.presentation import in_order
+from discreet_service.settings import LimitSettings
+
+#: Answers that are made at the same time are told apart by so many locks.
+_LOCKS = 64
+#: Codes of library errors that are told as they are.
+_TOLD = ("disk-full", "memory")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedQuery:
+    """A query that can be asked: nothing was counted yet.
+
+    Args:
+        version: Its version. CONFIDENTIAL.
+        plan: What it comes to.
+        order: How it is to be shown.
+    """
+
+    version: DataVersion
+    plan: QueryPlan
+    order: AskedOrder
+
+    @property
+    def query(self) -> CanonicalQuery:
+        """What it means."""
+        return self.plan.query
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A protected table, and where it comes from.
+
+    Args:
+        prepared: What was asked.
+        table: The table, in the order asked.
+        cached: Whether it had been made before.
+    """
+
+    prepared: PreparedQuery
+    table: ProtectedTable
+    cached: bool
+
+
+class Answers:
+    """Answers queries.
+
+    Args:
+        datasets: The data sets.
+        policies: What may be asked.
+        cache: What was answered before.
+        metrics: How the service is doing.
+        limits: How much may be asked at once.
+        key: What digests are keyed with.
+    """
+
+    def __init__(
+        self,
+        *,
+        datasets: DatasetCatalogue,
+        policies: Policies,
+        cache: AnswerCache,
+        metrics: ServiceMetrics,
+        limits: LimitSettings,
+        key: bytes,
+    ) -> None:
+        self.datasets, self.policies, self.cache = datasets, policies, cache
+        self.metrics, self.limits = metrics, limits
+        self._key = key
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+
+    def prepared(self, dataset: str, query: TableQuery) -> PreparedQuery:
+        """A query in its canonical form, with its plan; an error lists all that is wrong.
+
+        Args:
+            dataset: The data set.
+            query: The query.
+        """
+        if query.dataset not in (None, dataset):
+            what = "the query names another data set than its address"
+            raise ServiceError(what, code="invalid-query", where="dataset")
+        version = self.datasets.version(dataset, query.version)
+        found, order = canonical_query(query, version)
+        written = query.model_dump_json(exclude={"format", "language", "dataset"})
+        spelling = self._digest("spelling", written)
+        plan = plan_of(found, version, self.limits, key=self._key, spelling=spelling)
+        return PreparedQuery(version=version, plan=plan, order=order)
+
+    def again(self, query: CanonicalQuery, order: AskedOrder) -> PreparedQuery:
+        """A query that was prepared before, as a job keeps it.
+
+        Args:
+            query: The query.
+            order: How it is to be shown.
+        """
+        version = self.datasets.version(query.dataset, query.version)
+        plan = plan_of(query, version, self.limits, key=self._key)
+        return PreparedQuery(version=version, plan=plan, order=order)
+
+    def verdict(self, prepared: PreparedQuery, principal: Principal) -> Verdict:
+        """What the policies say before anything is counted; nothing is charged or noted.
+
+        Args:
+            prepared: The query.
+            principal: Who asks.
+        """
+        return self.policies.check(prepared.plan.asked, principal)
+
+    def admit(self, prepared: PreparedQuery, principal: Principal, language: Language) -> Verdict:
+        """Let a query be answered: it counts as released from now on; or raise its refusal.
+
+        Args:
+            prepared: The query.
+            principal: Who asks.
+            language: Language of the refusal.
+        """
+        prepared.plan.require()
+        evidence = self.evidence(prepared)
+        verdict = self.policies.decide(prepared.plan.asked, principal, evidence)
+        for rule in verdict.names:
+            self.metrics.refusals.labels(rule=rule).inc()
+        verdict.require(language)
+        return verdict
+
+    @staticmethod
+    def is_instant(prepared: PreparedQuery, verdict: Verdict) -> bool:
+        """Whether a query is answered at once, by the service and by its policy."""
+        return prepared.plan.kind == "instant" and verdict.instant
+
+    def evidence(self, prepared: PreparedQuery) -> QueryEvidence:
+        """What records tell of a query; worked out when a policy asks for it."""
+        return QueryEvidence(
+            query=prepared.query,
+            version=prepared.version,
+            table_of=partial(self._table, prepared.version),
+            key=self._key,
+        )
+
+    def answer(self, prepared: PreparedQuery) -> Answer:
+        """The table of a query that was admitted.
+
+        Args:
+            prepared: The query.
+        """
+        table, cached = self._found(prepared.version, prepared.query)
+        self.metrics.cells.labels(mode="query").inc(prepared.plan.cells)
+        if cached:
+            self.metrics.cache_hits.inc()
+        return Answer(prepared=prepared, table=in_order(table, prepared.order), cached=cached)
+
+    def etag(self, prepared: PreparedQuery, shown: str) -> str:
+        """The tag of an answer, known before it is made.
+
+        Args:
+            prepared: The query.
+            shown: Format, language and whatever else changes the bytes.
+        """
+        order = json.dumps(
+            [list(prepared.order.by), [measure.name for measure in prepared.order.measures]]
+        )
+        name = self._name(prepared.version, prepared.query)
+        return self._digest("etag", f"{name}\n{order}\n{shown}")[:32]
+
+    def _digest(self, purpose: str, text: str) -> str:
+        content = f"{purpose} 1\n{text}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._key, content, hashlib.sha256).hexdigest()
+
+    def _name(self, version: DataVersion, query: CanonicalQuery) -> str:
+        """The name of an answer: it has a part of all that determines it."""
+        return self._digest("answer", f"{version.fingerprint}\n{query.digest(self._key)}")
+
+    def _table(self, version: DataVersion, query: CanonicalQuery) -> ProtectedTable:
+        return self._found(version, query)[0]
+
+    def _found(self, version: DataVersion, query: CanonicalQuery) -> tuple[ProtectedTable, bool]:
+        """The protected table of a query, and whether it had been made before."""
+        name = self._name(version, query)
+        kept = self.cache.get(name)
+        if kept is not None:
+            return kept, True
+        with self._locks[int(name[:8], 16) % _LOCKS]:
+            kept = self.cache.get(name)
+            if kept is not None:
+                return kept, True
+            start = time.perf_counter()
+            table = self._made(version, query)
+            self.metrics.stages.labels(stage="protect").observe(time.perf_counter() - start)
+            self.cache.put(name, table)
+        return table, False
+
+    def _made(self, version: DataVersion, query: CanonicalQuery) -> ProtectedTable:
+        """The table, made now; an error of the library says nothing of records or places."""
+        try:
+            return protected_answer(query, version, query.digest(self._key))
+        except ServiceError:
+            raise
+        except DiscreetError as error:
+            if error.code in _TOLD:
+                raise
+            what = "these figures cannot be made of these variables"
+            hint = "ask for the figures one by one to see which"
+            raise ServiceError(what, code="invalid-query", where="measures", hint=hint) from None
+
+    def document(self, prepared: PreparedQuery) -> dict[str, Any]:
+        """A prepared query as a job keeps it.
+
+        Args:
+            prepared: The query.
+        """
+        order = prepared.order
+        return {
+            "query": prepared.query.document(),
+            "by": list(order.by),
+            "measures": [[one.kind, one.of, list(one.over)] for one in order.measures],
+        }
+
+    def __repr__(self) -> str:
+        return "<Answers>"

@@ -1,0 +1,150 @@
+"""`AnswerCache`: protected tables that were made before, on disk and in memory. Public contents.
+
+In: keyed digests and `ProtectedTable`s. Out: the same tables. Nothing but what may be published is
+kept. A file is sealed with a key: one that was damaged or changed is as good as none, and names of
+files tell nobody who does not hold the key what was asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import json
+import os
+import re
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+import polars as pl
+
+from discreet.errors import DiscreetError
+from discreet.files import atomic_path, make_folder
+from discreet.publication.exact_tables import cells_frame, described, rebuilt, with_cells
+from discreet.tables import ProtectedTable
+
+_SEAL = hashlib.sha256().digest_size
+_LENGTH = 8
+_SUFFIX = ".table"
+_NAME = re.compile(r"[0-9a-f]{64}")
+#: Cells of all tables in memory, and of the largest that goes there.
+_MEMORY_CELLS, _LARGEST_IN_MEMORY = 4_000_000, 400_000
+
+
+class AnswerCache:
+    """Protected tables by keyed digest: those used last stay.
+
+    Args:
+        folder: Where the files are; made if it is not there.
+        key: What seals them.
+        most_bytes: How much of the disk they may take.
+
+    >>> from tempfile import mkdtemp
+    >>> from discreet.publication.examples import census_example
+    >>> cache = AnswerCache(Path(mkdtemp()), b"key")
+    >>> cache.put("0" * 64, census_example())
+    >>> cache.get("0" * 64), cache.get("1" * 64)
+    (<ProtectedTable census: sex × age, 15 cells>, None)
+    """
+
+    def __init__(self, folder: Path, key: bytes, most_bytes: int = 2 * 10**9) -> None:
+        make_folder(folder, 0o700)
+        self.folder, self.most_bytes = folder, most_bytes
+        self._key = key
+        self._held: OrderedDict[str, ProtectedTable] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, digest: str) -> ProtectedTable | None:
+        """A table that was made before; None if there is none that can be trusted.
+
+        Args:
+            digest: Its keyed digest, in hexadecimal.
+        """
+        with self._lock:
+            if digest in self._held:
+                self._held.move_to_end(digest)
+                return self._held[digest]
+        path = self._path(digest)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        table = self._opened(digest, content)
+        if table is None:
+            path.unlink(missing_ok=True)
+            return None
+        try:
+            os.utime(path)
+        except OSError:  # somebody else has just let go of it
+            return table
+        self._remember(digest, table)
+        return table
+
+    def put(self, digest: str, table: ProtectedTable) -> None:
+        """Keep a table. A disk that is full keeps none, and that is no error.
+
+        Args:
+            digest: Its keyed digest, in hexadecimal.
+            table: The table.
+        """
+        self._remember(digest, table)
+        content = self._sealed(digest, table)
+        if len(content) > self.most_bytes // 4:
+            return
+        try:
+            with atomic_path(self._path(digest), private=True) as temporary:
+                temporary.write_bytes(content)
+        except (DiscreetError, OSError):
+            return
+        self._make_room()
+
+    def _path(self, digest: str) -> Path:
+        assert _NAME.fullmatch(digest), "digests are of 64 hexadecimal digits"
+        return self.folder / f"{digest}{_SUFFIX}"
+
+    def _seal(self, digest: str, content: bytes) -> bytes:
+        return hmac.digest(self._key, b"answer 1\n" + digest.encode() + content, "sha256")
+
+    def _sealed(self, digest: str, table: ProtectedTable) -> bytes:
+        about = json.dumps(described(table), ensure_ascii=False).encode()
+        cells = io.BytesIO()
+        cells_frame(table).write_ipc(cells, compression="zstd")
+        content = len(about).to_bytes(_LENGTH, "big") + about + cells.getvalue()
+        return self._seal(digest, content) + content
+
+    def _opened(self, digest: str, content: bytes) -> ProtectedTable | None:
+        seal, content = content[:_SEAL], content[_SEAL:]
+        if not hmac.compare_digest(seal, self._seal(digest, content)):
+            return None
+        end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
+        about = json.loads(content[_LENGTH:end])
+        return with_cells(rebuilt(about), pl.read_ipc(io.BytesIO(content[end:])))
+
+    def _remember(self, digest: str, table: ProtectedTable) -> None:
+        if table.stored > _LARGEST_IN_MEMORY:
+            return
+        with self._lock:
+            self._held[digest] = table
+            self._held.move_to_end(digest)
+            while sum(each.stored for each in self._held.values()) > _MEMORY_CELLS:
+                self._held.popitem(last=False)
+
+    def _make_room(self) -> None:
+        """Remove the files that were used longest ago."""
+        found = []
+        for path in self.folder.glob(f"*{_SUFFIX}"):
+            try:
+                status = path.stat()
+            except OSError:  # somebody else has just let go of it
+                continue
+            found.append((status.st_mtime_ns, path, status.st_size))
+        total = sum(size for *_, size in found)
+        for _, path, size in sorted(found, key=lambda each: each[0]):
+            if total <= self.most_bytes:
+                return
+            path.unlink(missing_ok=True)
+            total -= size
+
+    def __repr__(self) -> str:
+        return "<AnswerCache>"
