@@ -23,7 +23,7 @@ from discreet_service.policies.document import (
 )
 from discreet_service.policies.in_force import POLICY_FILE, PoliciesInForce
 from discreet_service.policies.rules import Outcome, RuleVerdict, padded
-from discreet_service.policies.verdicts import Policies, PolicyRefusal, Verdict
+from discreet_service.policies.verdicts import Policies, PolicyRefusalError, Verdict
 
 __all__ = [
     "POLICY_FILE",
@@ -37,7 +37,7 @@ __all__ = [
     "PoliciesInForce",
     "PolicyDocument",
     "PolicyError",
-    "PolicyRefusal",
+    "PolicyRefusalError",
     "RuleVerdict",
     "Verdict",
     "exposure_limit",

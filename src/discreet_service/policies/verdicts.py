@@ -74,7 +74,7 @@ _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
 _CODES = {"P1": "too-many-cells", "P8": "rate-limited", "P9": "rate-limited"}
 
 
-class PolicyRefusal(ServiceError):
+class PolicyRefusalError(ServiceError):
     """A table is not answered.
 
     Args:
@@ -124,9 +124,9 @@ class Verdict:
         """
         error = self.error(language)
         if error is not None or not self.allowed:
-            raise error or PolicyRefusal(self, "this is refused", code="refused-by-policy")
+            raise error or PolicyRefusalError(self, "this is refused", code="refused-by-policy")
 
-    def error(self, language: Language = "en") -> PolicyRefusal | None:
+    def error(self, language: Language = "en") -> PolicyRefusalError | None:
         """What callers are told; the same for P4, P5 and P7. None if it is allowed.
 
         Args:
@@ -139,7 +139,7 @@ class Verdict:
         code = _CODES.get(first.rule, "refused-by-policy")
         if first.outcome is Outcome.failed and first.rule not in POPULATION_RULES:
             code = "data-not-ready"
-        return PolicyRefusal(
+        return PolicyRefusalError(
             self,
             first.text[language],
             code=code,
@@ -228,7 +228,7 @@ class Policies:
             return self.verdict(asked, principal, connection, self._clock())
 
     def admit(self, asked: AskedTable, principal: Principal, evidence: Evidence) -> Verdict:
-        """Let a table be answered: it counts as released from now on. Raises a `PolicyRefusal`.
+        """Let a table be answered: it counts as released from now on. Or a `PolicyRefusalError`.
 
         Args:
             asked: The table.
@@ -252,7 +252,8 @@ class Policies:
             case = self._case(asked, principal, connection, self._clock(), None)
             note(case, list(patterns_of(asked)))
             verdict = self._judged(case)
-            take_query(case)
+            if not any(one.rule == "P8" for one in verdict.refusing):
+                take_query(case)
             if not verdict.allowed:
                 self._note_refusal(case, verdict)
         if not verdict.allowed or verdict.repeat:

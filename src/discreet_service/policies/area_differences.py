@@ -1,0 +1,269 @@
+"""Differences of areas: pairs of two systems that hold nearly the same people. CONFIDENTIAL.
+
+In: for each record its code in every system of areas, or every alternative classification of a
+variable. Out: all pairs of areas whose symmetric difference is 1 to k - 1 records, for custodians
+to act on before a data version is published: who is in one of them and not in the other shows in
+every table that is unequal (P5).
+
+Systems are broken into atoms, the finest intersections, so each difference is a union of them. Only
+pairs with common records can be told apart by equal figures; two areas without are near only
+if both are small, and these are listed by themselves. Levels of one classification are nested, and
+are not held against each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import IntArray
+from discreet.errors import Problem, raise_all
+from discreet_service.policies.document import PolicyError
+
+#: Stands for records that lie in no area of a system.
+_NOWHERE = -1
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, slots=True)
+class AreaLevel:
+    """A level of a system: a partition of the records, or of some of them. CONFIDENTIAL.
+
+    Args:
+        system: The classification; its levels are nested.
+        name: The level.
+        labels: Its codes.
+        codes: For each record the position of its code, -1 for none.
+    """
+
+    system: str
+    name: str
+    labels: tuple[str, ...]
+    codes: IntArray
+
+    @classmethod
+    def of(cls, system: str, name: str, column: pl.Series) -> AreaLevel:
+        """A level as it stands in a column; records without a code lie nowhere.
+
+        Args:
+            system: The classification.
+            name: The level.
+            column: The code of each record.
+        """
+        texts = column.cast(pl.String)
+        labels = texts.drop_nulls().unique().sort()
+        number = pl.DataFrame({"code": labels, "at": np.arange(len(labels), dtype=np.int64)})
+        found = texts.to_frame("code").join(number, on="code", how="left", maintain_order="left")
+        codes = found["at"].fill_null(_NOWHERE).to_numpy()
+        return cls(system=system, name=name, labels=tuple(labels), codes=codes)
+
+    @property
+    def title(self) -> str:
+        """System and level."""
+        return f"{self.system} {self.name}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class AreaDifference:
+    """Two areas that hold nearly the same records. CONFIDENTIAL.
+
+    Args:
+        first: System and level of the one.
+        first_code: Its code.
+        second: System and level of the other.
+        second_code: Its code.
+        records: How many records are in one of them only.
+    """
+
+    first: str
+    first_code: str
+    second: str
+    second_code: str
+    records: int
+
+    def __repr__(self) -> str:
+        return f"<AreaDifference {self.first} {self.first_code} ~ {self.second} {self.second_code}>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, slots=True)
+class AreaReport:
+    """What systems of areas tell of few. CONFIDENTIAL: for the custodian.
+
+    Args:
+        least: Areas differ by so many records at least.
+        atoms: How many finest intersections there are.
+        differences: Pairs that differ by fewer, sorted.
+        small: Areas of 1 to least - 1 records: title and code.
+    """
+
+    least: int
+    atoms: int
+    differences: tuple[AreaDifference, ...]
+    small: tuple[tuple[str, str], ...]
+
+    @property
+    def levels(self) -> Mapping[str, int]:
+        """For each level, in how many pairs it is: without it these are gone."""
+        counted = Counter(itertools.chain(*((one.first, one.second) for one in self.differences)))
+        return dict(counted.most_common())
+
+    @property
+    def merges(self) -> tuple[tuple[str, str], ...]:
+        """Areas to merge with a neighbour, few of them: then no listed pair is left.
+
+        Each time the area that is in most pairs; merged areas are to be looked at again.
+        """
+        open_pairs: list[tuple[tuple[str, str], tuple[str, str]]] = [
+            ((one.first, one.first_code), (one.second, one.second_code)) for one in self.differences
+        ]
+        counted = Counter(itertools.chain.from_iterable(open_pairs))
+        of_area: dict[tuple[str, str], list[int]] = {}
+        for at, pair in enumerate(open_pairs):
+            for area in pair:
+                of_area.setdefault(area, []).append(at)
+        gone, found = [False] * len(open_pairs), []
+        for area in sorted(of_area, key=lambda each: (-counted[each], each)):
+            left = [at for at in of_area[area] if not gone[at]]
+            if left:
+                found.append(area)
+                for at in left:
+                    gone[at] = True
+        return tuple(found)
+
+    def text(self, most: int = 200) -> str:
+        """The report in words. CONFIDENTIAL.
+
+        Args:
+            most: So many pairs are listed.
+        """
+        if not self.differences:
+            return f"No two areas of two systems differ by 1 to {self.least - 1} records."
+        lines = [
+            f"{len(self.differences):,} pairs of areas differ by 1 to {self.least - 1} records.",
+            "",
+            "Leave a level out, and so many pairs are gone:",
+            *(f"  {title}: {number:,}" for title, number in self.levels.items()),
+            "",
+            f"Or merge {len(self.merges):,} areas with a neighbour, and look again:",
+            *(f"  {title} {code}" for title, code in self.merges[:most]),
+            "",
+            "The pairs:",
+            *(
+                f"  {one.first} {one.first_code} and {one.second} {one.second_code}: {one.records}"
+                for one in self.differences[:most]
+            ),
+        ]
+        if len(self.differences) > most:
+            lines.append(f"  and {len(self.differences) - most:,} more")
+        return "\n".join(lines)
+
+    def document(self) -> dict[str, Any]:
+        """The report as JSON takes it. CONFIDENTIAL."""
+        return {
+            "least": self.least,
+            "atoms": self.atoms,
+            "differences": [
+                [one.first, one.first_code, one.second, one.second_code, one.records]
+                for one in self.differences
+            ],
+            "levels": dict(self.levels),
+            "merges": [list(one) for one in self.merges],
+            "small": [list(one) for one in self.small],
+        }
+
+    def __repr__(self) -> str:
+        return "<AreaReport (confidential)>"
+
+
+def area_differences(levels: Sequence[AreaLevel], *, least: int) -> AreaReport:
+    """All pairs of areas of two systems that differ by 1 to `least` - 1 records.
+
+    Args:
+        levels: All levels of all systems.
+        least: Areas differ by so many records at least.
+
+    >>> square = AreaLevel.of("grid", "1km", pl.Series(["a"] * 20 + ["b"] * 19))
+    >>> place = AreaLevel.of("places", "town", pl.Series(["X"] * 21 + ["Y"] * 18))
+    >>> report = area_differences([square, place], least=5)
+    >>> [(one.first_code, one.second_code, one.records) for one in report.differences]
+    [('a', 'X', 1), ('b', 'Y', 1)]
+    """
+    _check(levels, least)
+    codes, records = _atoms(levels)
+    sizes = [
+        _counts(own, records, len(level.labels)) for own, level in zip(codes, levels, strict=True)
+    ]
+    found: list[AreaDifference] = []
+    for one, other in itertools.combinations(range(len(levels)), 2):
+        if levels[one].system != levels[other].system:
+            pair = (levels[one], levels[other])
+            parts = (codes[one], codes[other]), (sizes[one], sizes[other])
+            found += _near_pairs(pair, *parts, records, least)
+    small = [
+        (level.title, level.labels[at])
+        for level, own in zip(levels, sizes, strict=True)
+        for at in np.flatnonzero((own > 0) & (own < least)).tolist()
+    ]
+    return AreaReport(
+        least=least, atoms=len(records), differences=tuple(sorted(found)), small=tuple(small)
+    )
+
+
+def _check(levels: Sequence[AreaLevel], least: int) -> None:
+    problems = []
+    if least < 2:
+        problems.append(Problem("a difference of one record at least is none", "least"))
+    if len({len(level.codes) for level in levels}) > 1:
+        problems.append(Problem("levels are about different records", "levels"))
+    if len({level.title for level in levels}) < len(levels):
+        problems.append(Problem("a level stands twice", "levels"))
+    raise_all(PolicyError, problems, code="policy-areas")
+
+
+def _atoms(levels: Sequence[AreaLevel]) -> tuple[list[IntArray], IntArray]:
+    """The codes of each atom on each level, and how many records it has."""
+    if not levels:
+        return [], np.zeros(0, dtype=np.int64)
+    number = np.zeros(len(levels[0].codes), dtype=np.int64)
+    for level in levels:
+        width = len(level.labels) + 1
+        # Numbered anew each time, so that products stay small.
+        _, number = np.unique(number * width + level.codes + 1, return_inverse=True)
+    _, first, records = np.unique(number, return_index=True, return_counts=True)
+    return [level.codes[first] for level in levels], records.astype(np.int64)
+
+
+def _counts(codes: IntArray, records: IntArray, size: int) -> IntArray:
+    """How many records each code has."""
+    there = codes != _NOWHERE
+    found = np.bincount(codes[there], weights=records[there], minlength=size)
+    return found.astype(np.int64)
+
+
+def _near_pairs(
+    levels: tuple[AreaLevel, AreaLevel],
+    codes: tuple[IntArray, IntArray],
+    sizes: tuple[IntArray, IntArray],
+    records: IntArray,
+    least: int,
+) -> Iterator[AreaDifference]:
+    """Pairs with common records: their difference is both without what they share, twice."""
+    both = (codes[0] != _NOWHERE) & (codes[1] != _NOWHERE)
+    width = len(levels[1].labels)
+    pairs, place = np.unique(codes[0][both] * width + codes[1][both], return_inverse=True)
+    shared = np.bincount(place, weights=records[both], minlength=len(pairs)).astype(np.int64)
+    first, second = np.divmod(pairs, max(width, 1))
+    apart = sizes[0][first] + sizes[1][second] - 2 * shared
+    for at in np.flatnonzero((apart > 0) & (apart < least)).tolist():
+        yield AreaDifference(
+            first=levels[0].title,
+            first_code=levels[0].labels[int(first[at])],
+            second=levels[1].title,
+            second_code=levels[1].labels[int(second[at])],
+            records=int(apart[at]),
+        )
