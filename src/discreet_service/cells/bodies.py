@@ -1,0 +1,389 @@
+"""Bodies: the cells that callers hand in, as JSON, CSV, Parquet or an Arrow stream.
+
+In: a file with the bytes of a body, from anywhere (CONFIDENTIAL). Out: a frame in the order of
+the caller. Rows, columns and sizes are looked up before anything is unpacked. No error quotes what
+was sent, not even names of columns: without a header they would be cells.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import mmap
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import IO, Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+from discreet_service.problems import ServiceError
+
+
+class BodyKind(StrEnum):
+    """How cells are handed in."""
+
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+    arrow = "arrow"
+
+
+#: Media types of bodies.
+BODY_TYPES: Mapping[str, BodyKind] = {
+    "application/json": BodyKind.json,
+    "text/csv": BodyKind.csv,
+    "application/vnd.apache.parquet": BodyKind.parquet,
+    "application/vnd.apache.arrow.stream": BodyKind.arrow,
+}
+
+#: Columns of a body, at most.
+MOST_COLUMNS = 100
+#: Row groups and record batches of a body, at most.
+_MOST_PIECES = 20_000
+#: Bytes of a value in its widest form, with what stands around it.
+_WIDEST = 64
+#: Bytes of a text, and of all texts of a column together, at most.
+_LONGEST_TEXT, _MOST_TEXT = 1_000, 10**9
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HandedIn:
+    """What a body holds. CONFIDENTIAL.
+
+    Args:
+        frame: The cells, in the order of the caller.
+        members: What else a JSON body says.
+    """
+
+    frame: pl.DataFrame
+    members: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "<HandedIn: confidential>"
+
+
+def body_kind(content_type: str) -> BodyKind:
+    """The kind of a body by its media type.
+
+    Args:
+        content_type: What the header says.
+
+    >>> body_kind("Application/JSON; charset=utf-8")
+    <BodyKind.json: 'json'>
+    """
+    kind = BODY_TYPES.get(content_type.partition(";")[0].strip().lower())
+    if kind is None:
+        hint = f"media types: {', '.join(BODY_TYPES)}"
+        what = "bodies of this type are not read"
+        raise ServiceError(what, code="unsupported-media-type", where="content-type", hint=hint)
+    return kind
+
+
+def read_body(file: IO[bytes], kind: BodyKind, most: int) -> HandedIn:
+    """The cells of a body.
+
+    Args:
+        file: A file on the disk with the bytes; kept open as long as the cells are used.
+        kind: What they are.
+        most: The largest number of cells.
+    """
+    try:
+        found = _READERS[kind](file, most)
+    except (ServiceError, MemoryError):
+        raise
+    except Exception:  # every reader has its own, and their texts hold data
+        raise _unreadable(kind) from None
+    except BaseException as error:
+        # What polars could not foresee; not an error to Python, and not the caller's to see.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise _unreadable(kind) from None
+    check_number(found.frame.height, most)
+    _check_codes(found.frame)
+    return found
+
+
+def check_number(number: int, most: int) -> None:
+    """Raise an error if there are more cells than one call may have.
+
+    Args:
+        number: The number of cells.
+        most: The largest one.
+    """
+    if number > most:
+        what, hint = "there are more cells than one call may have", "send them in several calls"
+        raise ServiceError(
+            what, code="too-many-cells", where="cells", hint=hint, limit=most, actual=number
+        )
+
+
+def _check_codes(frame: pl.DataFrame) -> None:
+    """Long texts can be small in a file and fill the memory when they are repeated."""
+    for series in frame.get_columns():
+        if series.dtype == pl.String:
+            lengths = series.str.len_bytes()
+            _check_texts(lengths.max(), lengths.sum())
+
+
+def _check_texts(longest: Any, together: Any) -> None:
+    if (longest or 0) > _LONGEST_TEXT:
+        what = f"a text has more than {_LONGEST_TEXT} bytes"
+        raise ServiceError(what, code="invalid-body", where="cells")
+    if together > _MOST_TEXT:
+        raise _bomb()
+
+
+def _unreadable(kind: BodyKind) -> ServiceError:
+    what = f"the body cannot be read as {kind.value}"
+    hint = _HINTS[kind]
+    return ServiceError(what, code="invalid-body", where="body", hint=hint)
+
+
+_HINTS: Mapping[BodyKind, str] = {
+    BodyKind.json: 'such as {"cells": [{"n": 3, "key": 250000000000000}]}, in UTF-8',
+    BodyKind.csv: "the first line names the columns, commas between; UTF-8",
+    BodyKind.parquet: "a whole Parquet file with plain columns",
+    BodyKind.arrow: "a stream, not a file; plain columns; not compressed",
+}
+
+
+# JSON and CSV ----------------------------------------------------------------------------------
+
+
+def _json(file: IO[bytes], most: int) -> HandedIn:
+    document = json.loads(file.read().decode("utf-8"), parse_constant=_no_number)
+    if not isinstance(document, dict) or "cells" not in document:
+        raise _unreadable(BodyKind.json)
+    cells = document.pop("cells")
+    if isinstance(cells, dict):
+        columns = cells
+        if not all(isinstance(each, list) for each in columns.values()):
+            raise _unreadable(BodyKind.json)
+        if len({len(each) for each in columns.values()}) > 1:
+            what = "the columns differ in length"
+            raise ServiceError(what, code="invalid-body", where="cells")
+    else:
+        columns = _columns(cells, most)
+    _check_width(len(columns))
+    made = {name: _series(name, values) for name, values in columns.items()}
+    return HandedIn(pl.DataFrame(made), document)
+
+
+def _no_number(_: str) -> float:
+    raise ValueError
+
+
+def _columns(rows: Any, most: int) -> dict[str, list[Any]]:
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _unreadable(BodyKind.json)
+    check_number(len(rows), most)
+    names: dict[str, None] = {}
+    for row in rows:
+        if row.keys() - names.keys():
+            names |= dict.fromkeys(row)
+            _check_width(len(names))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    kinds = {type(value) for value in values} - {type(None)}
+    for known, dtype in (
+        ({int}, pl.Int64),
+        ({int, float}, pl.Float64),
+        ({str}, pl.String),
+        ({bool}, pl.Boolean),
+    ):
+        if kinds <= known:
+            try:
+                return pl.Series(name, values, dtype=dtype, strict=False)
+            except (OverflowError, TypeError):
+                break
+    # Of no use, and named when the column is looked at.
+    return pl.Series(name, [None] * len(values), dtype=pl.Null)
+
+
+def _csv(file: IO[bytes], most: int) -> HandedIn:
+    text = file.read()
+    text.decode("utf-8")
+    _check_width(text.partition(b"\n")[0].count(b",") + 1)
+    frame = pl.read_csv(io.BytesIO(text), infer_schema=False)
+    return HandedIn(frame)
+
+
+def as_numbers(series: pl.Series) -> pl.Series:
+    """A column of texts as whole numbers, or as decimals; as it is if these are neither.
+
+    >>> as_numbers(pl.Series(["1", " 20"])).to_list(), as_numbers(pl.Series(["0.5"])).to_list()
+    ([1, 20], [0.5])
+    """
+    if series.dtype != pl.String:
+        return series
+    texts = series.str.strip_chars()
+    for dtype in (pl.Int64, pl.Float64):
+        found = texts.cast(dtype, strict=False)
+        if found.null_count() == series.null_count():
+            return found
+    return series
+
+
+# Parquet and Arrow -----------------------------------------------------------------------------
+
+
+def _parquet(file: IO[bytes], most: int) -> HandedIn:
+    opened = pyarrow.parquet.ParquetFile(_reader(file), arrow_extensions_enabled=False)
+    about = opened.metadata
+    check_number(about.num_rows, most)
+    _check_schema(opened.schema_arrow)
+    _check_pieces(about.num_row_groups)
+    groups = [about.row_group(at) for at in range(about.num_row_groups)]
+    if sum(group.num_rows for group in groups) != about.num_rows:
+        raise _unreadable(BodyKind.parquet)
+    # Nothing plain is so large; repeated texts are looked at when they are read.
+    room = _room(about.num_rows, about.num_columns)
+    if any(group.total_byte_size > room for group in groups) or (
+        sum(group.total_byte_size for group in groups) > room
+    ):
+        raise _bomb()
+    return HandedIn(_frame(opened.read(use_threads=False)))
+
+
+def _arrow(file: IO[bytes], most: int) -> HandedIn:
+    source = _reader(file)
+    rows = 0
+    for pieces, (kind, length, compressed) in enumerate(_messages(source)):
+        _check_pieces(pieces)
+        if compressed:
+            what, hint = "the stream is compressed", "send it as it is"
+            raise ServiceError(what, code="invalid-body", where="body", hint=hint)
+        rows += length if kind == "record batch" else 0
+        check_number(rows, most)
+    source.seek(0)
+    with pa.ipc.open_stream(source) as stream:
+        _check_schema(stream.schema)
+        table = stream.read_all()
+    return HandedIn(_frame(table))
+
+
+def _reader(file: IO[bytes]) -> Any:
+    file.flush()
+    return pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+
+
+def _frame(table: Any) -> pl.DataFrame:
+    table.validate(full=True)
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        numbered = pa.types.is_dictionary(column.type)
+        columns[name] = _written_out(column) if numbered else pl.Series(name, column)
+    return pl.DataFrame(columns).rechunk()
+
+
+def _written_out(column: Any) -> pl.Series:
+    """The texts of a column that are numbered in its file; not as categories, which stay."""
+    made = [pl.Series([], dtype=pl.String)]
+    for chunk in column.chunks:
+        texts = pl.Series(chunk.dictionary).cast(pl.String)
+        _check_texts(texts.str.len_bytes().max(), 0)
+        made.append(texts.gather(pl.Series(chunk.indices)))
+    return pl.concat(made)
+
+
+def _room(rows: int, columns: int) -> int:
+    return max(rows, 1_000) * max(columns, 1) * _WIDEST
+
+
+def _messages(source: Any) -> Iterator[tuple[str, int, bool]]:
+    """The messages of a stream: kind, number of rows, and whether they are compressed."""
+    reader = pa.ipc.MessageReader.open_stream(source)
+    while True:
+        try:
+            message = reader.read_next_message()
+        except StopIteration:
+            return
+        length, compressed = 0, False
+        if message.type in ("record batch", "dictionary"):
+            length, compressed = _batch(memoryview(message.metadata), message.type)
+        elif message.type != "schema":
+            raise _unreadable(BodyKind.arrow)
+        yield message.type, length, compressed
+
+
+def _batch(data: memoryview, kind: str) -> tuple[int, bool]:
+    """Number of rows of a batch, and whether it is compressed, from its flatbuffer."""
+    header = _follow(data, _place(data, _follow(data, 0), 2))
+    if kind == "dictionary":
+        header = _follow(data, _place(data, header, 1))
+    at = _place(data, header, 0)
+    length = struct.unpack_from("<q", data, at)[0] if at else 0
+    if length < 0:
+        raise ValueError
+    return length, _place(data, header, 3) != 0
+
+
+def _follow(data: memoryview, at: int) -> int:
+    return int(at + struct.unpack_from("<I", data, at)[0])
+
+
+def _place(data: memoryview, table: int, number: int) -> int:
+    """Where a field of a table stands; 0 if it is not there."""
+    rows = table - struct.unpack_from("<i", data, table)[0]
+    entry = 4 + 2 * number
+    if entry + 2 > struct.unpack_from("<H", data, rows)[0]:
+        return 0
+    shift = struct.unpack_from("<H", data, rows + entry)[0]
+    return int(table + shift) if shift else 0
+
+
+def _check_schema(schema: Any) -> None:
+    _check_width(len(schema))
+    if len(set(schema.names)) < len(schema):
+        what = "several columns have one name"
+        raise ServiceError(what, code="invalid-body", where="cells")
+    odd = sum(not _plain(each.type) for each in schema)
+    if odd:
+        what = f"{odd} columns are of a kind that is not read"
+        hint = "whole numbers, floats, texts and true or false are"
+        raise ServiceError(what, code="invalid-body", where="cells", hint=hint)
+
+
+def _plain(kind: Any) -> bool:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _text(kind.value_type) and types.is_integer(kind.index_type)
+    known: Iterable[Any] = (types.is_integer, types.is_float32, types.is_float64, types.is_boolean)
+    return _text(kind) or types.is_null(kind) or any(test(kind) for test in known)
+
+
+def _text(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _check_width(columns: int) -> None:
+    if columns > MOST_COLUMNS:
+        what = f"there are more than {MOST_COLUMNS} columns"
+        raise ServiceError(what, code="invalid-body", where="cells")
+
+
+def _check_pieces(pieces: int) -> None:
+    if pieces > _MOST_PIECES:
+        what, hint = "the cells come in too many pieces", "write larger batches"
+        raise ServiceError(what, code="invalid-body", where="body", hint=hint)
+
+
+def _bomb() -> ServiceError:
+    what = "unpacked, the body would be larger than its cells can be"
+    return ServiceError(what, code="too-large", where="body")
+
+
+_READERS = {
+    BodyKind.json: _json,
+    BodyKind.csv: _csv,
+    BodyKind.parquet: _parquet,
+    BodyKind.arrow: _arrow,
+}

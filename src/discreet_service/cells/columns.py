@@ -1,0 +1,235 @@
+"""Columns: what is wrong with the columns of cells that were handed in.
+
+In: a frame (CONFIDENTIAL). Out: arrays, and problems. All are listed at once; they tell how many
+cells are concerned, and quote no value and no name that a caller made up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import Problem
+from discreet.keygrid import KeyGrid
+from discreet_service.cells.bodies import as_numbers
+from discreet_service.problems import ServiceError
+
+_CODE = "invalid-cells"
+#: How likely it may be that sound cells are taken for contradictions.
+_BY_CHANCE = 1e-6
+_LOW = 20
+_ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+class CellColumns:
+    """The columns of cells, and what is wrong with them. CONFIDENTIAL.
+
+    Args:
+        frame: The cells.
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame, self.problems = frame, list[Problem]()
+
+    def __repr__(self) -> str:
+        return "<CellColumns: confidential>"
+
+    def check_names(self, known: Sequence[str], needed: Sequence[str] = ()) -> None:
+        """Note columns that are missing, and that there are others; no name is repeated.
+
+        Args:
+            known: The columns that can be there.
+            needed: Those that must be.
+        """
+        for name in needed:
+            if name not in self.frame.columns:
+                self.note("the column is missing", name)
+        others = len(set(self.frame.columns) - set(known))
+        if others:
+            what = f"{others} columns have other names than those that are read"
+            self.note(what, "cells", f"columns: {', '.join(known)}; send nothing else")
+
+    def note(self, what: str, where: str, hint: str = "") -> None:
+        """Note a problem.
+
+        Args:
+            what: What is wrong.
+            where: The column.
+            hint: What to do about it.
+        """
+        self.problems.append(Problem(what, where, hint))
+
+    def refuse(self) -> None:
+        """Raise an error if there are problems."""
+        refuse(self.problems)
+
+    def whole(self, name: str, below: int | None = None) -> IntArray:
+        """A column of whole numbers of at least 0; zeros if it cannot be used.
+
+        Args:
+            name: Its name.
+            below: They must lie below this: the size of the key grid.
+        """
+        nothing = np.zeros(self.frame.height, dtype=np.int64)
+        series = self._column(name)
+        if series is None:
+            return nothing
+        if not series.dtype.is_integer():
+            if series.dtype.is_float():
+                hint = "send whole numbers; keys are those of the grid, not decimals"
+            else:
+                hint = "whole numbers, of 64 bits at most"
+            self.note("whole numbers are needed", name, hint)
+            return nothing
+        wide = series.cast(pl.Int64, strict=False)
+        values = wide.fill_null(-1).to_numpy() if wide.null_count() else wide.to_numpy()
+        low = int(np.count_nonzero(values < 0))
+        if below is None:
+            if low:
+                self.note(f"{low:,} of {len(values):,} cells have a number below 0", name)
+                return nothing
+            return values
+        outside = low + int(np.count_nonzero(values >= below))
+        if outside:
+            what = f"{outside:,} of {len(values):,} cells have a key off the grid"
+            self.note(what, name, "keys are whole numbers of the grid of the parameter set")
+            return nothing
+        return values
+
+    def decimal(self, name: str) -> FloatArray:
+        """A column of finite numbers of at least 0; zeros if it cannot be used.
+
+        Args:
+            name: Its name.
+        """
+        nothing = np.zeros(self.frame.height, dtype=np.float64)
+        series = self._column(name)
+        if series is None:
+            return nothing
+        if not series.dtype.is_numeric():
+            self.note("numbers are needed", name)
+            return nothing
+        values = series.cast(pl.Float64).to_numpy()
+        bad = int(np.count_nonzero(~np.isfinite(values) | (values < 0)))
+        if bad:
+            self.note(f"{bad:,} of {len(values):,} cells have no number of at least 0", name)
+            return nothing
+        return values
+
+    def yes_or_no(self, name: str) -> BoolArray:
+        """A column of true and false; false if it cannot be used.
+
+        Args:
+            name: Its name.
+        """
+        nothing = np.zeros(self.frame.height, dtype=np.bool_)
+        series = self._column(name)
+        if series is None:
+            return nothing
+        if series.dtype == pl.String:
+            words = series.str.strip_chars().str.to_lowercase()
+            series = words.replace_strict(
+                {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+            )
+        if series.dtype != pl.Boolean or series.null_count():
+            self.note("true or false is needed", name)
+            return nothing
+        return series.to_numpy()
+
+    def contradictions(self, count: IntArray, key: IntArray, grid: KeyGrid, where: str) -> None:
+        """Note keys that come with different numbers of records, as the same records never do.
+
+        Args:
+            count: Numbers of records.
+            key: Cell keys.
+            grid: Their grid.
+            where: The column of the keys.
+        """
+        found = conflicting_keys(count, key, grid)
+        if found:
+            what = f"{found:,} keys come with different numbers of records"
+            hint = "a key stands for the records of a cell: look at how cells and keys were joined"
+            self.note(what, where, hint)
+
+    def _column(self, name: str) -> pl.Series | None:
+        """A column without gaps, as numbers if it is one of texts that are."""
+        if name not in self.frame.columns:
+            return None
+        series = as_numbers(self.frame[name])
+        missing = series.null_count()
+        if series.dtype.is_float():
+            missing += int(series.is_nan().sum())
+        if missing:
+            self.note(f"{missing:,} of {len(series):,} cells have no value", name)
+            return None
+        return series
+
+
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise one error for all problems with cells; do nothing when there is none.
+
+    Args:
+        problems: What is wrong.
+    """
+    listed = list(problems)
+    if not listed:
+        return
+    what = f"{len(listed)} things are wrong with the cells" if listed[1:] else listed[0].what
+    first = listed[0] if not listed[1:] else Problem(what, "cells")
+    raise ServiceError(what, code=_CODE, where=first.where, hint=first.hint, problems=listed)
+
+
+def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:
+    """How many keys come with different numbers of records; 0 if that can be by chance.
+
+    Sums of different records hit the same place of a grid now and then, of a small one often.
+
+    Args:
+        count: Numbers of records.
+        key: Cell keys.
+        grid: Their grid.
+
+    >>> keys = np.array([5, 5, 7, 0, 0])
+    >>> conflicting_keys(np.array([1, 2, 1, 0, 0]), keys, KeyGrid())
+    1
+    """
+    known = count > 0
+    if not known.all():
+        count, key = count[known], key[known]
+    allowed = _by_chance(len(key), grid)
+    if allowed is None or len(key) < 2:
+        return 0
+    # Sorted by 44 mixed bits of the key, then by 20 of the count: one sort finds all candidates.
+    mixed = (key.astype(np.uint64) + np.uint64(1)) * _ODD
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= _MIX
+    low = np.uint64((1 << _LOW) - 1)
+    folded = (count ^ (count >> _LOW)).astype(np.uint64) & low
+    packed = np.sort((mixed & ~low) | folded)
+    changes = packed[1:] ^ packed[:-1]
+    near = (changes != 0) & (changes <= low)
+    if not near.any():
+        return 0
+    rows = np.flatnonzero(np.isin(mixed & ~low, packed[1:][near] & ~low))
+    pairs = pl.DataFrame({"key": key[rows], "count": count[rows]})
+    spans = pairs.group_by("key").agg((pl.col("count").max() - pl.col("count").min()).alias("span"))
+    found = int((spans["span"] > 0).sum())
+    return found if found > allowed else 0
+
+
+def _by_chance(cells: int, grid: KeyGrid) -> int | None:
+    """So many pairs of different sums may hit the same place; None where they do all the time."""
+    expected = cells * cells / (2 * grid.size)
+    if expected > 1:
+        return None
+    allowed, term = 0, math.exp(-expected)
+    beyond = -math.expm1(-expected)
+    while beyond > _BY_CHANCE:
+        allowed += 1
+        term *= expected / allowed
+        beyond -= term
+    return allowed

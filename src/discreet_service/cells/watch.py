@@ -1,0 +1,187 @@
+"""The watch over cells that are handed in: patterns that no tabulation of records makes.
+
+In: counts and keys of a call (CONFIDENTIAL), who asked, when. Out: alarms, for staff; nothing is
+refused. Whoever hands in invented pairs of count and key can tabulate the noise.
+
+What is watched is a sample of keys, chosen by a keyed hash so that nobody can avoid it, and the
+same keys in every call: keys that come with different counts; keys that are spread over the grid
+more evenly, or less, than sums of random keys are; more different keys of one count in a day than
+any release has. Of each day, caller and parameter set 4,096 keys are kept, in memory, as hashes.
+
+Its limits: a caller who draws random keys, never repeats one with another count, and stays below
+the number of cells of a release looks like one who tabulates, and learns as much as that one does,
+who has the true counts of all cells and sees what becomes of them. Trust cannot be replaced. What
+is kept is lost when the process ends, and each process has its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import IntArray, UintArray
+from discreet.keygrid import KeyGrid
+
+AlarmKind = Literal["contradicting-cells", "uneven-keys", "many-keys"]
+
+#: Keys that are kept of a day, a caller and a parameter set.
+SAMPLE = 4_096
+_DAY = 86_400_000
+#: Callers whose days are kept.
+_MOST_DAYS = 500
+#: Counts that are looked at one by one.
+_SMALL = 20
+#: Ranges of the grid in which keys are counted, and keys needed for that.
+_RANGES, _ENOUGH = 64, 640
+#: Standard deviations from which on an evenness is odd: once in some thousand million days.
+_ODD = 6.5
+#: Kept keys with different counts that can be by chance or by a correction.
+_CORRECTED = 3
+#: Counts that are no longer looked at one by one are watched together.
+_TOGETHER = _SMALL + 1
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchAlarm:
+    """Something odd about what a caller hands in.
+
+    Args:
+        kind: What.
+        caller: Who.
+        parameter_set: With which parameters.
+    """
+
+    kind: AlarmKind
+    caller: str
+    parameter_set: str
+
+
+@dataclass(repr=False)
+class _Day:
+    """What is known of a caller's day. CONFIDENTIAL."""
+
+    day: int
+    hashes: UintArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    counts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    ranges: npt.NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
+    contradictions: int = 0
+    told: set[AlarmKind] = field(default_factory=set)
+
+
+class KeyWatch:
+    """Watches what callers hand in.
+
+    Args:
+        secret: A key that chooses the sample. SECRET.
+        clock: What tells the time, in milliseconds.
+        most_keys: Different keys of one count that a caller may hand in per day.
+    """
+
+    def __init__(
+        self, secret: bytes, clock: Callable[[], int], most_keys: int = 20_000_000
+    ) -> None:
+        digest = hashlib.blake2b(b"watch", key=secret[:64], digest_size=16).digest()
+        self._salt = np.frombuffer(digest, dtype="<u8").astype(np.uint64)
+        self._clock, self._most = clock, most_keys
+        self._days: OrderedDict[tuple[str, str], _Day] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return "<KeyWatch>"
+
+    def watch(
+        self, caller: str, parameter_set: str, count: IntArray, key: IntArray, grid: KeyGrid
+    ) -> list[WatchAlarm]:
+        """Look at the cells of a call; alarms that were not given that day before.
+
+        Args:
+            caller: Who hands them in.
+            parameter_set: With which parameters.
+            count: Numbers of records.
+            key: Cell keys.
+            grid: Their grid.
+        """
+        today = self._clock() // _DAY
+        with self._lock:
+            day = self._days.pop((caller, parameter_set), None)
+            if day is None or day.day != today:
+                day = _Day(today)
+            self._days[caller, parameter_set] = day
+            while len(self._days) > _MOST_DAYS:
+                self._days.popitem(last=False)
+            self._take(day, count, key, grid)
+            found = [kind for kind in self._odd(day, grid) if kind not in day.told]
+            day.told.update(found)
+        return [WatchAlarm(kind=kind, caller=caller, parameter_set=parameter_set) for kind in found]
+
+    def _take(self, day: _Day, count: IntArray, key: IntArray, grid: KeyGrid) -> None:
+        """Add cells to the sample: the keys with the lowest hashes."""
+        hashes = self._hashed(key)
+        full = len(day.hashes) >= SAMPLE
+        wanted = count > 0
+        if full:
+            wanted &= hashes <= day.hashes[-1]
+        at = np.flatnonzero(wanted)
+        if not full and len(at) > SAMPLE:
+            # Each key once, before some are left out.
+            lowest = np.unique(hashes[at])[:SAMPLE][-1]
+            at = at[hashes[at] <= lowest]
+        places = (key[at].astype(np.float64) * (_RANGES / grid.size)).astype(np.int16)
+        every = np.concatenate([day.hashes, hashes[at]])
+        counts = np.concatenate([day.counts, count[at]])
+        ranges = np.concatenate([day.ranges, places])
+        order = np.lexsort((counts, every))
+        every, counts, ranges = every[order], counts[order], ranges[order]
+        same = every[1:] == every[:-1]
+        if grid.size > SAMPLE**2:
+            # A key that contradicts itself is counted once for each call that shows it.
+            day.contradictions += len(np.unique(every[1:][same & (counts[1:] != counts[:-1])]))
+        first = np.concatenate([[True], ~same]) if len(every) else np.zeros(0, dtype=np.bool_)
+        day.hashes, day.counts = every[first][:SAMPLE], counts[first][:SAMPLE]
+        day.ranges = ranges[first][:SAMPLE]
+
+    def _hashed(self, key: IntArray) -> UintArray:
+        mixed = (key.astype(np.uint64) ^ self._salt[0]) * _FIRST
+        mixed ^= mixed >> np.uint64(30)
+        mixed *= _SECOND
+        mixed ^= self._salt[1]
+        mixed *= _FIRST
+        mixed ^= mixed >> np.uint64(27)
+        return np.asarray(mixed, dtype=np.uint64)
+
+    def _odd(self, day: _Day, grid: KeyGrid) -> list[AlarmKind]:
+        found: list[AlarmKind] = []
+        if day.contradictions > _CORRECTED:
+            found.append("contradicting-cells")
+        classes = np.minimum(day.counts, _TOGETHER)
+        per_count = np.bincount(classes, minlength=_TOGETHER + 1)
+        share = 1.0
+        if len(day.hashes) >= SAMPLE:
+            share = (float(day.hashes[-1]) + 1) / 2.0**64
+        if (per_count[:_TOGETHER] / share).max(initial=0) > self._most:
+            found.append("many-keys")
+        if grid.size > SAMPLE**2 and any(
+            _uneven(day.ranges[classes == each]) for each in np.flatnonzero(per_count >= _ENOUGH)
+        ):
+            found.append("uneven-keys")
+        return found
+
+
+def _uneven(ranges: npt.NDArray[np.int16]) -> bool:
+    """Whether different keys lie on the grid as random ones hardly ever do (chi-square)."""
+    expected = len(ranges) / _RANGES
+    found = np.bincount(ranges, minlength=_RANGES).astype(np.float64)
+    statistic = float(((found - expected) ** 2).sum() / expected)
+    freedom = _RANGES - 1
+    # Wilson and Hilferty: the cube root is nearly normal.
+    spread = 2 / (9 * freedom)
+    return bool(abs((statistic / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(spread) > _ODD)

@@ -1,0 +1,9 @@
+"""Parameter sets: the signed packages by which cells are protected. SECRET.
+
+In: packages of parameters from their owners. Out: opened parameters for the parts that protect,
+and for everybody else names, versions and states. What is in a package never leaves the service.
+"""
+
+from discreet_service.parameter_sets.registry import ParameterSet, ParameterSets, SetState
+
+__all__ = ["ParameterSet", "ParameterSets", "SetState"]

@@ -1,0 +1,432 @@
+"""The registry of parameter sets: which packages there are, and which are in use.
+
+In: signed packages (SECRET). Out: opened `Parameters`, for use inside the service only; and what
+everybody may know. A package is used if two persons agreed to, it is signed by somebody who is
+trusted, and its file is to the byte the one they agreed on. No package comes back once it was
+retired, and none that is older than one that was in use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from discreet.errors import DiscreetError
+from discreet.files import atomic_path, make_folder
+from discreet.release.packages import (
+    PackageDescription,
+    Parameters,
+    describe_package,
+    key_id,
+    open_parameters,
+)
+from discreet.release.packages.container import LARGEST
+from discreet.release.packages.keys import read_verify_key
+from discreet.release.packages.versions import is_older
+from discreet_fire.persons import same_person
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import PARAMETER_SETS
+from discreet_service.problems import ServiceError
+
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_TABLE = PARAMETER_SETS.c
+
+
+class SetState(StrEnum):
+    """How far a parameter set is."""
+
+    proposed = "proposed"
+    active = "active"
+    retired = "retired"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParameterSet:
+    """What everybody may know of a parameter set.
+
+    Args:
+        name: The statistic that it is for.
+        version: Its version.
+        digest: Keyed digest of what is in it, as its header says.
+        file: SHA-256 of the package.
+        signer: The short name of the key that signed it.
+        state: How far it is.
+        imported: When it came, in milliseconds.
+        importer: Who brought it.
+        activated: When it came into use.
+        retired: When it went out of use.
+    """
+
+    name: str
+    version: str
+    digest: str
+    file: str
+    signer: str
+    state: SetState
+    imported: int
+    importer: str
+    activated: int | None
+    retired: int | None
+
+    @property
+    def subject(self) -> str:
+        """How proposals and the audit trail name it."""
+        return f"{self.name}@{self.version}"
+
+    @classmethod
+    def of(cls, row: sa.Row[tuple[object, ...]]) -> ParameterSet:
+        """The set of a row."""
+        return cls(
+            name=row.name,
+            version=row.version,
+            digest=row.digest,
+            file=row.file,
+            signer=row.signer,
+            state=SetState(row.state),
+            imported=row.imported_at,
+            importer=row.imported_by,
+            activated=row.activated_at,
+            retired=row.retired_at,
+        )
+
+
+class ParameterSets:
+    """The parameter sets of a service. SECRET.
+
+    Args:
+        database: Where their states are kept.
+        trail: Where every change is written down.
+        clock: What tells the time, in milliseconds.
+        folder: Where the packages are.
+        package_key: The file of the key that opens them; None if the service has none.
+        signers: Public key files of those who may sign.
+    """
+
+    def __init__(
+        self,
+        database: ServiceDatabase,
+        trail: AuditTrail,
+        clock: Callable[[], int],
+        *,
+        folder: Path,
+        package_key: Path | None,
+        signers: Sequence[Path],
+    ) -> None:
+        self._database, self._trail, self._clock = database, trail, clock
+        self._folder, self._package_key = folder, package_key
+        self._signers = {key_id(read_verify_key(path)): path for path in signers}
+        self._opened: dict[str, Parameters] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return "<ParameterSets: secret>"
+
+    # -- what there is -------------------------------------------------------
+
+    def sets(self) -> tuple[ParameterSet, ...]:
+        """All of them, by name and time."""
+        asked = sa.select(PARAMETER_SETS).order_by(_TABLE.name, _TABLE.imported_at, _TABLE.version)
+        with self._database.reading() as connection:
+            return tuple(ParameterSet.of(row) for row in connection.execute(asked))
+
+    def show(self, name: str, version: str) -> ParameterSet:
+        """One of them.
+
+        Args:
+            name: The statistic.
+            version: The version.
+        """
+        with self._database.reading() as connection:
+            return self._found(connection, name, version)
+
+    def parameters(self, name: str, version: str | None = None) -> tuple[ParameterSet, Parameters]:
+        """A set that is in use, opened. SECRET.
+
+        Args:
+            name: The statistic.
+            version: The version; None if only one is in use.
+        """
+        found = self._in_use(name, version)
+        with self._lock:
+            opened = self._opened.get(found.file)
+            if opened is None:
+                opened = self._opened[found.file] = self._open(found)
+        return found, opened
+
+    def _in_use(self, name: str, version: str | None) -> ParameterSet:
+        if version is not None:
+            found = self.show(name, version)
+            if found.state is SetState.retired:
+                what, hint = "this version is retired", "ask for the one in use"
+                raise ServiceError(what, code="version-retired", where="version", hint=hint)
+            if found.state is SetState.active:
+                return found
+        asked = sa.select(PARAMETER_SETS).where(
+            _TABLE.name == name, _TABLE.state == SetState.active.value
+        )
+        if version is not None:
+            raise _unknown()
+        with self._database.reading() as connection:
+            rows = connection.execute(asked).all()
+        if not rows:
+            raise _unknown()
+        if len(rows) > 1:
+            what = "several versions are in use"
+            hint = "name one: version"
+            raise ServiceError(what, code="invalid-input", where="version", hint=hint)
+        return ParameterSet.of(rows[0])
+
+    def _found(self, connection: sa.Connection, name: str, version: str) -> ParameterSet:
+        row = connection.execute(
+            sa.select(PARAMETER_SETS).where(_TABLE.name == name, _TABLE.version == version)
+        ).first()
+        if row is None:
+            raise _unknown()
+        return ParameterSet.of(row)
+
+    # -- packages --------------------------------------------------------------
+
+    def _path(self, file: str) -> Path:
+        return self._folder / f"{file}.dcparams"
+
+    def _open(self, found: ParameterSet) -> Parameters:
+        """Open a package that is to the byte the one that was agreed on."""
+        path, key = self._path(found.file), self._package_key
+        if key is None:
+            what, hint = "the service has no key for packages", "package_key_file in its settings"
+            raise ServiceError(what, code="data-not-ready", where="parameter_set", hint=hint)
+        try:
+            self._check_file(found)
+            opened = open_parameters(
+                path,
+                key=key,
+                verify_key=self._signers[found.signer],
+                statistic=found.name,
+                version=found.version,
+                signer=found.signer,
+            )
+            self._check_file(found)
+        except (DiscreetError, OSError, KeyError):
+            # What is wrong with it is for staff, who ask by `discreet params verify`.
+            what = "the package of this parameter set cannot be used"
+            hint = "it is missing, was changed, or its signer is no longer trusted: tell staff"
+            raise ServiceError(
+                what, code="data-not-ready", where="parameter_set", hint=hint
+            ) from None
+        return opened
+
+    def _check_file(self, found: ParameterSet) -> None:
+        data = self._path(found.file).read_bytes()
+        if hashlib.sha256(data).hexdigest() != found.file:
+            raise ServiceError("the file was changed", code="data-not-ready")
+
+    def check(self) -> list[str]:
+        """The sets in use whose package cannot be used now, by subject; opens all of them."""
+        bad = []
+        for each in self.sets():
+            if each.state is SetState.active:
+                try:
+                    self._open(each)
+                except ServiceError:
+                    bad.append(each.subject)
+        return bad
+
+    # -- changes -----------------------------------------------------------------
+
+    def propose(self, connection: sa.Connection, package: bytes, person: str) -> ParameterSet:
+        """Take a package in; it is not in use yet.
+
+        Args:
+            connection: A transaction that writes.
+            package: The bytes of the file.
+            person: Who brings it.
+        """
+        if len(package) > LARGEST:
+            raise ServiceError("no package is so large", code="too-large", limit=LARGEST)
+        file = hashlib.sha256(package).hexdigest()
+        make_folder(self._folder, 0o700)
+        path = self._path(file)
+        there = path.exists()
+        with atomic_path(path, private=True) as temporary:
+            temporary.write_bytes(package)
+        try:
+            found = self._checked(connection, path, file, person)
+        except BaseException:
+            if not there:
+                path.unlink(missing_ok=True)
+            raise
+        values = {
+            "name": found.name,
+            "version": found.version,
+            "digest": found.digest,
+            "file": found.file,
+            "signer": found.signer,
+            "state": found.state.value,
+            "imported_at": found.imported,
+            "imported_by": found.importer,
+        }
+        connection.execute(sa.insert(PARAMETER_SETS).values(**values))
+        facts = {"version": found.version, "digest": file, "signer": found.signer}
+        kind = AuditKind.parameters_imported
+        self._trail.append(connection, kind=kind, person=person, about=found.subject, facts=facts)
+        return found
+
+    def _checked(
+        self, connection: sa.Connection, path: Path, file: str, person: str
+    ) -> ParameterSet:
+        """A new package that may come into use."""
+        try:
+            about: PackageDescription = describe_package(path)
+        except DiscreetError:
+            what, hint = "this is no package with a valid signature", "discreet params pack"
+            raise ServiceError(what, code="invalid-body", where="body", hint=hint) from None
+        header = about.header
+        signer = header.signer_id or ""
+        if signer not in self._signers:
+            what = "the package is not signed by somebody whom this service trusts"
+            hint = "trusted_signers in its settings"
+            raise ServiceError(what, code="invalid-body", where="signer", hint=hint)
+        for where, word in (("statistic", header.statistic), ("version", header.version)):
+            if not _WORD.fullmatch(word):
+                what = "up to 80 letters, digits, dots, - and _ are needed here"
+                raise ServiceError(what, code="invalid-body", where=where)
+        found = ParameterSet(
+            name=header.statistic,
+            version=header.version,
+            digest=header.digest,
+            file=file,
+            signer=signer,
+            state=SetState.proposed,
+            imported=self._clock(),
+            importer=person,
+            activated=None,
+            retired=None,
+        )
+        self._check_succession(connection, found)
+        self._open(found)
+        return found
+
+    def _check_succession(self, connection: sa.Connection, found: ParameterSet) -> None:
+        """No version twice, and none that is older than one that was in use."""
+        rows = connection.execute(sa.select(PARAMETER_SETS).where(_TABLE.name == found.name)).all()
+        for row in rows:
+            if row.version == found.version:
+                what = "this version is there already"
+                hint = "another package has another version"
+                raise ServiceError(what, code="conflict", where="version", hint=hint)
+            if row.activated_at is not None and is_older(found.version, row.version):
+                what = "a newer version was in use, or nothing tells that this one is newer"
+                hint = "pack the parameters with a higher version"
+                raise ServiceError(what, code="conflict", where="version", hint=hint)
+
+    def activate(
+        self,
+        connection: sa.Connection,
+        name: str,
+        version: str,
+        persons: Sequence[str],
+        proposal: str = "",
+    ) -> ParameterSet:
+        """Bring a proposed set into use, as two persons agreed.
+
+        Args:
+            connection: A transaction that writes.
+            name: The statistic.
+            version: The version.
+            persons: The two.
+            proposal: Number of the proposal they agreed on.
+        """
+        found = self._found(connection, name, version)
+        if found.state is not SetState.proposed:
+            what, hint = f"this set is {found.state.value} already", "import a new version"
+            raise ServiceError(what, code="conflict", where="version", hint=hint)
+        rows = connection.execute(
+            sa.select(PARAMETER_SETS).where(
+                _TABLE.name == name, _TABLE.version != version, _TABLE.activated_at.is_not(None)
+            )
+        ).all()
+        if any(is_older(version, row.version) for row in rows):
+            what = "a newer version was in use meanwhile"
+            raise ServiceError(what, code="conflict", where="version")
+        self._open(found)
+        kind = AuditKind.parameters_activated
+        return self._change(connection, found, SetState.active, persons, kind, proposal)
+
+    def retire(
+        self,
+        connection: sa.Connection,
+        name: str,
+        version: str,
+        persons: Sequence[str],
+        proposal: str = "",
+    ) -> ParameterSet:
+        """End the use of a set, for good; arguments as for `activate`.
+
+        Args:
+            connection: A transaction that writes.
+            name: The statistic.
+            version: The version.
+            persons: The two.
+            proposal: Number of the proposal they agreed on.
+        """
+        found = self._found(connection, name, version)
+        if found.state is SetState.retired:
+            raise ServiceError("this set is retired already", code="conflict", where="version")
+        kind = AuditKind.parameters_retired
+        changed = self._change(connection, found, SetState.retired, persons, kind, proposal)
+        with self._lock:
+            self._opened.pop(found.file, None)
+        return changed
+
+    def _change(
+        self,
+        connection: sa.Connection,
+        found: ParameterSet,
+        state: SetState,
+        persons: Sequence[str],
+        kind: AuditKind,
+        proposal: str,
+    ) -> ParameterSet:
+        if len(persons) != 2 or same_person(*persons):
+            what, hint = "two persons must agree", "ask somebody else"
+            raise ServiceError(what, code="second-person", hint=hint)
+        now = self._clock()
+        at = {"activated_at" if state is SetState.active else "retired_at": now}
+        changed = connection.execute(
+            sa.update(PARAMETER_SETS)
+            .where(
+                _TABLE.name == found.name,
+                _TABLE.version == found.version,
+                _TABLE.state == found.state.value,
+            )
+            .values(state=state.value, **at)
+        )
+        if changed.rowcount != 1:
+            raise ServiceError("it was changed meanwhile", code="conflict", where="version")
+        self._trail.append(
+            connection,
+            kind=kind,
+            person=persons[1],
+            about=found.subject,
+            facts={
+                "version": found.version,
+                "digest": found.file,
+                "proposal": proposal,
+                "persons": tuple(persons),
+            },
+        )
+        return self._found(connection, found.name, found.version)
+
+
+def _unknown() -> ServiceError:
+    what, hint = "there is no such parameter set in use", "GET /api/v1/parameter-sets lists them"
+    return ServiceError(what, code="unknown-parameter-set", where="parameter_set", hint=hint)
