@@ -138,9 +138,12 @@ class Service:
     @cached_property
     def approvals(self) -> Approvals:
         """What two persons must agree on."""
+        from discreet_service.parameter_sets import register_decisions
         from discreet_service.people.approvals import Approvals
 
-        return Approvals(self.database, self.trail, self.clock)
+        found = Approvals(self.database, self.trail, self.clock)
+        register_decisions(found, self.parameter_sets)
+        return found
 
     @cached_property
     def parameter_sets(self) -> ParameterSets:

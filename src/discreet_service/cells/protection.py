@@ -256,7 +256,7 @@ def _piece(
         count_decimals=rules.decimals,
     )
     status = safe.absent((*index, *(np.zeros(size, np.int32) for _ in safe.index[1:])), size)
-    figures = np.zeros(size, dtype=safe.value.dtype)
+    figures: Any = np.zeros(size, dtype=safe.value.dtype)
     at = safe.index[0] - 1
     inside = (at >= 0) & (at < size)
     figures[at[inside]], status[at[inside]] = safe.value[inside], safe.status[inside]

@@ -4,6 +4,7 @@ In: packages of parameters from their owners. Out: opened parameters for the par
 and for everybody else names, versions and states. What is in a package never leaves the service.
 """
 
+from discreet_service.parameter_sets.decisions import register_decisions
 from discreet_service.parameter_sets.registry import ParameterSet, ParameterSets, SetState
 
-__all__ = ["ParameterSet", "ParameterSets", "SetState"]
+__all__ = ["ParameterSet", "ParameterSets", "SetState", "register_decisions"]
