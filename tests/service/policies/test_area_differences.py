@@ -1,0 +1,116 @@
+"""Areas of two systems that hold nearly the same people: all of them are found."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet_service.policies import PolicyError
+from discreet_service.policies.area_differences import AreaLevel, area_differences
+
+
+def level(system: str, name: str, codes: list[int | None]) -> AreaLevel:
+    return AreaLevel.of(system, name, pl.Series(codes, dtype=pl.Int64))
+
+
+Pair = tuple[tuple[str, str], tuple[str, str]]
+
+
+def by_hand(levels: list[AreaLevel], least: int) -> dict[Pair, int]:
+    """Every pair of areas of two systems, as sets of records."""
+    areas = {
+        (each.title, label, each.system): {int(at) for at in np.flatnonzero(each.codes == number)}
+        for each in levels
+        for number, label in enumerate(each.labels)
+    }
+    found = {}
+    for one, first in areas.items():
+        for other, second in areas.items():
+            apart = len(first ^ second)
+            if one[2] < other[2] and 0 < apart < least and first & second:
+                found[one[:2], other[:2]] = apart
+    return found
+
+
+@st.composite
+def systems(draw: st.DrawFn) -> list[AreaLevel]:
+    """A system of two nested levels, one that covers only some, and a third."""
+    size = draw(st.integers(1, 40))
+    code = st.integers(0, 3)
+    fine = draw(st.lists(code, min_size=size, max_size=size))
+    square = draw(st.lists(st.none() | code, min_size=size, max_size=size))
+    third = draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
+    return [
+        level("a", "fine", fine),
+        level("a", "coarse", [each // 2 for each in fine]),
+        level("b", "square", square),
+        level("c", "zone", third),
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(systems(), st.integers(2, 8))
+def test_all_pairs_are_found_and_no_others(levels: list[AreaLevel], least: int) -> None:
+    report = area_differences(levels, least=least)
+    found = {
+        ((one.first, one.first_code), (one.second, one.second_code)): one.records
+        for one in report.differences
+    }
+    assert found == by_hand(levels, least)
+    for each in levels:
+        sizes = np.bincount(each.codes[each.codes >= 0], minlength=len(each.labels))
+        small = {each.labels[at] for at in np.flatnonzero((sizes > 0) & (sizes < least))}
+        assert small == {code for title, code in report.small if title == each.title}
+
+
+@settings(max_examples=60, deadline=None)
+@given(systems(), st.integers(2, 8))
+def test_no_pair_is_left_without_the_areas_to_merge(levels: list[AreaLevel], least: int) -> None:
+    report = area_differences(levels, least=least)
+    merged = set(report.merges)
+    for one in report.differences:
+        assert merged & {(one.first, one.first_code), (one.second, one.second_code)}
+
+
+def test_levels_of_one_classification_are_nested_and_no_matter() -> None:
+    fine = [0] * 30 + [1] * 3 + [2] * 30
+    levels = [level("a", "fine", fine), level("a", "coarse", [0] * 33 + [1] * 30)]
+    assert area_differences(levels, least=10).differences == ()
+
+
+def test_a_report_names_remedies_and_shows_nothing_by_itself() -> None:
+    town = level("town", "t", [0] * 52 + [1] * 48)
+    grid = level("grid", "1km", [0] * 50 + [1] * 50)
+    report = area_differences([town, grid], least=10)
+    assert report.levels == {"town t": 2, "grid 1km": 2}
+    assert "2 pairs of areas" in report.text()
+    assert report.document()["differences"][0][-1] == 2
+    assert "2" not in repr(report) + repr(report.differences[0]).split("0")[0]
+    assert "No two areas" in area_differences([town], least=10).text()
+
+
+def test_input_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(PolicyError, match="different records"):
+        area_differences([level("a", "x", [1]), level("b", "y", [1, 2])], least=5)
+    with pytest.raises(PolicyError, match="twice"):
+        area_differences([level("a", "x", [1]), level("a", "x", [1])], least=5)
+    with pytest.raises(PolicyError, match="at least"):
+        area_differences([level("a", "x", [1])], least=1)
+
+
+@pytest.mark.exhaustive
+def test_a_country_is_quick() -> None:
+    generator = np.random.default_rng(1)
+    x, y = generator.random(1_000_000) * 70, generator.random(1_000_000) * 71
+    place = pl.Series((np.sqrt(x * y) * 150).astype(np.int64) % 10_786)
+    square = pl.Series(x.astype(np.int64) * 71 + y.astype(np.int64))
+    levels = [AreaLevel.of("places", "town", place), AreaLevel.of("grid", "1km", square)]
+    start = time.perf_counter()
+    report = area_differences(levels, least=10)
+    assert time.perf_counter() - start < 10
+    assert report.atoms > 400_000

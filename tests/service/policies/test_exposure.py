@@ -1,0 +1,184 @@
+"""Exposure over all that was released, held against sums over crossings written out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.assessment.attacks import exposure_of
+from discreet_service.policies import AskedFilter, AskedLevel, AskedTable, AskedVariable
+from discreet_service.policies.exposure import (
+    Box,
+    ReleasedLayers,
+    boxes_of,
+    read_shape,
+    shape_of,
+    shape_text,
+)
+
+SIZES = {"a": 2, "b": 3, "c": 4, "place": 5}
+CODES = {name: tuple(f"{name}{at}" for at in range(size)) for name, size in SIZES.items()}
+
+
+def table(*by: str, total: bool = True, **where: str) -> AskedTable:
+    """A table over some variables, with filters of one code."""
+    return AskedTable(
+        dataset="d",
+        version="1",
+        unit="u",
+        by=tuple(
+            AskedVariable(
+                name=name,
+                levels=(AskedLevel(name=name, size=SIZES[name]),),
+                total=total,
+                geography=name == "place",
+            )
+            for name in sorted(by)
+        ),
+        where=tuple(
+            AskedFilter(
+                variable=name,
+                level=name,
+                codes=(code,),
+                size=SIZES[name],
+                geography=name == "place",
+            )
+            for name, code in sorted(where.items())
+        ),
+        cells=0,
+        digest="",
+    )
+
+
+@pytest.mark.parametrize("by", [(), ("a",), ("a", "b"), ("a", "b", "c"), ("c", "place")])
+def test_one_table_has_the_exposure_of_the_library(by: tuple[str, ...]) -> None:
+    sizes = [[SIZES[name]] for name in by]
+    assert ReleasedLayers().most_exposed(table(*by)).exposure == pytest.approx(exposure_of(sizes))
+
+
+def test_tables_add_up_and_repeats_add_nothing() -> None:
+    released = ReleasedLayers()
+    released.add(shape_of(table("a", "b")))
+    once = released.most_exposed(table("a", "b")).exposure
+    assert once == pytest.approx(1.5 * 4 / 3)
+    # New: c, and a x c.
+    assert released.most_exposed(table("a", "c")).exposure == pytest.approx(once * 1.25 + 0.0, 0.2)
+    expected = 1 + 1 / 2 + 1 / 3 + 1 / 6 + 1 / 4 + 1 / 8
+    assert released.most_exposed(table("a", "c")).exposure == pytest.approx(expected)
+
+
+def test_filters_count_for_their_universe_and_for_all() -> None:
+    released = ReleasedLayers()
+    released.add(shape_of(table("a", "b")))
+    # Of all: a1 can be asked for as well.
+    assert released.most_exposed(table("c", a="a0")).exposure == pytest.approx(
+        1 + 1 / 2 + 1 / 3 + 1 / 6 + 1 / 8
+    )
+    # Another code tells nothing of a0.
+    released.add(shape_of(table("c", a="a1")))
+    assert released.most_exposed(table(a="a0")).exposure == pytest.approx(
+        max(1 + 1 / 3, 1 + 1 / 2 + 1 / 3 + 1 / 6 + 1 / 8)
+    )
+
+
+def test_places_are_told_apart() -> None:
+    released = ReleasedLayers()
+    released.add(shape_of(table("a", place="place0")))
+    assert released.most_exposed(table("b", place="place1")).exposure == pytest.approx(4 / 3)
+    assert released.most_exposed(table("b", place="place0")).exposure == pytest.approx(
+        1 + 1 / 2 + 1 / 3
+    )
+    # The worst place counts: the table of all places has place0 among its rows.
+    assert released.most_exposed(table("b", "place")).exposure == pytest.approx(1 + 1 / 2 + 1 / 3)
+
+
+def test_shapes_are_kept_whole() -> None:
+    for each in (table("a", "place", b="b1"), table(), table("a", total=False)):
+        assert read_shape(shape_text(shape_of(each))) == shape_of(each)
+
+
+@st.composite
+def asked_tables(draw: st.DrawFn) -> AskedTable:
+    names = draw(st.lists(st.sampled_from(sorted(SIZES)), max_size=3, unique=True))
+    spanning = draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+    where = {name: draw(st.sampled_from(CODES[name])) for name in names if name not in spanning}
+    return table(*spanning, total=draw(st.booleans()), **where)
+
+
+def cells_of(box: Box) -> set[tuple[tuple[str, str], ...]]:
+    """The cells of a box, one by one."""
+    choices = [
+        [(axis.variable, code) for code in (axis.codes or CODES[axis.variable])] for axis in box
+    ]
+    return set(itertools.product(*choices))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(asked_tables(), min_size=1, max_size=5))
+def test_new_cells_are_those_that_no_table_before_has(tables: list[AskedTable]) -> None:
+    released, known = ReleasedLayers(), set[tuple[tuple[str, str], ...]]()
+    for each in tables:
+        own = set().union(*(cells_of(box) for box in boxes_of(shape_of(each))))
+        assert released.new_cells(each) == len(own - known)
+        known |= own
+        released.add(shape_of(each))
+        assert released.new_cells(each) == 0
+
+
+def exposure_by_hand(tables: list[AskedTable]) -> float:
+    """The largest exposure of a cell of the last table: each crossing of it that was released."""
+    boxes = {box for each in tables for box in boxes_of(shape_of(each))}
+    cells = {cell for box in boxes_of(shape_of(tables[-1])) for cell in cells_of(box)}
+    shown = {cell for box in boxes for cell in cells_of(box)}
+    most = 0.0
+    for cell in cells:
+        given_codes = dict(cell)
+        crossings = set[tuple[str, ...]]()
+        for box in boxes:
+            axes = {axis.variable: axis for axis in box}
+            if all(
+                name in axes and (axes[name].codes is None or code in (axes[name].codes or ()))
+                for name, code in given_codes.items()
+            ):
+                rest = tuple(sorted(set(axes) - set(given_codes)))
+                # Only crossings of which every cell was released add up to the count.
+                wanted = itertools.product(*(CODES[name] for name in rest))
+                whole = (
+                    tuple(sorted([*cell, *zip(rest, codes, strict=True)])) in shown
+                    for codes in wanted
+                )
+                if all(whole):
+                    crossings.add(rest)
+        most = max(
+            most,
+            math.fsum(1 / math.prod(SIZES[name] for name in rest) for rest in crossings),
+        )
+    return most
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(asked_tables(), min_size=1, max_size=4))
+def test_exposure_is_never_below_what_can_be_added_up(tables: list[AskedTable]) -> None:
+    released = ReleasedLayers()
+    for each in tables[:-1]:
+        released.add(shape_of(each))
+    found = released.most_exposed(tables[-1]).exposure
+    assert found >= exposure_by_hand(tables) - 1e-9
+
+
+def test_the_order_of_tables_does_not_matter() -> None:
+    generator = np.random.default_rng(3)
+    tables = [table("a", "b"), table("b", "c"), table("c", a="a0"), table("a", place="place1")]
+    last, found = table("a", "c"), set[float]()
+    for _ in range(6):
+        released = ReleasedLayers()
+        for at in generator.permutation(len(tables)):
+            released.add(shape_of(tables[at]))
+            released.most_exposed(last)
+        found.add(round(released.most_exposed(last).exposure, 12))
+    assert len(found) == 1
