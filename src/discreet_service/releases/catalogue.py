@@ -12,9 +12,10 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.release.packages.keys import read_verify_key
@@ -33,6 +34,7 @@ _UNSEEN = 1.0
 _UNSEEN_FILES = 30.0
 
 _Mark = tuple[tuple[int, ...], ...]
+_Derived = TypeVar("_Derived")
 
 
 class ReleaseCatalogue:
@@ -64,6 +66,7 @@ class ReleaseCatalogue:
         self._marks: dict[Path, _Mark] = {}
         self._lock = threading.Lock()
         self._opened = _OpenedTables(_CELLS_KEPT)
+        self._made: dict[Any, tuple[Mapping[str, ListedTable], Any]] = {}
 
     def releases(self) -> Mapping[str, ServedRelease]:
         """The releases by name."""
@@ -120,6 +123,20 @@ class ReleaseCatalogue:
     def identity(self, table: str) -> str:
         """What changes whenever a table may have changed: the short name of its release's seal."""
         return self.release(self.listed(table).release).identity
+
+    def derived(self, make: Callable[[Mapping[str, ListedTable]], _Derived]) -> _Derived:
+        """Something made of the list of tables; made anew only when there is another list.
+
+        Args:
+            make: Makes it.
+        """
+        tables = self.tables()
+        known = self._made.get(make)
+        if known is None or known[0] is not tables:
+            known = (tables, make(tables))
+            self._made[make] = known
+        made: _Derived = known[1]
+        return made
 
     def look_again(self) -> None:
         """Look at the folders now."""

@@ -27,7 +27,7 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     structure = options.structure or _own_structure(table)
     with path.open("wb") as file:
         for number, cells in enumerate(cell_chunks(table, options.complete)):
-            _frame(table, cells, structure, options).write_csv(
+            observations(table, cells, structure, options).write_csv(
                 file, include_header=number == 0, line_terminator="\r\n"
             )
 
@@ -38,9 +38,23 @@ def _own_structure(table: ProtectedTable) -> str:
     return f"{_AGENCY}:{name}({_VERSION})"
 
 
-def _frame(
+def observations(
     table: ProtectedTable, cells: ListedCells, structure: str, options: WriteOptions
 ) -> pl.DataFrame:
+    """Cells of a table as lines of SDMX-CSV.
+
+    Args:
+        table: The table.
+        cells: Some of its cells, or all.
+        structure: The dataflow, as "AGENCY:ID(1.0)".
+        options: Version of SDMX-CSV and language.
+
+    >>> from discreet.publication.cells import stored_cells
+    >>> from discreet.publication.examples import census_example
+    >>> some = census_example()
+    >>> observations(some, stored_cells(some), "OFFICE:POP(1.0)", WriteOptions()).columns[:5]
+    ['STRUCTURE', 'STRUCTURE_ID', 'ACTION', 'sex', 'age']
+    """
     length = len(cells)
     columns = {
         name: pl.repeat(text, length, dtype=pl.String, eager=True)

@@ -1,0 +1,258 @@
+"""SDMX structures: what released tables look like, as messages of SDMX-JSON 2. Public.
+
+In: released tables. Out: dataflows, data structures, concept schemes and code lists, named in
+English and German. Each table is a dataflow with a structure of its own; codes are written as they
+are published.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from discreet.publication.words import LANGUAGES, labels_of
+from discreet.tables import ProtectedTable
+from discreet_service.releases.release import ListedTable
+
+AGENCY, VERSION = "DISCREET", "1.0"
+#: The dimension of a table with several figures.
+MEASURE = "MEASURE"
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_@$-]")
+_SCHEMA = (
+    "https://raw.githubusercontent.com/sdmx-twg/sdmx-json/develop/structure-message/tools/"
+    "schemas/2.0.0/sdmx-json-structure-schema.json"
+)
+_URN = "urn:sdmx:org.sdmx.infomodel."
+#: What attributes say, and their code lists; None for numbers and texts.
+ATTRIBUTES: Mapping[str, tuple[Mapping[str, str], str | None]] = {
+    "OBS_STATUS": ({"en": "Observation status", "de": "Beobachtungsstatus"}, "CL_OBS_STATUS"),
+    "CONF_STATUS": ({"en": "Confidentiality", "de": "Geheimhaltung"}, "CL_CONF_STATUS"),
+    "DECIMALS": ({"en": "Decimals", "de": "Nachkommastellen"}, None),
+    "UNIT_MEASURE": ({"en": "Unit", "de": "Einheit"}, None),
+    "COMMENT_OBS": ({"en": "Comment", "de": "Bemerkung"}, None),
+}
+_STATUS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "CL_OBS_STATUS": {
+        "A": {"en": "Normal value", "de": "Normaler Wert"},
+        "Q": {"en": "Missing value; suppressed", "de": "Fehlender Wert; unterdrückt"},
+        "U": {"en": "Low reliability", "de": "Eingeschränkter Aussagewert"},
+        "M": {"en": "Missing value; data cannot exist", "de": "Fehlender Wert; nicht möglich"},
+    },
+    "CL_CONF_STATUS": {
+        "F": {"en": "Free", "de": "Frei"},
+        "C": {"en": "Confidential", "de": "Geheim"},
+    },
+}
+_STATUS_NAMES = {
+    "CL_OBS_STATUS": {"en": "Observation status", "de": "Beobachtungsstatus"},
+    "CL_CONF_STATUS": {"en": "Confidentiality status", "de": "Geheimhaltungsstatus"},
+}
+
+
+def named(texts: Mapping[str, str], language: str) -> dict[str, Any]:
+    """A name in a language, and in all."""
+    name = texts.get(language) or next(iter(texts.values()))
+    return {"name": name, "names": dict(texts)}
+
+
+def identifier(text: str) -> str:
+    """A text as an identifier of SDMX.
+
+    >>> identifier("census-2026.population by sex")
+    'census-2026_population_by_sex'
+    """
+    return _NOT_IN_IDS.sub("_", text)
+
+
+def flow_ids(tables: Iterable[str]) -> dict[str, str]:
+    """Identifier of each table's dataflow → table; no two have the same.
+
+    >>> flow_ids(["a.b", "a_b"])
+    {'a_b': 'a.b', 'a_b_2': 'a_b'}
+    """
+    found: dict[str, str] = {}
+    for table in tables:
+        bare = name = identifier(table)
+        number = 2
+        while name in found:
+            name, number = f"{bare}_{number}", number + 1
+        found[name] = table
+    return found
+
+
+def urn(kind: str, name: str, item: str = "") -> str:
+    """The URN of something that this agency maintains."""
+    package = {
+        "Dataflow": "datastructure",
+        "DataStructure": "datastructure",
+        "Codelist": "codelist",
+        "ConceptScheme": "conceptscheme",
+        "Concept": "conceptscheme",
+    }[kind]
+    inner = f".{item}" if item else ""
+    return f"{_URN}{package}.{kind}={AGENCY}:{name}({VERSION}){inner}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SdmxTable:
+    """A released table as SDMX sees it.
+
+    Args:
+        flow: Identifier of its dataflow and of its data structure.
+        table: The table.
+    """
+
+    flow: str
+    table: ProtectedTable
+
+    @cached_property
+    def dimensions(self) -> tuple[str, ...]:
+        """Identifiers of its dimensions: the names of its variables."""
+        names = tuple(dimension.name for dimension in self.table.spanning)
+        return (*names, MEASURE) if self.table.figures else names
+
+    @cached_property
+    def codelists(self) -> tuple[str, ...]:
+        """Identifiers of the code lists of its dimensions."""
+        found: dict[str, None] = {}
+        for at, name in enumerate(self.dimensions):
+            own = f"CL_{self.flow}_{identifier(name)}"
+            found[own if own not in found else f"{own}_{at}"] = None
+        return tuple(found)
+
+    def _titles(self, at: int) -> dict[str, str]:
+        if at == len(self.table.spanning):
+            return {"en": "Figure", "de": "Kennzahl"}
+        return {each: self.table.spanning[at].title(each) for each in LANGUAGES}
+
+    def data_structure(self, language: str) -> dict[str, Any]:
+        """Its data structure."""
+        scheme = f"CS_{self.flow}"
+
+        def component(name: str, codelist: str | None, kind: str = "String") -> dict[str, Any]:
+            local = (
+                {"format": {"dataType": kind}}
+                if codelist is None
+                else {
+                    "enumeration": urn("Codelist", codelist),
+                    "enumerationFormat": {"dataType": "String"},
+                }
+            )
+            return {
+                "id": name,
+                "conceptIdentity": urn("Concept", scheme, name),
+                "localRepresentation": local,
+            }
+
+        dimensions = [
+            {**component(name, self.codelists[at]), "position": at}
+            for at, name in enumerate(self.dimensions)
+        ]
+        attributes = [
+            {
+                **component(name, codelist, "Integer" if name == "DECIMALS" else "String"),
+                "usage": "optional",
+                "measureRelationship": ["OBS_VALUE"],
+                "attributeRelationship": {"observation": {}},
+            }
+            for name, (_, codelist) in ATTRIBUTES.items()
+        ]
+        measure = {**component("OBS_VALUE", None, "Double"), "usage": "optional"}
+        return {
+            **_maintained(self.flow, self.table.titles or self._own_titles, language),
+            "dataStructureComponents": {
+                "dimensionList": {"id": "DimensionDescriptor", "dimensions": dimensions},
+                "measureList": {"id": "MeasureDescriptor", "measures": [measure]},
+                "attributeList": {"id": "AttributeDescriptor", "attributes": attributes},
+            },
+        }
+
+    @property
+    def _own_titles(self) -> dict[str, str]:
+        return {each: self.table.title(each) for each in LANGUAGES}
+
+    def concept_scheme(self, language: str) -> dict[str, Any]:
+        """The concepts of its components."""
+        texts: dict[str, Mapping[str, str]] = {
+            name: self._titles(at) for at, name in enumerate(self.dimensions)
+        }
+        texts["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
+        texts |= {name: titles for name, (titles, _) in ATTRIBUTES.items()}
+        return {
+            **_maintained(f"CS_{self.flow}", self._own_titles, language),
+            "concepts": [{"id": name, **named(each, language)} for name, each in texts.items()],
+        }
+
+    def code_lists(self, language: str) -> Iterator[dict[str, Any]]:
+        """The code list of each dimension, with the hierarchy of its codes."""
+        for at, name in enumerate(self.codelists):
+            codes = self._figures(language)
+            if at < len(self.table.spanning):
+                codes = self._codes(at, language)
+            yield {**_maintained(name, self._titles(at), language), "codes": codes}
+
+    def _codes(self, at: int, language: str) -> list[dict[str, Any]]:
+        dimension = self.table.spanning[at]
+        spoken = {each: labels_of(dimension, each) for each in LANGUAGES}
+        parents = dimension.parents.tolist()
+        return [
+            {
+                "id": code,
+                **named({each: spoken[each][k] or code for each in LANGUAGES}, language),
+                **({"parent": dimension.codes[parents[k]]} if parents[k] >= 0 else {}),
+            }
+            for k, code in enumerate(dimension.codes)
+        ]
+
+    def _figures(self, language: str) -> list[dict[str, Any]]:
+        return [
+            {"id": figure.name, **named({e: figure.title(e) for e in LANGUAGES}, language)}
+            for figure in self.table.figures
+        ]
+
+
+def _maintained(name: str, texts: Mapping[str, str], language: str) -> dict[str, Any]:
+    return {"id": name, "agencyID": AGENCY, "version": VERSION} | named(
+        texts, language
+    )
+
+
+def dataflow(flow: str, listed: ListedTable, language: str) -> dict[str, Any]:
+    """The dataflow of a table."""
+    texts = listed.titles or {language: listed.name}
+    return {**_maintained(flow, texts, language), "structure": urn("DataStructure", flow)}
+
+
+def status_lists(language: str) -> list[dict[str, Any]]:
+    """The code lists of the states of observations."""
+    return [
+        {
+            **_maintained(name, _STATUS_NAMES[name], language),
+            "codes": [{"id": code, **named(texts, language)} for code, texts in codes.items()],
+        }
+        for name, codes in _STATUS.items()
+    ]
+
+
+def message(content: Mapping[str, Sequence[Any]], language: str, prepared: str) -> dict[str, Any]:
+    """A message of SDMX-JSON with structures.
+
+    Args:
+        content: Kind of structures → structures.
+        language: "en" or "de".
+        prepared: When it was made: the date of the youngest release.
+    """
+    return {
+        "meta": {
+            "schema": _SCHEMA,
+            "id": "discreet",
+            "test": False,
+            "prepared": prepared,
+            "contentLanguages": [language, *(each for each in LANGUAGES if each != language)],
+            "sender": {"id": AGENCY},
+        },
+        "data": {kind: list(each) for kind, each in content.items() if each},
+    }
