@@ -84,6 +84,21 @@ class ApiKeys:
         database: Where their digests are kept.
         trail: Where every change is written down.
         clock: What tells the time, in milliseconds.
+
+    >>> import tempfile
+    >>> from discreet_service.people.users import Users
+    >>> local = Principal(name="local", kind="local", grants=(Grant("admin"),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
+    ...     database.lay_out()
+    ...     trail = AuditTrail(database, bytes(32), lambda: 0)
+    ...     users, keys = Users(database, trail, lambda: 0), ApiKeys(database, trail, lambda: 0)
+    ...     account = users.add(local, "backend", "system")
+    ...     users.grant(local, "backend", Grant("service"))
+    ...     new = keys.create(local, name="tests", grants=[Grant("service")], owner="backend")
+    ...     print(keys.principal(new.token).name, keys.principal("dsc_made_up"))
+    ...     database.close()
+    backend None
     """
 
     def __init__(

@@ -156,6 +156,24 @@ class Approvals:
         database: Where they are kept.
         trail: Where every step is written down.
         clock: What tells the time, in milliseconds.
+
+    >>> import tempfile
+    >>> from discreet_service.permissions import Grant
+    >>> anna = Principal(name="anna", kind="session", grants=(Grant("custodian"),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
+    ...     database.lay_out()
+    ...     approvals = Approvals(database, AuditTrail(database, bytes(32), lambda: 0), lambda: 0)
+    ...     with database.writing() as connection:
+    ...         proposal = approvals.propose(connection, kind=ProposalKind.policy_change,
+    ...             subject="census@2022", digest="0" * 64, principal=anna, reason="due this year")
+    ...     try:
+    ...         with database.writing() as connection:
+    ...             approvals.approve(connection, proposal.id, anna, digest="0" * 64)
+    ...     except ServiceError as error:
+    ...         print(error.what)
+    ...     database.close()
+    nobody agrees with themselves
     """
 
     def __init__(

@@ -86,6 +86,7 @@ class OidcLogin:
         settings: Which provider.
         clock: What tells the time, in milliseconds.
 
+    >>> from pathlib import Path
     >>> settings = OidcSettings(issuer="https://id.example.org", client_id="discreet",
     ...     client_secret_file=Path("oidc.secret"), redirect="https://sdc.example.org/login/back")
     >>> OidcLogin(settings, lambda: 0)

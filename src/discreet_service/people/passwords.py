@@ -22,8 +22,9 @@ from discreet_service.problems import ServiceError
 SHORTEST, LONGEST = 12, 256
 _FEWEST_DIFFERENT = 6
 _SALT, _DIGEST = 16, 32
-#: So many are stretched at once: each takes memory.
-_AT_ONCE = threading.BoundedSemaphore(2)
+#: So many are stretched at once, since each takes memory, and so many more may wait: whoever floods
+#: the login is not to hold all threads of the service.
+_AT_ONCE, _ADMITTED = threading.BoundedSemaphore(2), threading.BoundedSemaphore(8)
 #: Letters and figures of one-time passwords: none looks like another.
 _CLEAR = "abcdefghjkmnpqrstuvwxyz23456789"
 
@@ -134,10 +135,15 @@ def _stretched(password: str, salt: bytes, cost: PasswordCost) -> bytes:
     secret = _plain(password[: 2 * LONGEST]).encode("utf-8", "replace")
     n = 1 << cost.log_n
     memory = 256 * n * cost.r
-    with _AT_ONCE:
-        return hashlib.scrypt(
-            secret, salt=salt, n=n, r=cost.r, p=cost.p, maxmem=memory, dklen=_DIGEST
-        )
+    if not _ADMITTED.acquire(blocking=False):
+        raise ServiceError("too many log in at once", code="overloaded", retry_after=2)
+    try:
+        with _AT_ONCE:
+            return hashlib.scrypt(
+                secret, salt=salt, n=n, r=cost.r, p=cost.p, maxmem=memory, dklen=_DIGEST
+            )
+    finally:
+        _ADMITTED.release()
 
 
 def _spelled(cost: PasswordCost, salt: bytes, digest: bytes) -> str:

@@ -60,6 +60,15 @@ class Sessions:
         clock: What tells the time, in milliseconds.
         hours: After which a login ends.
         idle_minutes: Minutes without a request after which it ends.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
+    ...     database.lay_out()
+    ...     sessions = Sessions(database, bytes(32), lambda: 0)
+    ...     print(sessions.principal("nobody's cookie"))
+    ...     database.close()
+    None
     """
 
     def __init__(

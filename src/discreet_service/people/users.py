@@ -84,6 +84,17 @@ class Users:
         trail: Where every change is written down.
         clock: What tells the time, in milliseconds.
         cost: How hard it is to try a password.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = ServiceDatabase.open(f"sqlite:///{folder}/service.db")
+    ...     database.lay_out()
+    ...     trail = AuditTrail(database, bytes(32), lambda: 0)
+    ...     users = Users(database, trail, lambda: 0, PasswordCost(log_n=10, p=1))
+    ...     password = users.first_administrator("anna")
+    ...     print(users.login("anna", password, "192.0.2.1").grants)
+    ...     database.close()
+    (Grant(role='admin', dataset='*'),)
     """
 
     def __init__(

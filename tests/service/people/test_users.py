@@ -213,6 +213,24 @@ def test_nothing_fits_what_is_no_kept_password(kept: str) -> None:
     assert not password_fits("anything", kept, QUICK)
 
 
+def test_floods_of_logins_are_told_to_wait() -> None:
+    cost, codes = PasswordCost(log_n=14, p=1), []
+
+    def attempt() -> None:
+        try:
+            password_fits("anything", None, cost)
+        except ServiceError as error:
+            codes.append(error.code)
+
+    threads = [threading.Thread(target=attempt) for _ in range(40)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert set(codes) == {"overloaded"}
+    assert not password_fits("anything", None, QUICK)
+
+
 def test_one_time_passwords_are_all_different() -> None:
     assert len({one_time_password() for _ in range(100)}) == 100
 
