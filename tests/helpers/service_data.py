@@ -1,4 +1,4 @@
-"""A small data set for tests of the service: the synthetic census with stores beside its programme."""
+"""A small data set for tests of the service: the synthetic census with stores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ unit = { en = "EUR", de = "EUR" }
 label = { en = "Floor area", de = "Wohnfläche" }
 [units.dwelling.figures]
 vacant = { kind = "count", where = "tenure == 'vacant'", title = { en = "Vacant", de = "Leer" } }
-vacancy = { kind = "share", part = "vacant", whole = "count", title = { en = "Vacancy", de = "Leerstand" } }
+[units.dwelling.figures.vacancy]
+kind = "share"
+part = "vacant"
+whole = "count"
+title = { en = "Vacancy", de = "Leerstand" }
 
 [units.building]
 source = "buildings"
@@ -56,6 +60,55 @@ STRICT_PARTS = """
 max_share_small = 0.4
 min_average_size = 10
 """
+
+
+#: A policy that lets almost everything through: for tests that are not about policies.
+OPEN_POLICY = """
+dataset = "census"
+version = "2022-1"
+revision = 1
+rules = ["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"]
+size = { cells_instant = 10_000, cells_job = 5_000_000, categories = 62_000 }
+variables = { most = 20, depth = { state = 20, district = 20, municipality = 20, "1" = 20 } }
+exposure = { most = 1_000_000 }
+small_universes = { least = 3 }
+differences = { least = 2, blur = 0, most_universes = 1_000_000 }
+custom_groups = { per_variable = 0, groups = [] }
+sparsity = { small = 0, share_small = 1, share_single = 1, least_cells = 1_000_000 }
+
+[rates]
+per_second = 10_000
+burst = 10_000
+cells_per_day = 1_000_000_000
+dataset_alarm = 1_000_000_000
+
+[patterns]
+window_hours = 1
+contact = "the office"
+partitions = { alert = 1_000_000, stop = 1_000_000, together = 1_000_000 }
+crossings = { alert = 1_000_000, stop = 1_000_000, together = 1_000_000 }
+near = { alert = 1_000_000, stop = 1_000_000, together = 1_000_000 }
+spellings = { alert = 1_000_000, stop = 1_000_000, together = 1_000_000 }
+"""
+
+
+def write_policy(folder: Path, keys: Path, text: str = OPEN_POLICY) -> Path:
+    """Write and sign the policy of a data set, and give the public key that trusts it.
+
+    Args:
+        folder: The folder of its DATASET.toml.
+        keys: Folder in which the keys are made, unless they are there.
+        text: The policy.
+    """
+    from discreet.release.packages import write_key_pair
+    from discreet_service.policies import sign_policy
+
+    private = keys / "custodian.key"
+    if not private.exists():
+        write_key_pair(private)
+    (folder / "POLICY.toml").write_text(text, "utf-8")
+    sign_policy(folder / "POLICY.toml", private)
+    return keys / "custodian.pub"
 
 
 def write_census_dataset(folder: Path, persons: int = 3_000, seed: int = 2026) -> Path:

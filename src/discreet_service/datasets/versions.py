@@ -137,7 +137,7 @@ class DataVersion:
             asked: Keys of the entry, as in a programme.
         """
         source = self.units[unit].source
-        bare = self.asking(TableEntry(**{"from": source, **asked})).programme
+        bare = self.asking(TableEntry.model_validate({"from": source, **asked})).programme
         found = bare.tables[ANSWER]
         if found.official is None and bare.sources[source].main:
             found = found.model_copy(update={"official": self.inputs.shared.official or None})
@@ -214,14 +214,10 @@ def open_version(
     raise_problems(place, problems)
     inputs = _with_stores(folder, description, inputs, problems)
     raise_problems(place, problems)
-    units = {
-        name: _unit(name, description, inputs, problems) for name in description.units
-    }
+    units = {name: _unit(name, description, inputs, problems) for name in description.units}
     raise_problems(place, problems)
     fingerprint = _fingerprint(folder, description, inputs, key)
-    return DataVersion(
-        description=description, inputs=inputs, units=units, fingerprint=fingerprint
-    )
+    return DataVersion(description=description, inputs=inputs, units=units, fingerprint=fingerprint)
 
 
 def _unfit_programme(programme: Programme) -> list[Problem]:
@@ -375,12 +371,12 @@ def _figure_problems(
     return problems
 
 
-def _fingerprint(
-    folder: Path, description: DatasetDescription, inputs: Inputs, key: bytes
-) -> str:
+def _fingerprint(folder: Path, description: DatasetDescription, inputs: Inputs, key: bytes) -> str:
     """A keyed digest of description, programme, classifications, records and parameters."""
     sources = dict.fromkeys(unit.source for unit in description.units.values())
-    tables = {f"t{at}": TableEntry(**{"from": name}, by=None) for at, name in enumerate(sources)}
+    tables = {
+        f"t{at}": TableEntry.model_validate({"from": name}) for at, name in enumerate(sources)
+    }
     document = inputs.programme.document.model_copy(update={"tables": tables})
     programme = dataclasses.replace(inputs.programme, document=document)
     every = dataclasses.replace(inputs, programme=programme)

@@ -5,7 +5,7 @@ Modules from the bottom: `grammar`, `measures`, `canonical`, `plan`, `record_fil
 `presentation`, `cache`, `evidence`, `answers`.
 """
 
-from discreet_service.queries.answers import Answer, Answers
+from discreet_service.queries.answers import Answer, Answers, PreparedQuery
 from discreet_service.queries.canonical import CanonicalQuery, canonical_query
 from discreet_service.queries.grammar import TableQuery, read_query
 from discreet_service.queries.plan import QueryPlan, plan_of
@@ -14,6 +14,7 @@ __all__ = [
     "Answer",
     "Answers",
     "CanonicalQuery",
+    "PreparedQuery",
     "QueryPlan",
     "TableQuery",
     "canonical_query",

@@ -29,6 +29,7 @@ from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, canon
 from discreet_service.queries.counting import protected_answer
 from discreet_service.queries.evidence import QueryEvidence
 from discreet_service.queries.grammar import TableQuery
+from discreet_service.queries.measures import Measure
 from discreet_service.queries.plan import QueryPlan, plan_of
 from discreet_service.queries.presentation import in_order
 from discreet_service.settings import LimitSettings
@@ -118,13 +119,19 @@ class Answers:
         plan = plan_of(found, version, self.limits, key=self._key, spelling=spelling)
         return PreparedQuery(version=version, plan=plan, order=order)
 
-    def again(self, query: CanonicalQuery, order: AskedOrder) -> PreparedQuery:
+    def again_of(self, document: dict[str, Any]) -> PreparedQuery:
         """A query that was prepared before, as a job keeps it.
 
         Args:
-            query: The query.
-            order: How it is to be shown.
+            document: What `document` gave.
         """
+        query = CanonicalQuery.of_document(document["query"])
+        order = AskedOrder(
+            by=tuple(document["by"]),
+            measures=tuple(
+                Measure(kind, of, tuple(over)) for kind, of, over in document["measures"]
+            ),
+        )
         version = self.datasets.version(query.dataset, query.version)
         plan = plan_of(query, version, self.limits, key=self._key)
         return PreparedQuery(version=version, plan=plan, order=order)

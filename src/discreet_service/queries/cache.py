@@ -45,7 +45,7 @@ class AnswerCache:
     >>> cache = AnswerCache(Path(mkdtemp()), b"key")
     >>> cache.put("0" * 64, census_example())
     >>> cache.get("0" * 64), cache.get("1" * 64)
-    (<ProtectedTable census: sex × age, 15 cells>, None)
+    (<ProtectedTable T1: sex × age, 18 cells>, None)
     """
 
     def __init__(self, folder: Path, key: bytes, most_bytes: int = 2 * 10**9) -> None:

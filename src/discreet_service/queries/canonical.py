@@ -106,14 +106,11 @@ class CanonicalQuery:
                 for one in document["by"]
             ),
             where=tuple(
-                FilterCodes(
-                    variable=one["variable"], level=one["level"], codes=tuple(one["codes"])
-                )
+                FilterCodes(variable=one["variable"], level=one["level"], codes=tuple(one["codes"]))
                 for one in document["where"]
             ),
             measures=tuple(
-                Measure(one["kind"], one["of"], tuple(one["over"]))
-                for one in document["measures"]
+                Measure(one["kind"], one["of"], tuple(one["over"])) for one in document["measures"]
             ),
         )
 
@@ -150,9 +147,7 @@ def unit_of(query: TableQuery, version: DataVersion) -> CatalogueUnit:
     return version.units[query.unit]
 
 
-def canonical_query(
-    query: TableQuery, version: DataVersion
-) -> tuple[CanonicalQuery, AskedOrder]:
+def canonical_query(query: TableQuery, version: DataVersion) -> tuple[CanonicalQuery, AskedOrder]:
     """What a query means, and in which order it is to be shown.
 
     Args:

@@ -39,10 +39,10 @@ def _several(value: Any) -> Any:
 
 
 _Level = Annotated[int, Field(strict=True, ge=1, le=100)] | _Word
-_Levels = Annotated[
-    list[_Level], BeforeValidator(_several), Field(min_length=1, max_length=20)
+_Levels = Annotated[list[_Level], BeforeValidator(_several), Field(min_length=1, max_length=20)]
+_Codes = Annotated[
+    list[_Word], BeforeValidator(_several), Field(min_length=1, max_length=MOST_CODES)
 ]
-_Codes = Annotated[list[_Word], BeforeValidator(_several), Field(min_length=1, max_length=MOST_CODES)]
 _Names = Annotated[
     list[_Word], BeforeValidator(_several), Field(min_length=1, max_length=MOST_VARIABLES)
 ]
@@ -147,9 +147,9 @@ class TableQuery(QueryEntry):
     where: Annotated[list[FilterEntry], Field(max_length=MOST_VARIABLES)] = Field(
         default_factory=list
     )
-    measures: Annotated[
-        list[MeasureEntry], Field(min_length=1, max_length=MOST_MEASURES)
-    ] = Field(default_factory=lambda: [MeasureEntry(figure="count")])
+    measures: Annotated[list[MeasureEntry], Field(min_length=1, max_length=MOST_MEASURES)] = Field(
+        default_factory=lambda: [MeasureEntry(figure="count")]
+    )
     totals: Literal["all", "none"] | list[_Word] = "all"
     version: _Word | None = None
     dataset: _Word | None = None

@@ -22,9 +22,7 @@ from discreet_service.datasets import CatalogueUnit, CatalogueVariable
 from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, SpanningCodes
 
 
-def selected(
-    table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit
-) -> ProtectedTable:
+def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) -> ProtectedTable:
     """The codes of a table that a query shows.
 
     Args:
@@ -65,13 +63,8 @@ def selected(
             for note in table.notes
             if note.kind != SUPPRESSED_PARTS or bool((status == CellStatus.suppressed).any())
         ),
-        cell_notes=tuple(
-            note for note in table.cell_notes if _listed(note, dimensions)
-        ),
+        cell_notes=tuple(note for note in table.cell_notes if _listed(note, dimensions)),
     )
-
-
-
 
 
 def _looked_up(

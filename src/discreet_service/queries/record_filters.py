@@ -26,9 +26,7 @@ from discreet_service.problems import ServiceError
 LONGEST_TEXT = 8_000
 
 
-def filter_text(
-    tree: Classification, leaves: BoolArray, kind: Any, *, ranges: bool = True
-) -> str:
+def filter_text(tree: Classification, leaves: BoolArray, kind: Any, *, ranges: bool = True) -> str:
     """The filter that lets records with some finest codes through.
 
     Args:
@@ -39,7 +37,7 @@ def filter_text(
 
     >>> sex = Classification.flat("sex", ["d", "m", "w"])
     >>> filter_text(sex, np.array([False, False, True, True]), nw.String())
-    "(`sex` >= 'm' and `sex` <= 'w')"
+    "((`sex` >= 'm' and `sex` <= 'w'))"
     """
     column = f"`{tree.source}`"
     chosen = [code for code, own in zip(tree.codes, leaves.tolist(), strict=True) if own]

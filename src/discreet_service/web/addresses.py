@@ -29,43 +29,64 @@ def read_address(parameters: Sequence[tuple[str, str]]) -> TableQuery:
     >>> query.by[0].level, query.where[0].codes, query.totals
     (['1'], ['Y15-29'], 'none')
     """
-    document: dict[str, Any] = {}
-    spanning: dict[str, dict[str, Any]] = {}
-    asides: list[tuple[str, str, list[str]]] = []
-    problems = [Problem("there are too many parameters", "")] if len(parameters) > _MOST else []
+    reader = _AddressReader()
+    if len(parameters) > _MOST:
+        reader.problems.append(Problem("there are too many parameters", ""))
     for name, values in _grouped(parameters[:_MOST]).items():
+        reader.read(name, values)
+    return read_query(reader.document())
+
+
+class _AddressReader:
+    """Puts parameters in the places that they have in a body."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.plain: dict[str, Any] = {}
+        self.spanning: dict[str, dict[str, Any]] = {}
+        self.asides: list[tuple[str, str, list[str]]] = []
+
+    def read(self, name: str, values: Sequence[str]) -> None:
+        """Read one parameter, with all of its values."""
         prefix, dot, variable = name.partition(".")
         if name == "by":
-            for item in _items(values):
-                variable, _, level = item.partition(":")
-                entry = spanning.setdefault(variable, {"variable": variable})
-                if level:
-                    entry.setdefault("level", []).append(level)
+            self._read_by(_items(values))
         elif name == "measures":
-            document["measures"] = [_measure(item) for item in _items(values)]
+            self.plain["measures"] = [_measure(item) for item in _items(values)]
         elif name == "totals":
             items = _items(values)
-            document["totals"] = items[0] if items in (["all"], ["none"]) else items
+            self.plain["totals"] = items[0] if items in (["all"], ["none"]) else items
         elif name in _SINGLE:
             if len(values) > 1:
-                problems.append(Problem("this is named twice", name))
-            document[name] = values[0]
+                self.problems.append(Problem("this is named twice", name))
+            self.plain[name] = values[0]
         elif dot and variable and prefix in _PREFIXES:
-            asides.append((prefix, variable, _items(values)))
+            self.asides.append((prefix, variable, _items(values)))
         else:
             hint = nearest(name[:60], _KNOWN)
-            problems.append(Problem("there is no such parameter", name[:60], hint))
-    for prefix, variable, items in asides:
-        if prefix == "where":
-            document.setdefault("where", []).append({"variable": variable, "codes": items})
-        elif variable in spanning:
-            spanning[variable][prefix] = items
-        else:
-            what = "the variable does not stand under by"
-            problems.append(Problem(what, f"{prefix}.{variable}"[:60]))
-    if problems:
-        raise refused(problems)
-    return read_query({**document, "by": list(spanning.values())})
+            self.problems.append(Problem("there is no such parameter", name[:60], hint))
+
+    def _read_by(self, items: Iterable[str]) -> None:
+        for item in items:
+            variable, _, level = item.partition(":")
+            entry = self.spanning.setdefault(variable, {"variable": variable})
+            if level:
+                entry.setdefault("level", []).append(level)
+
+    def document(self) -> dict[str, Any]:
+        """The body that says the same; an error if something was wrong."""
+        conditions = []
+        for prefix, variable, items in self.asides:
+            if prefix == "where":
+                conditions.append({"variable": variable, "codes": items})
+            elif variable in self.spanning:
+                self.spanning[variable][prefix] = items
+            else:
+                what = "the variable does not stand under by"
+                self.problems.append(Problem(what, f"{prefix}.{variable}"[:60]))
+        if self.problems:
+            raise refused(self.problems)
+        return {**self.plain, "by": list(self.spanning.values()), "where": conditions}
 
 
 def _grouped(parameters: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from pydantic import WrapValidator
 from discreet_service.audit.query_log import LogMode, LogVerdict
 from discreet_service.operation.logs import log_event
 from discreet_service.permissions import Permission, Principal
+from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import PreparedQuery, TableQuery, read_query
 from discreet_service.service import Service
@@ -78,7 +79,7 @@ def check_query(
     start = time.perf_counter()
     prepared = service.answers.prepared(dataset, query)
     verdict = service.answers.verdict(prepared, principal)
-    language = query.language or language_of(request)
+    language = _language(query, request)
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
     _log(service, principal, prepared, LogMode.check, outcome, start)
     return {**prepared.plan.described(), "verdict": verdict.told(language)}
@@ -128,7 +129,7 @@ def _answered(
     """The answer, nothing new, or a job."""
     start = time.perf_counter()
     form = asked_format(query.format, request.headers.get("accept", ""))
-    language = query.language or language_of(request)
+    language = _language(query, request)
     prepared = service.answers.prepared(dataset, query)
     try:
         verdict = service.answers.admit(prepared, principal, language)
@@ -156,6 +157,11 @@ def _answered(
     if form.file:
         headers["Content-Disposition"] = f'attachment; filename="{_file_name(prepared, form)}"'
     return Response(content, media_type=form.media, headers=headers)
+
+
+def _language(query: TableQuery, request: Request) -> Language:
+    """The language that is asked for, or else preferred."""
+    return query.language or ("de" if language_of(request) == "de" else "en")
 
 
 def geography_of(prepared: PreparedQuery) -> frozenset[str]:

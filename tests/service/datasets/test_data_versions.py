@@ -99,23 +99,30 @@ def test_records_that_no_code_holds_are_refused_without_quoting_them(
     assert problems(folder) == [f"some records have values that no code of {variable!r} holds"]
 
 
+_SOURCE, _NUMBER = 'source = "data"', 'version = "1"'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ('source = "data"', 'source = "persons"', "the programme has no source 'persons'"),
-        ('source = "data"', 'source = "data"\nvariables = ["sxe"]', "the records have no column for 'sxe'"),
-        ('source = "data"', 'source = "data"\nvariables = ["key"]', "the records have no column for 'key'"),
-        ('version = "1"', 'version = "1"\ngeography = ["plaice"]', "the programme has no variable 'plaice'"),
-        ('version = "1"', 'version = "1"\nparameter_set = "p@1"', "there are no parameter sets here"),
+        (_SOURCE, 'source = "persons"', "the programme has no source 'persons'"),
+        ("", 'variables = ["sxe"]', "the records have no column for 'sxe'"),
+        ("", 'variables = ["key"]', "the records have no column for 'key'"),
+        (_NUMBER, f'{_NUMBER}\ngeography = ["b"]', "the programme has no variable 'b'"),
+        (_NUMBER, f'{_NUMBER}\nparameter_set = "p@1"', "there are no parameter sets here"),
         ('id = "people"', 'id = "../etc"', "is not in the form that is needed"),
-        ('version = "1"', 'version = "1"\ntitel = "x"', "there is no such key"),
-        ('source = "data"', 'source = "data"\n[units.person.values.age]', "there is no noise for the column 'age'"),
-        ('source = "data"', 'source = "data"\n[units.person.figures.old]\nkind = "share"\npart = "x"\nwhole = "count"',
-         "there is no figure 'x'"),
+        (_NUMBER, f'{_NUMBER}\ntitel = "x"', "there is no such key"),
+        ("", "[units.person.values.age]", "there is no noise for the column 'age'"),
+        (
+            "",
+            '[units.person.figures.old]\nkind = "share"\npart = "x"\nwhole = "count"',
+            "there is no figure 'x'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_descriptions_are_checked(folder: Path, old: str, new: str, what: str) -> None:
-    describe(folder, _DATASET.replace(old, new))
+    """Without anything to replace, lines are added to the unit."""
+    describe(folder, _DATASET.replace(old, new) if old else f"{_DATASET}{new}\n")
     assert what in problems(folder)
 
 

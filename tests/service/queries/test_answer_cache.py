@@ -42,7 +42,9 @@ def test_tables_come_back_as_they_were(tmp_path: Path, ask: Ask, document: dict[
         assert getattr(kept, name) == getattr(table, name)
     for each in ("csv", "px", "json-stat"):
         one, two = tmp_path / f"one.{each}", tmp_path / f"two.{each}"
-        assert table.write(one, format=each).read_bytes() == kept.write(two, format=each).read_bytes()
+        assert (
+            table.write(one, format=each).read_bytes() == kept.write(two, format=each).read_bytes()
+        )
 
 
 def test_files_that_were_changed_are_as_good_as_none(tmp_path: Path) -> None:

@@ -64,7 +64,9 @@ def test_every_way_of_asking_gives_one_digest(census: DataVersion, seed: int, ot
     variables, draw = census.units["person"].variables, random.Random(seed)
     names = draw.sample(_NAMES, draw.randrange(1, 5))
     split = draw.randrange(len(names) + 1)
-    by = {n: sorted({draw.randrange(1, variables[n].finest + 1) for _ in "ab"}) for n in names[:split]}
+    by = {
+        n: sorted({draw.randrange(1, variables[n].finest + 1) for _ in "ab"}) for n in names[:split]
+    }
     where = {}
     for name in names[split:]:
         number = draw.randrange(1, variables[name].finest + 1)
@@ -94,7 +96,12 @@ def test_every_way_of_asking_gives_one_digest(census: DataVersion, seed: int, ot
         conditions.append({"variable": name, "codes": list(variables[name].codes_of(number))})
     again.shuffle(spanning)
     again.shuffle(conditions)
-    spelled = {"by": spanning, "where": conditions, "unit": "person", "measures": ["count", "count"]}
+    spelled = {
+        "by": spanning,
+        "where": conditions,
+        "unit": "person",
+        "measures": ["count", "count"],
+    }
     spelled["totals"] = "all" if set(totals) == set(by) else again.sample(totals, len(totals)) * 2
 
     one, two = meant(census, plain), meant(census, spelled)

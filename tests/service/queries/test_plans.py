@@ -27,7 +27,10 @@ def planned(census: DataVersion, document: dict[str, Any], **limits: int) -> Que
         {"by": ["sex"]},
         {"by": ["sex", "age5"], "totals": "none"},
         {"by": ["sex", {"variable": "region", "level": [1, 2, 3]}], "totals": ["region"]},
-        {"by": [{"variable": "region", "level": 2}], "where": [{"variable": "region", "codes": "01"}]},
+        {
+            "by": [{"variable": "region", "level": 2}],
+            "where": [{"variable": "region", "codes": "01"}],
+        },
         {"by": [{"variable": "nationality", "level": [1, 2]}, {"variable": "sex", "codes": ["m"]}]},
         {"by": ["sex"], "measures": ["count", {"share": "count", "over": ["sex"]}]},
         {"by": ["occupation", {"variable": "education", "level": 1}]},
@@ -65,15 +68,16 @@ def test_large_tables_are_jobs_and_larger_ones_are_refused(census: DataVersion) 
 
 
 def test_policies_see_levels_by_their_names(census: DataVersion) -> None:
+    origins = list(census.units["person"].variables["nationality"].codes_of(1)[:2])
+    ages = {"variable": "age5", "codes": ["0-4", "5-9"]}
     asked = planned(
         census,
         {
-            "by": [{"variable": "region", "level": [1, 2]}, {"variable": "age5", "codes": ["0-4", "5-9"]}],
-            "where": [{"variable": "nationality", "level": 1,
-                       "codes": list(census.units["person"].variables["nationality"].codes_of(1)[:2])}],
+            "by": [{"variable": "region", "level": [1, 2]}, ages],
+            "where": [{"variable": "nationality", "level": 1, "codes": origins}],
             "totals": ["age5"],
         },
-    ).asked  # fmt: skip
+    ).asked
     age, region = asked.by
     assert [(one.name, one.codes) for one in region.levels] == [("state", None), ("district", None)]
     assert (region.geography, region.total, age.total) == (True, False, True)

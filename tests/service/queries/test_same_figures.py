@@ -57,8 +57,11 @@ def release_of(place: Path, folder: Path, more: str = "") -> dict[str, Protected
     """What `discreet protect` publishes of the programme with these tables."""
     text = (place / "programme.toml").read_text("utf-8").partition(_HEAD)[0]
     if more:
-        text = text.partition("[parts]")[0] + more + text.partition("[quality]")[1] + (
-            text.partition("[quality]")[2]
+        text = (
+            text.partition("[parts]")[0]
+            + more
+            + text.partition("[quality]")[1]
+            + (text.partition("[quality]")[2])
         )
     programme = place / f"{folder.name}.toml"
     programme.write_text(text + _TABLES, "utf-8")

@@ -1,0 +1,325 @@
+"""Queries over HTTP: every format, kept answers, refusals, jobs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from fastapi import Request
+
+from discreet.microdata import Secret
+from discreet_service.audit.query_log import LogVerdict
+from discreet_service.permissions import Grant, Principal
+from discreet_service.service import Service
+from discreet_service.settings import LimitSettings, ServiceSettings
+from discreet_service.web.app import create_app
+from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.service_data import write_policy
+
+API = "/api/v1/datasets"
+
+
+class Caller(AsgiBrowser):
+    """A browser that is somebody, without keys: who they are is said by the test."""
+
+    def __init__(self, app: Any, *grants: Grant) -> None:
+        super().__init__(app)
+        self.app, self.grants = app, grants
+
+    def ask(self, method: str, path: str, **more: Any) -> Any:
+        self.app.state.caller = Principal(name="anna", kind="key", grants=self.grants, key="dsc_1")
+        return super().ask(method, path, **more)
+
+
+@pytest.fixture(scope="module")
+def service(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the census, published, and a policy that lets everything through."""
+    folder = tmp_path_factory.mktemp("service")
+    shutil.copytree(census_data, folder / "datasets")
+    trusted = write_policy(folder / "datasets" / "census-2022-1", folder)
+    Secret.generate().write(folder / "service.secret")
+    settings = ServiceSettings(
+        folder=folder,
+        datasets=folder / "datasets",
+        secret_file=folder / "service.secret",
+        trusted_signers=(trusted,),
+        limits=LimitSettings(
+            cells_instant=5_000, cells_job=100_000, requests_per_second=1e6, burst=10**6
+        ),
+    )
+    service = Service(settings)
+    service.datasets.publish("census", "2022-1", "berta")
+    yield service
+    service.close()
+
+
+@pytest.fixture(scope="module")
+def app(service: Service) -> Any:
+    """Its application."""
+    app = create_app(service, resources=("datasets", "queries"))
+
+    @app.middleware("http")
+    async def somebody(request: Request, call_next: Any) -> Any:
+        request.state.principal = app.state.caller
+        return await call_next(request)
+
+    return app
+
+
+@pytest.fixture
+def anna(app: Any) -> Caller:
+    """Somebody who may ask."""
+    return Caller(app, Grant("requester", "census"))
+
+
+def body(**more: Any) -> dict[str, Any]:
+    return {"unit": "person", "by": ["sex", {"variable": "region", "level": 1}], **more}
+
+
+def test_the_catalogue_tells_nothing_of_records(anna: Caller) -> None:
+    listed = anna.get(f"{API}?language=de").json()["datasets"]
+    assert [(each["id"], each["title"]) for each in listed] == [("census", "Zensus (synthetisch)")]
+    one = anna.get(f"{API}/census").json()
+    assert [each["version"] for each in one["versions"]] == ["2022-1"]
+    version = anna.get(f"{API}/census/versions/2022-1", headers={"Accept-Language": "de"}).json()
+    assert [unit["label"] for unit in version["units"]][:2] == ["Personen", "Haushalte"]
+    text = json.dumps([listed, one, version])
+    for number in ("3000", "3,000", "record_key", "persons.store", "/tmp", "secret", "berta"):
+        assert number not in text
+
+
+def test_variables_and_codes_come_page_by_page(anna: Caller) -> None:
+    told = anna.get(f"{API}/census/variables?unit=person").json()
+    region = next(each for each in told["variables"] if each["name"] == "region")
+    assert [level["name"] for level in region["levels"]] == ["state", "district", "municipality"]
+    address = f"{API}/census/variables/region/codelist"
+    every = anna.get(address).json()
+    assert every["total"] == region["codes"] == len(every["codes"])
+    pages = [anna.get(f"{address}?size=4&page={page}").json() for page in (1, 2, 99)]
+    assert [code["code"] for page in pages for code in page["codes"]] == [
+        code["code"] for code in every["codes"][:8]
+    ]
+    districts = anna.get(f"{address}?level=district").json()
+    assert {code["level"] for code in districts["codes"]} == {2}
+    assert anna.get(f"{address}?size=1001").status_code == 422
+    assert anna.get(f"{address}?level=nowhere").status_code == 404
+    assert anna.get(f"{API}/census/variables/nothing/codelist").json()["status"] == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["json-stat2", "csv", "xlsx", "parquet", "px", "sdmx-csv", "html", "json"]
+)
+def test_every_format_holds_the_answer(anna: Caller, name: str) -> None:
+    by_name = anna.post(f"{API}/census/query", json=body(format=name))
+    assert by_name.status_code == 200, by_name.text
+    media = by_name.headers["content-type"].partition(";")[0]
+    if name != "json":
+        by_media = anna.post(f"{API}/census/query", json=body(), headers={"Accept": media})
+        assert by_media.content == by_name.content
+    address = f"{API}/census/data?unit=person&by=sex,region:1&format={name}"
+    assert anna.get(address).content == by_name.content
+    assert by_name.headers["content-language"] == "en"
+    if name == "csv":
+        rows = list(csv.DictReader(io.StringIO(by_name.text)))
+        assert list(rows[0])[:2] == ["sex", "sex_label"]
+        assert (rows[0]["sex"], rows[0]["value"]) == ("Total", "3000")
+    elif name == "json-stat2":
+        told = by_name.json()
+        assert told["id"] == ["sex", "region"]
+        assert told["version"] == "2.0"
+        assert told["role"]["geo"] == ["region"]
+    elif name == "parquet":
+        assert pl.read_parquet(io.BytesIO(by_name.content)).height == 9
+    elif name in ("xlsx", "px"):
+        assert by_name.headers["content-disposition"].startswith("attachment; filename=")
+
+
+def test_all_formats_leave_totals_out(anna: Caller) -> None:
+    ages = {"variable": "age5", "codes": ["0-4", "5-9"]}
+    query = {"unit": "person", "by": [ages, "sex"], "totals": "none"}
+    rows = csv.DictReader(
+        io.StringIO(anna.post(f"{API}/census/query", json={**query, "format": "csv"}).text)
+    )
+    assert [(row["age5"], row["sex"]) for row in rows] == [
+        ("0-4", "m"), ("0-4", "w"), ("5-9", "m"), ("5-9", "w"),
+    ]  # fmt: skip
+    for name in ("json-stat2", "xlsx", "parquet", "px", "sdmx-csv", "html", "json"):
+        answer = anna.post(f"{API}/census/query", json={**query, "format": name})
+        assert answer.status_code == 200, (name, answer.text)
+
+
+def test_an_answer_that_has_not_changed_is_not_sent_again(anna: Caller) -> None:
+    first = anna.post(f"{API}/census/query", json=body())
+    tag = first.headers["etag"]
+    again = anna.post(f"{API}/census/query", json=body(), headers={"If-None-Match": tag})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    spelled = {
+        "unit": "person",
+        "by": [{"variable": "sex", "codes": ["w", "m"]}, {"variable": "region", "level": "state"}],
+    }
+    assert anna.post(f"{API}/census/query", json=spelled).headers["etag"] == tag
+    for other in (body(language="de"), body(format="csv"), body(totals="none")):
+        assert anna.post(f"{API}/census/query", json=other).headers["etag"] != tag
+    turned = body(by=[{"variable": "region", "level": 1}, "sex"])
+    answer = anna.post(f"{API}/census/query", json=turned)
+    assert answer.headers["etag"] != tag
+    assert answer.json()["id"] == ["region", "sex"]
+
+
+def test_checking_gives_nothing_out(anna: Caller, service: Service) -> None:
+    query = body(where=[{"variable": "age5", "codes": ["0-4"]}])
+    before = len(list((service.settings.folder / "answers").glob("*.table")))
+    told = anna.post(f"{API}/census/query:check", json=query).json()
+    assert (told["cells"], told["class"], told["verdict"]["allowed"]) == (9, "instant", True)
+    assert told["query"]["where"] == [{"variable": "age5", "level": 1, "codes": ["0-4"]}]
+    assert len(list((service.settings.folder / "answers").glob("*.table"))) == before
+
+
+def test_mistakes_are_told_all_at_once(anna: Caller) -> None:
+    wrong = anna.post(f"{API}/census/query", json=body(by=["sx", "regoin"], formt="csv"))
+    assert wrong.status_code == 422
+    assert [each["where"] for each in wrong.json()["problems"]] == ["formt"]
+    wrong = anna.post(f"{API}/census/query", json=body(by=["sx", "regoin"]))
+    told = wrong.json()["problems"]
+    assert (wrong.status_code, wrong.json()["type"].rpartition("/")[2]) == (422, "invalid-query")
+    assert [(each["where"], each["hint"]) for each in told] == [
+        ("by[0].variable", "did you mean 'sex'?"),
+        ("by[1].variable", "did you mean 'region'?"),
+    ]
+    address = anna.get(f"{API}/census/data?by=sex&unit=person&where.regoin=01")
+    assert address.status_code == 404
+    assert address.json()["problems"][0]["hint"] == "did you mean 'region'?"
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "status"),
+    [
+        ("nothing/query", {}, 403),
+        ("census/query", {"json": {"by": ["sex"], "version": "1999"}}, 404),
+        ("census/query", {"json": {"by": ["sex"]}}, 422),
+        ("census/query", {"json": {"unit": "person", "dataset": "labour"}}, 422),
+        ("census/query", {"json": {"unit": "person", "format": "pdf"}}, 406),
+        ("census/query", {"json": {"unit": "person"}, "headers": {"Accept": "image/png"}}, 406),
+        ("census/query", {"content": b"{", "headers": {"Content-Type": "application/json"}}, 422),
+        ("census/query", {"content": b"[" * 5_000}, 422),
+        ("census/query", {"json": ["sex"]}, 422),
+    ],
+)
+def test_refusals_have_their_status(
+    anna: Caller, path: str, more: dict[str, Any], status: int
+) -> None:
+    answer = anna.post(
+        f"{API}/{path}", **{"json": body(), **more} if "content" not in more else more
+    )
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
+
+
+def test_who_may_only_read_may_not_ask(app: Any) -> None:
+    reader = Caller(app, Grant("reader"))
+    assert reader.get(f"{API}/census").status_code == 200
+    assert reader.post(f"{API}/census/query", json=body()).status_code == 403
+    assert reader.get(f"{API}/census/data?by=sex&unit=person").status_code == 403
+    assert reader.post(f"{API}/census/query:check", json=body()).status_code == 403
+    other = Caller(app, Grant("requester", "labour"))
+    assert other.get(f"{API}").json() == {"datasets": []}
+    assert other.get(f"{API}/census").status_code == 403
+
+
+def test_large_answers_become_jobs(
+    anna: Caller, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def submit(**job: Any) -> Any:
+        sent.append(job)
+        return SimpleNamespace(id="1f" * 16, state="queued")
+
+    monkeypatch.setitem(service.__dict__, "jobs", SimpleNamespace(submit=submit))
+    many = {"variable": "region", "level": [1, 2, 3]}
+    query = {"unit": "person", "by": ["age5", "sex", many, "marital_status"], "format": "parquet"}
+    answer = anna.post(f"{API}/census/query", json=query, headers={"Idempotency-Key": "mine"})
+    assert answer.status_code == 202
+    assert answer.headers["location"] == f"/api/v1/jobs/{'1f' * 16}"
+    (job,) = sent
+    assert (job["kind"], job["owner"], job["idempotency_key"]) == ("query", "anna", "mine")
+    assert job["request"]["format"] == "parquet"
+    prepared = service.answers.again_of(json.loads(json.dumps(job["request"])))
+    assert service.answers.answer(prepared).table.grid_size == answer.json()["cells"]
+
+
+def test_larger_ones_are_refused_with_numbers(anna: Caller) -> None:
+    everything = ["age5", "sex", {"variable": "region"}, "nationality", "education"]
+    answer = anna.post(f"{API}/census/query", json={"unit": "person", "by": everything})
+    assert answer.status_code == 413
+    assert answer.json()["limit"] == 100_000
+    assert answer.json()["actual"] > 100_000
+
+
+def test_the_log_has_no_cells(anna: Caller, service: Service) -> None:
+    anna.post(f"{API}/census/query", json=body(by=["education"]))
+    rows = service.query_log.search(principal="anna").rows
+    assert rows[0].verdict == LogVerdict.answered
+    assert (rows[0].dataset, rows[0].caller_key) == ("census", "dsc_1")
+    assert json.loads(rows[0].query)["by"][0]["variable"] == "education"
+    assert "3000" not in rows[0].query
+
+
+def test_texts_that_spreadsheets_run_are_disarmed(anna: Caller) -> None:
+    text = anna.get(f"{API}/census/data?unit=person&by=age5&format=csv").text
+    assert not any(
+        cell.startswith(("=", "+", "-", "@"))
+        for row in csv.reader(io.StringIO(text))
+        for cell in row
+    )
+
+
+def test_refused_by_policy(
+    census_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.helpers.service_data import OPEN_POLICY
+
+    shutil.copytree(census_data, tmp_path / "datasets")
+    strict = OPEN_POLICY.replace(
+        "small_universes = { least = 3 }", "small_universes = { least = 50 }"
+    )
+    strict = strict.replace("cells_instant = 10_000", "cells_instant = 8")
+    trusted = write_policy(tmp_path / "datasets" / "census-2022-1", tmp_path, strict)
+    Secret.generate().write(tmp_path / "service.secret")
+    service = Service(
+        ServiceSettings(
+            folder=tmp_path,
+            datasets=tmp_path / "datasets",
+            secret_file=tmp_path / "service.secret",
+            trusted_signers=(trusted,),
+        )
+    )
+    service.datasets.publish("census", "2022-1", "berta")
+    app = create_app(service, resources=("datasets", "queries"))
+
+    @app.middleware("http")
+    async def somebody(request: Request, call_next: Any) -> Any:
+        request.state.principal = app.state.caller
+        return await call_next(request)
+
+    anna = Caller(app, Grant("requester"))
+    tree = service.datasets.version("census").units["person"].variables["education"].tree
+    rare = [
+        {"variable": "education", "codes": [tree.leaves[-1]]},
+        {"variable": "age5", "codes": ["20-24"]},
+    ]
+    answer = anna.post(f"{API}/census/query", json={"unit": "person", "by": ["sex"], "where": rare})
+    assert answer.status_code == 403, answer.text
+    assert answer.json()["rule"] == "P4/P5/P7"
+    told = anna.post(f"{API}/census/query:check", json={"unit": "person", "by": ["sex"]}).json()
+    assert told["verdict"]["allowed"]
+    assert not (tmp_path / "answers").exists() or answer.json()["status"] == 403
+    service.close()
