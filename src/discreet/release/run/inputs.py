@@ -63,22 +63,21 @@ def read_programme(path: str | os.PathLike[str]) -> Programme:
     line 3, tables.T1.format: there is no such key
       Hint: did you mean 'formats'?
     """
-    programme, problems, _ = _read(path)
+    programme, problems = load(path)
+    problems, _ = _checked(programme, problems)
     raise_problems(str(path), problems)
     return programme
 
 
-def _read(
-    path: str | os.PathLike[str], data: OtherData | None = None
-) -> tuple[Programme, list[Problem], dict[str, Classification]]:
-    """A programme, what is wrong with it, and the classifications that need no data."""
-    programme, problems = load(path)
-    programme = programme.with_data(data or {})
-    problems += check_programme(programme)
+def _checked(
+    programme: Programme, problems: Sequence[Problem]
+) -> tuple[list[Problem], dict[str, Classification]]:
+    """What is wrong with a programme, and the classifications that need no data."""
+    found = [*problems, *check_programme(programme)]
     trees, more = fixed_classifications(programme)
-    problems += not_yet_known(problems, more)
-    problems += check_codes(programme, trees)
-    return programme, problems, trees
+    found += not_yet_known(found, more)
+    found += check_codes(programme, trees)
+    return found, trees
 
 
 def open_inputs(
@@ -99,7 +98,30 @@ def open_inputs(
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
     """
-    programme, problems, trees = _read(path, data)
+    programme, problems = load(path)
+    programme = programme.with_data(data or {})
+    return open_programme(programme, problems, show_values=show_values, master=master)
+
+
+def open_programme(
+    programme: Programme,
+    problems: list[Problem],
+    *,
+    show_values: bool = False,
+    master: str | None = None,
+) -> Inputs:
+    """Check a programme that was read, and open everything it names.
+
+    Args:
+        programme: The programme.
+        problems: What was wrong with its form.
+        show_values: Whether errors may quote the first wrong value of a column.
+        master: The cluster of sources in Spark, where no session is open.
+
+    Raises:
+        ProgrammeError: Lists every mistake with its line and key.
+    """
+    problems, trees = _checked(programme, problems)
     opener = Opener(programme, problems)
     opened = {
         method.name: opener.attempt(
@@ -120,9 +142,10 @@ def open_inputs(
     schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, shared.grid or programme.keys.grid)
-    raise_problems(str(path), problems)
+    place = str(programme.path)
+    raise_problems(place, problems)
     programme = with_found_relations(programme, records, earlier)
-    raise_problems(str(path), [problem for _, problem in related_mixtures(programme)])
+    raise_problems(place, [problem for _, problem in related_mixtures(programme)])
     return Inputs(
         programme=programme,
         records=records,

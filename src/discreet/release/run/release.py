@@ -99,12 +99,41 @@ def protect(
     """
     with limited_memory(memory):
         inputs = open_inputs(programme, show_values=show_values, master=master)
-        inside = _internal_folder(inputs, internal)
-        check_internal(inside, Path(out))
-        name, seals = inputs.programme.name, inputs.seals
-        shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
-        run = partial(_Release, inputs, shelf, resume=resume, internal=inside, progress=progress)
-        return _carried_out(run, inputs, shelf, inside)
+        return carry_out(
+            inputs,
+            out,
+            resume=resume,
+            internal=internal,
+            progress=progress,
+            accept_changes=accept_changes,
+        )
+
+
+def carry_out(
+    inputs: Inputs,
+    out: str | os.PathLike[str],
+    *,
+    resume: bool = True,
+    internal: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    accept_changes: bool = False,
+) -> ReleaseSummary:
+    """Carry out a programme that is open already; see `protect`.
+
+    Args:
+        inputs: The programme and all it names. CONFIDENTIAL.
+        out: The folder of the release.
+        resume: False makes every table anew.
+        internal: The folder of the internal report, as for `protect`.
+        progress: Called after each step.
+        accept_changes: Make anew what of the folder is not as it was sealed.
+    """
+    inside = _internal_folder(inputs, internal)
+    check_internal(inside, Path(out))
+    name, seals = inputs.programme.name, inputs.seals
+    shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
+    run = partial(_Release, inputs, shelf, resume=resume, internal=inside, progress=progress)
+    return _carried_out(run, inputs, shelf, inside)
 
 
 def _carried_out(
