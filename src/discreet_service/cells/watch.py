@@ -5,7 +5,7 @@ refused. Whoever hands in invented pairs of count and key can tabulate the noise
 
 What is watched is a sample of keys, chosen by a keyed hash so that nobody can avoid it, and the
 same keys in every call: keys that come with different counts; keys that are spread over the grid
-more evenly, or less, than sums of random keys are; more different keys of one count in a day than
+more evenly, or less, than sums of random keys are (of one call all keys, for evenness); more different keys of one count in a day than
 any release has. Of each day, caller and parameter set 4,096 keys are kept, in memory, as hashes.
 
 Its limits: a caller who draws random keys, never repeats one with another count, and stays below
@@ -119,7 +119,10 @@ class KeyWatch:
             while len(self._days) > _MOST_DAYS:
                 self._days.popitem(last=False)
             self._take(day, count, key, grid)
-            found = [kind for kind in self._odd(day, grid) if kind not in day.told]
+            odd = self._odd(day, grid)
+            if _in_steps(count, key, grid):
+                odd.append("uneven-keys")
+            found = [kind for kind in dict.fromkeys(odd) if kind not in day.told]
             day.told.update(found)
         return [WatchAlarm(kind=kind, caller=caller, parameter_set=parameter_set) for kind in found]
 
@@ -176,12 +179,28 @@ class KeyWatch:
         return found
 
 
+def _in_steps(count: IntArray, key: IntArray, grid: KeyGrid) -> bool:
+    """Whether the keys of a call lie too evenly; repeated ones only make them less even."""
+    known = count > 0
+    classes = np.minimum(count[known], _TOGETHER)
+    places = (key[known].astype(np.float64) * (_RANGES / grid.size)).astype(np.int64)
+    size = (_TOGETHER + 1) * _RANGES
+    found = np.bincount(classes * _RANGES + places, minlength=size).reshape(-1, _RANGES)
+    return grid.size > SAMPLE**2 and any(
+        _evenness(row) < -_ODD for row in found if row.sum() >= _ENOUGH
+    )
+
+
 def _uneven(ranges: npt.NDArray[np.int16]) -> bool:
-    """Whether different keys lie on the grid as random ones hardly ever do (chi-square)."""
-    expected = len(ranges) / _RANGES
-    found = np.bincount(ranges, minlength=_RANGES).astype(np.float64)
+    """Whether different keys lie on the grid as random ones hardly ever do."""
+    return abs(_evenness(np.bincount(ranges, minlength=_RANGES))) > _ODD
+
+
+def _evenness(found: npt.NDArray[np.int64]) -> float:
+    """How far a chi-square is from what random keys give, in standard deviations."""
+    expected = found.sum() / _RANGES
     statistic = float(((found - expected) ** 2).sum() / expected)
     freedom = _RANGES - 1
     # Wilson and Hilferty: the cube root is nearly normal.
     spread = 2 / (9 * freedom)
-    return bool(abs((statistic / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(spread) > _ODD)
+    return float(((statistic / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(spread))
