@@ -43,6 +43,11 @@ class QueryPlan:
     limit: int
     asked: AskedTable
 
+    @property
+    def geography(self) -> frozenset[str]:
+        """The variables of the table that tell where."""
+        return frozenset(one.name for one in self.asked.by if one.geography)
+
     def require(self) -> None:
         """Raise an error if so many cells are not answered at all."""
         if self.kind == "refused":

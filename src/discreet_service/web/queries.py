@@ -19,10 +19,11 @@ from discreet_service.permissions import Permission, Principal
 from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries import PreparedQuery, TableQuery, read_query
+from discreet_service.queries.formats import AnswerFormat, asked_format, written_answer
+from discreet_service.queries.jobs import file_name_of
 from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, principal_with
 from discreet_service.web.addresses import read_address
-from discreet_service.web.formats import AnswerFormat, asked_format, written_answer
 from discreet_service.web.problem_pages import language_of
 
 router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
@@ -151,30 +152,17 @@ def _answered(
         _log(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
         return _deferred(service, principal, prepared, form, language, idempotency_key)
     answer = service.answers.answer(prepared)
-    content = written_answer(answer.table, form, language, geography_of(prepared))
+    content = written_answer(answer.table, form, language, prepared.plan.geography)
     _log(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
          kept=answer.cached, size=len(content))  # fmt: skip
     if form.file:
-        headers["Content-Disposition"] = f'attachment; filename="{_file_name(prepared, form)}"'
+        headers["Content-Disposition"] = f'attachment; filename="{file_name_of(prepared, form)}"'
     return Response(content, media_type=form.media, headers=headers)
 
 
 def _language(query: TableQuery, request: Request) -> Language:
     """The language that is asked for, or else preferred."""
     return query.language or ("de" if language_of(request) == "de" else "en")
-
-
-def geography_of(prepared: PreparedQuery) -> frozenset[str]:
-    """The variables of a query that tell where."""
-    return frozenset(one.name for one in prepared.plan.asked.by if one.geography)
-
-
-def _file_name(prepared: PreparedQuery, form: AnswerFormat) -> str:
-    """A name for the file of an answer, of letters that every system takes."""
-    from discreet.publication import suffix_of
-
-    query = prepared.query
-    return f"{query.dataset}-{query.unit}-{prepared.plan.asked.digest[:12]}{suffix_of(form.writer)}"
 
 
 def _is_known(tag: str, known: str | None) -> bool:

@@ -36,6 +36,11 @@ class AnswerFormat:
     media: str
     file: bool
 
+    @property
+    def suffix(self) -> str:
+        """What names of its files end with."""
+        return suffix_of(self.writer)
+
 
 _ROWS = (
     AnswerFormat(name="json-stat2", writer="json-stat", media="application/json", file=False),
@@ -113,6 +118,35 @@ def _quality(options: list[str]) -> float:
     return 1.0
 
 
+def write_answer(
+    table: ProtectedTable,
+    form: AnswerFormat,
+    language: str,
+    geography: frozenset[str],
+    folder: Path,
+) -> Path:
+    """Write a table as a file of a format, and give its path.
+
+    Args:
+        table: The table.
+        form: The format.
+        language: The language of labels.
+        geography: Variables that tell where.
+        folder: A folder.
+    """
+    options: dict[str, Any] = {"language": language}
+    if form.writer == "json-stat":
+        options["geo"] = [each.name for each in table.spanning if each.name in geography]
+    place = folder / f"{table.name}{suffix_of(form.writer)}"
+    try:
+        return write(table, place, format=form.writer, **options)
+    except DiscreetError as error:
+        if error.code != "too-large":
+            raise
+        what, hint = f"{form.name} cannot hold so many cells", "ask for csv or parquet"
+        raise ServiceError(what, code="too-many-cells", where="format", hint=hint) from None
+
+
 def written_answer(
     table: ProtectedTable, form: AnswerFormat, language: str, geography: frozenset[str]
 ) -> bytes:
@@ -124,17 +158,5 @@ def written_answer(
         language: The language of labels.
         geography: Variables that tell where.
     """
-    options: dict[str, Any] = {"language": language}
-    if form.writer == "json-stat":
-        options["geo"] = [each.name for each in table.spanning if each.name in geography]
     with TemporaryDirectory(prefix="discreet-answer-") as folder:
-        place = Path(folder) / f"{table.name}{suffix_of(form.writer)}"
-        try:
-            write(table, place, format=form.writer, **options)
-        except DiscreetError as error:
-            if error.code == "too-large":
-                hint = "ask for csv or parquet, or for fewer codes"
-                what = f"{form.name} cannot hold so many cells"
-                raise ServiceError(what, code="too-many-cells", where="format", hint=hint) from None
-            raise
-        return place.read_bytes()
+        return write_answer(table, form, language, geography, Path(folder)).read_bytes()
