@@ -1,0 +1,212 @@
+"""The demonstration: a service over an invented census, with keys and logins that are printed.
+
+In: a folder. Out: a service that is ready to be asked: a data set with stores and a policy, a
+signed package of parameters in use, a signed release. Nothing in it is secret; it listens on this
+machine only.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from discreet.files import write_text
+from discreet_service.installation import LOCAL, new_key, new_service, opened
+from discreet_service.people.passwords import PasswordCost
+from discreet_service.people.users import Users
+from discreet_service.permissions import Grant, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.settings import ServiceSettings
+
+#: What is printed of a demonstration; its folder is one when this is there.
+_PRINTED = "DEMONSTRATION.json"
+_PERSONS = 8_000
+_STATISTIC, _VERSION = "census", "1"
+#: Who logs in, and as what.
+_PEOPLE = {
+    "rita": "requester",
+    "paul": "producer",
+    "cora": "custodian",
+    "carl": "custodian",
+    "vera": "reviewer",
+    "otto": "auditor",
+}
+_ADMINISTRATOR = "adam"
+_KEYS = {"demo-tool": ["service"], "demo-client": ["requester"]}
+_SOURCES = ("persons", "households", "dwellings", "buildings")
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceDemonstration:
+    """A demonstration.
+
+    Args:
+        settings: Its SERVICE.toml.
+        port: Where it listens.
+        passwords: Per person, the password.
+        keys: Per system, the key.
+    """
+
+    settings: Path
+    port: int
+    passwords: Mapping[str, str]
+    keys: Mapping[str, str]
+
+    def text(self) -> str:
+        """What is printed."""
+        url = f"http://127.0.0.1:{self.port}"
+        roles = {**_PEOPLE, _ADMINISTRATOR: "admin"}
+        people = [f"  {name:6} {roles[name]:10} {word}" for name, word in self.passwords.items()]
+        tool, client = (self.keys[name] for name in _KEYS)
+        cells = '{"parameter_set": "census@1", "cells": [{"n": 7, "key": 123456789012345}]}'
+        data = f"{url}/api/v1/datasets/census/data?by=region:state,sex&format=csv"
+        return "\n".join(
+            (
+                f"A demonstration with invented people is in {self.settings.parent}.",
+                f"In a browser: {url}/  Log in with:",
+                *people,
+                "A table, and a cell that you have counted yourself:",
+                f"  curl -H 'Authorization: Bearer {client}' '{data}'",
+                f"  curl -H 'Authorization: Bearer {tool}' -H 'Content-Type: application/json' \\",
+                f"    -d '{cells}' {url}/api/v1/protect/counts",
+                "It ends with Ctrl-C.",
+            )
+        )
+
+
+def make_demonstration(
+    folder: Path,
+    *,
+    port: int | None = None,
+    persons: int = _PERSONS,
+    progress: Progress = lambda done, steps, name: None,
+) -> ServiceDemonstration:
+    """Make a demonstration, or find the one that is there.
+
+    Args:
+        folder: Its folder.
+        port: Where it listens.
+        persons: Size of the invented census.
+        progress: Told what is done.
+    """
+    kept = folder / _PRINTED
+    if not kept.exists():
+        _make(folder, persons, progress)
+    printed = json.loads(kept.read_text("utf-8"))
+    settings = folder / "SERVICE.toml"
+    used = ServiceSettings.read(settings).port if port is None else port
+    return ServiceDemonstration(settings=settings, port=used, **printed)
+
+
+def _make(folder: Path, persons: int, progress: Progress) -> None:
+    steps = ("office", "census", "people", "parameters", "release")
+    progress(0, len(steps), steps[0])
+    made = new_service(folder, _ADMINISTRATOR, name="Statistical office of Nowhere")
+    text = made.settings.read_text("utf-8") + "public_releases = true\ndemo = true\n"
+    write_text(made.settings, text, private=True)
+    progress(1, len(steps), steps[1])
+    programme = _write_dataset(folder, persons)
+    progress(2, len(steps), steps[2])
+    with opened(made.settings) as service:
+        passwords = _people(service, made.password)
+        progress(3, len(steps), steps[3])
+        _bring_into_use(service, programme)
+    keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
+    progress(4, len(steps), steps[4])
+    _write_release(programme, folder / "releases" / "census-2022")
+    printed = {"passwords": passwords, "keys": keys}
+    write_text(folder / _PRINTED, json.dumps(printed, indent=1), private=True)
+    progress(5, len(steps), "")
+
+
+def _own_text(name: str) -> str:
+    return files("discreet_service").joinpath(name).read_text("utf-8")
+
+
+def _write_dataset(folder: Path, persons: int) -> Path:
+    """The data set of the census, with stores; its programme."""
+    from discreet.demo import write_census, write_programme
+    from discreet.release.stores import build_store
+    from discreet_service.policies import sign_policy
+
+    place = folder / "datasets" / "census-2022-1"
+    place.mkdir(mode=0o700)
+    write_census(place, persons=persons, seed=2022)
+    programme = write_programme(place)
+    for source in _SOURCES:
+        build_store(programme, place / f"{source}.store", source=source)
+    write_text(place / "DATASET.toml", _own_text("demo_dataset.toml"))
+    write_text(place / "POLICY.toml", _own_text("demo_policy.toml"))
+    sign_policy(place / "POLICY.toml", folder / "office.key")
+    return programme
+
+
+def _people(service: Service, one_time: str) -> dict[str, str]:
+    """Everybody who logs in, with their password."""
+    # They are printed: nobody has to be kept from trying them, until the first login.
+    light = PasswordCost(log_n=10, p=1)
+    users = Users(service.database, service.trail, service.clock, light)
+    first = {_ADMINISTRATOR: one_time}
+    for name, role in _PEOPLE.items():
+        users.add(LOCAL, name)
+        users.grant(LOCAL, name, Grant(role))
+        first[name] = users.reset_password(LOCAL, name)
+    passwords = {name: f"show-{secrets.token_hex(6)}" for name in first}
+    for name, word in first.items():
+        users.change_password(name, word, passwords[name], "127.0.0.1")
+    return passwords
+
+
+def _bring_into_use(service: Service, programme: Path) -> None:
+    """What two persons agree on in an office: parameters, policy; and the data set published."""
+    from discreet.release import read_parameters
+    from discreet.release.packages import pack_parameters
+    from discreet_service.people.approvals import ProposalKind
+
+    settings = service.settings
+    target = settings.folder / "census.dcparams"
+    pack_parameters(
+        read_parameters(programme),
+        target,
+        statistic=_STATISTIC,
+        version=_VERSION,
+        sign_key=settings.folder / "office.key",
+        key=settings.package_key_file,
+    )
+    first, second = (
+        Principal(name=name, kind="session", grants=(Grant("custodian"),))
+        for name in ("cora", "carl")
+    )
+    approvals = service.approvals
+    with service.database.writing() as connection:
+        taken = service.parameter_sets.propose(connection, target.read_bytes(), first.name)
+        proposal = approvals.propose(
+            connection,
+            kind=ProposalKind.parameter_activation,
+            subject=taken.subject,
+            digest=taken.file,
+            principal=first,
+            reason="the demonstration needs parameters",
+        )
+        approvals.approve(connection, proposal.id, second, digest=taken.file)
+    service.datasets.publish("census", "2022-1", "paul")
+    service.policies.in_force.ensure("census", "2022-1")
+
+
+def _write_release(programme: Path, out: Path) -> None:
+    """The tables of the census, signed."""
+    from discreet import protect
+
+    text = programme.read_text("utf-8")
+    if "[release]" in text:
+        raise ServiceError("the programme says where it is released", code="conflict")
+    signed = programme.with_name("release.toml")
+    write_text(signed, f'{text}\n[release]\nsign = "../../office.key"\n')
+    protect(signed, out)
