@@ -5,8 +5,9 @@ refused. Whoever hands in invented pairs of count and key can tabulate the noise
 
 What is watched is a sample of keys, chosen by a keyed hash so that nobody can avoid it, and the
 same keys in every call: keys that come with different counts; keys that are spread over the grid
-more evenly, or less, than sums of random keys are (of one call all keys, for evenness); more different keys of one count in a day than
-any release has. Of each day, caller and parameter set 4,096 keys are kept, in memory, as hashes.
+more evenly, or less, than sums of random keys are; more different keys of one count in a day than
+any release has. Evenness is looked at in all keys of a call as well. Of each day, caller and
+parameter set 4,096 keys are kept, in memory, as hashes.
 
 Its limits: a caller who draws random keys, never repeats one with another count, and stays below
 the number of cells of a release looks like one who tabulates, and learns as much as that one does,

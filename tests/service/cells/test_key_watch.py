@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -78,6 +80,6 @@ def test_alarms_are_counted_and_written_down_without_refusing(caller: Caller) ->
     page = caller.served.service.metrics.page().decode()
     assert 'discreet_alerts_total{kind="uneven-keys"} 1.0' in page
     newest = caller.served.service.query_log.search(principal="tool").rows[0]
-    assert tuple(newest.rules) == ("alarm:uneven-keys",)
+    assert json.loads(newest.rules) == ["alarm:uneven-keys"]
     assert newest.cells == size
     assert repr(caller.served.service.key_watch) == "<KeyWatch>"
