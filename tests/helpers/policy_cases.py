@@ -47,7 +47,8 @@ most = 4
 depth = { district = 4, square = 2 }
 
 [exposure]
-most = 6.4
+everywhere = 6.4
+levels = { district = 6.4, square = 6.4 }
 
 [small_universes]
 least = 50

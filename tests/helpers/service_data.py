@@ -70,11 +70,15 @@ revision = 1
 rules = ["P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"]
 size = { cells_instant = 10_000, cells_job = 5_000_000, categories = 62_000 }
 variables = { most = 20, depth = { state = 20, district = 20, municipality = 20, "1" = 20 } }
-exposure = { most = 1_000_000 }
 small_universes = { least = 3 }
+
 differences = { least = 2, blur = 0, most_universes = 1_000_000 }
 custom_groups = { per_variable = 0, groups = [] }
 sparsity = { small = 0, share_small = 1, share_single = 1, least_cells = 1_000_000 }
+
+[exposure]
+everywhere = 1_000_000
+levels = { state = 1e6, district = 1e6, municipality = 1e6, "1" = 1e6 }
 
 [rates]
 per_second = 10_000

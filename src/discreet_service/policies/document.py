@@ -38,6 +38,7 @@ _MOST_TOLD = 40
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 _Word = Annotated[str, Field(min_length=1, max_length=200)]
 _Count = Annotated[int, Field(ge=1, le=10**12)]
+_Exposure = Annotated[float, Field(ge=1, le=10**6, strict=False)]
 _Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
 
@@ -76,13 +77,17 @@ class VariablePolicy(_Section):
 
 
 class ExposurePolicy(_Section):
-    """[exposure], P3: averaging.
+    """[exposure], P3: averaging, by how many independent figures a count may be estimated.
 
     Args:
-        most: By how many independent figures a count may be estimated; see `exposure_limit`.
+        everywhere: Counts of no area in particular; they are large, and only rare codes among
+            them are at risk.
+        levels: Level of geography → counts of its areas; see `exposure_limit`. Every level that
+            `variables.depth` names is named.
     """
 
-    most: Annotated[float, Field(ge=1, le=10**6, strict=False)]
+    everywhere: _Exposure
+    levels: dict[_Word, _Exposure]
 
 
 class SmallUniversePolicy(_Section):
@@ -268,6 +273,8 @@ class PolicyDocument(_Section):
             raise ValueError(f"rules names each once; missing: {', '.join(missing) or 'none'}")
         if self.size.cells_job < self.size.cells_instant:
             raise ValueError("size: cells_job is below cells_instant")
+        if self.exposure.levels.keys() != self.variables.depth.keys():
+            raise ValueError("exposure.levels and variables.depth name the same levels")
         least = self.differences.least + 2 * self.differences.blur
         if self.small_universes.least <= least:
             raise ValueError(f"small_universes: least is above {least}, by differences")
@@ -410,7 +417,7 @@ def policy_of(
 
 
 def exposure_limit(ptable: PerturbationTable, success: float = 0.6) -> float:
-    """The exposure at which averaging finds a count so often: for `exposure.most`. SECRET.
+    """The exposure at which averaging finds a count so often: for `exposure`. SECRET.
 
     Args:
         ptable: The perturbation table.

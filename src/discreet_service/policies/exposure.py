@@ -25,6 +25,8 @@ from discreet_service.policies.asked import AskedTable
 
 #: Boxes with more codes than this count as whole levels where codes are told apart.
 _MOST_CODES = 500
+#: Less than any count is exposed.
+_NOTHING = 0.5
 #: Pieces into which a box is cut at most when cells are charged.
 _MOST_PIECES = 500
 
@@ -114,11 +116,18 @@ class MostExposed:
 
     Args:
         exposure: By how many independent figures each of them is estimated.
+        limit: By how many they may be.
         target: What spans them; empty for the total.
     """
 
     exposure: float
+    limit: float
     target: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """How much of the limit it is."""
+        return self.exposure / self.limit
 
 
 @dataclass(kw_only=True, slots=True)
@@ -178,11 +187,19 @@ class ReleasedLayers:
             if box not in self._boxes
         )
 
-    def most_exposed(self, asked: AskedTable) -> MostExposed:
-        """The most exposed counts of a table, with all that was released.
+    def most_exposed(
+        self,
+        asked: AskedTable,
+        everywhere: float = 1.0,
+        levels: Mapping[str, float] | None = None,
+    ) -> MostExposed:
+        """The counts of a table that are most exposed for their limit, with all that was released.
 
         Args:
             asked: The table.
+            everywhere: The limit of counts of no area in particular.
+            levels: Level of geography → the limit of counts of its areas; a level that is not
+                named allows nothing. None for the same limit everywhere.
         """
         shape = shape_of(asked)
         new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
@@ -194,12 +211,16 @@ class ReleasedLayers:
         for column in columns.values():
             total += column.hashes
             weight -= np.log(column.sizes)
-        best = MostExposed(exposure=0.0, target=())
+        best = MostExposed(exposure=0.0, limit=1.0, target=())
         for target in _targets(shape):
+            places = [axis.level for axis in target if axis.geography]
+            limit = everywhere
+            if places and levels is not None:
+                limit = min(levels.get(level, _NOTHING) for level in places)
+            names = tuple(f"{axis.variable} {axis.level}" for axis in target)
             found = self._exposure(target, columns, total, weight)
-            if found > best.exposure:
-                names = tuple(f"{axis.variable} {axis.level}" for axis in target)
-                best = MostExposed(exposure=found, target=names)
+            this = MostExposed(exposure=found, limit=limit, target=names)
+            best = max(best, this, key=lambda one: one.share)
         return best
 
     def _column(self, variable: str, boxes: Sequence[Box]) -> _Columns:

@@ -52,8 +52,9 @@ def variables_rule(case: RuleCase) -> RuleVerdict:
 
 def exposure_rule(case: RuleCase) -> RuleVerdict:
     """P3: by how many independent figures its most exposed counts can be estimated."""
-    found = case.layers.most_exposed(case.asked)
+    limits = case.policy.exposure
+    found = case.layers.most_exposed(case.asked, limits.everywhere, limits.levels)
     said = f"exposure {found.exposure:.2f} by {' x '.join(found.target) or 'the total'}"
-    if found.exposure > case.policy.exposure.most:
-        return refused("P3", said)
+    if found.share > 1:
+        return refused("P3", f"{said} of {found.limit:.2f}")
     return passed("P3", said)

@@ -182,3 +182,12 @@ def test_the_order_of_tables_does_not_matter() -> None:
             released.most_exposed(last)
         found.add(round(released.most_exposed(last).exposure, 12))
     assert len(found) == 1
+
+
+def test_counts_of_areas_have_limits_of_their_own() -> None:
+    asked, levels = table("a", "b", "c", "place"), {"place": 2.0}
+    found = ReleasedLayers().most_exposed(asked, 100.0, levels)
+    assert (found.exposure, found.limit) == (pytest.approx(exposure_of([[2], [3], [4]])), 2.0)
+    assert found.target == ("place place",)
+    assert ReleasedLayers().most_exposed(asked, 100.0, {}).share > 1
+    assert ReleasedLayers().most_exposed(table("a", "b"), 100.0, levels).share < 1

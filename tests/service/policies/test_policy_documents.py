@@ -19,7 +19,7 @@ TRUSTED = [public_bytes(SIGNING)]
 
 def test_a_signed_policy_is_read(tmp_path: Path) -> None:
     found = PolicyDocument.read(signed_file(tmp_path), TRUSTED)
-    assert found.exposure.most == 6.4
+    assert found.exposure.everywhere == 6.4
     assert found.digest == PolicyDocument.of_text("# a remark\n" + POLICY).digest
 
 
@@ -74,6 +74,7 @@ def test_no_limit_has_a_default(name: str) -> None:
         ("cells_instant = 10000", "cells_instant = 6000000", "cells_job is below"),
         ("least = 50", "least = 14", "is above 14"),
         ("blur = 2", "blur = 11", "at random"),
+        ("district = 6.4, ", "", "name the same levels"),
         ("stop = 10,", "stop = 2,", "stop comes before alert"),
         ("least = 10\n", 'least = "10"\n', "valid integer"),
         ("blur = 2", "blur = 2\nlenient = true", "not permitted"),
