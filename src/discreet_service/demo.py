@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import secrets
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from discreet.files import write_text
+from discreet.files import make_folder, write_text
 from discreet_service.installation import LOCAL, new_key, new_service, opened
 from discreet_service.people.passwords import PasswordCost
 from discreet_service.people.users import Users
@@ -98,7 +99,15 @@ def make_demonstration(
     """
     kept = folder / _PRINTED
     if not kept.exists():
-        _make(folder, persons, progress)
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            what, hint = "a demonstration needs a folder of its own", "name another: --folder"
+            raise ServiceError(what, code="conflict", where=str(folder), hint=hint)
+        make_folder(folder.absolute().parent)
+        with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".demo-") as name:
+            _make(Path(name) / "demo", persons, progress)
+            if folder.exists():
+                folder.rmdir()
+            (Path(name) / "demo").rename(folder)
     printed = json.loads(kept.read_text("utf-8"))
     settings = folder / "SERVICE.toml"
     used = ServiceSettings.read(settings).port if port is None else port
