@@ -221,7 +221,16 @@ class Service:
         """Work in the background."""
         from discreet_service.jobs import JobQueue
 
-        return JobQueue(self.database, self.settings.folder / "jobs", self.clock)
+        stated = self.settings.jobs
+        return JobQueue(
+            self.database,
+            self.settings.folder / "jobs",
+            self.clock,
+            trail=self.trail,
+            lease_seconds=stated.lease_seconds,
+            retries=stated.retries,
+            keep_days=stated.keep_days,
+        )
 
     @cached_property
     def releases(self) -> ReleaseCatalogue:

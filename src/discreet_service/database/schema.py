@@ -370,6 +370,7 @@ JOBS = _table(
     _text("problem", nullable=True),
     _text("result_file", nullable=True),
     _text("result_digest", nullable=True),
+    _text("file_name", nullable=True),
     _text("media_type", nullable=True),
     _whole("result_bytes", nullable=True),
     _time("created_at"),

@@ -1,0 +1,190 @@
+"""The process in which functions of jobs run: it may be killed at any moment.
+
+In: jobs, one after the other, over a pipe. Out: how far they are, their results as files, or why
+they failed. It never writes to the tables of jobs: what it made is released by its worker, or not
+at all. It ends when its worker does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import queue
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from discreet.confidential import forget
+from discreet.errors import DiscreetError, Problem
+from discreet.memory_limit import limited_memory
+from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.kinds import JobKind, function_of, kind_of
+from discreet_service.jobs.outputs import FinishedFile
+from discreet_service.jobs.records import Job
+from discreet_service.operation.logs import place_of_failure, service_log, start_log
+from discreet_service.problems import PROBLEM_TYPES, ServiceError, problem_document
+
+#: Seconds between two reports of a job, unless it ends.
+_BETWEEN_REPORTS = 1.0
+_DEATH_OF_PARENT = 1
+#: Codes of the library that are not the caller's fault.
+_OURS = {"disk-full": "disk-full", "memory": "overloaded"}
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+#: What looks like a place on the disk.
+_PLACE = re.compile(r"(?:^|[\s'\"(])(?:/|[A-Za-z]:\\)[^\s]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """A job that is to be done.
+
+    Args:
+        job: The job.
+        folder: Its folder.
+        memory: What it may hold.
+    """
+
+    job: Job
+    folder: Path
+    memory: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a worker is told of a job.
+
+    Args:
+        progress: How much is done, in percent.
+        step: What is being done.
+        made: The result, when it is done.
+        problem: Why it failed, when it did.
+    """
+
+    progress: int = 0
+    step: str = ""
+    made: FinishedFile | None = None
+    problem: Mapping[str, Any] | None = None
+
+    @property
+    def final(self) -> bool:
+        """Whether the job ended."""
+        return self.made is not None or self.problem is not None
+
+
+def serve_jobs(
+    pipe: Connection, build: Callable[[], Any], kinds: Mapping[str, JobKind], parent: int
+) -> None:
+    """Do jobs until the worker says no more, or dies.
+
+    Args:
+        pipe: Where jobs come from.
+        build: Makes the service.
+        kinds: What there is to do.
+        parent: Number of the process of the worker.
+    """
+    _die_with(parent)
+    # Whoever stops the worker by a key stops it, not this: the worker gives the job back.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start_log()
+    waiting: queue.SimpleQueue[Assignment | None] = queue.SimpleQueue()
+    stopped: set[str] = set()
+    threading.Thread(target=_listen, args=(pipe, waiting, stopped), daemon=True).start()
+    service = build()
+    while (assignment := waiting.get()) is not None:
+        pipe.send(_done(service, assignment, kinds, pipe, stopped))
+
+
+def _listen(
+    pipe: Connection, waiting: queue.SimpleQueue[Assignment | None], stopped: set[str]
+) -> None:
+    """Take over what the worker says: jobs, or the folder of one that is to be stopped."""
+    while True:
+        try:
+            said = pipe.recv()
+        except (EOFError, OSError):
+            os._exit(1)
+        if isinstance(said, str):
+            stopped.add(said)
+        else:
+            waiting.put(said)
+
+
+def _done(
+    service: Any,
+    assignment: Assignment,
+    kinds: Mapping[str, JobKind],
+    pipe: Connection,
+    stopped: set[str],
+) -> Report:
+    job, last = assignment.job, [0.0]
+
+    def report(progress: int, step: str) -> None:
+        now = time.monotonic()
+        if now - last[0] >= _BETWEEN_REPORTS:
+            last[0] = now
+            pipe.send(Report(progress=progress, step=step))
+
+    try:
+        function = function_of(kind_of(job.kind, kinds))
+        context = JobContext(
+            service=service,
+            job=job,
+            folder=assignment.folder,
+            report=report,
+            cancelled=lambda: assignment.folder.name in stopped,
+        )
+        with limited_memory(assignment.memory):
+            output = function(context)
+        return Report(progress=100, made=output.written(assignment.folder))
+    except Exception as error:
+        problem = problem_of(error, job.id)
+        forget(error)
+        return Report(problem=problem)
+
+
+def problem_of(error: Exception, number: str) -> dict[str, Any]:
+    """What the owner of a job is told of its failure, without contents and places.
+
+    Args:
+        error: The failure.
+        number: Number of the job, by which staff finds it in the log.
+
+    >>> problem_of(KeyError("a secret"), "1f")["title"]
+    'Something went wrong here'
+    """
+    if isinstance(error, MemoryError):
+        error = ServiceError("this takes more memory than is allowed", code="overloaded")
+    if isinstance(error, OSError) and error.errno in _FULL:
+        error = ServiceError(PROBLEM_TYPES["disk-full"].en, code="disk-full")
+    if not isinstance(error, ServiceError) and getattr(error, "code", "") in _OURS:
+        code = _OURS[error.code]  # type: ignore[attr-defined]
+        error = ServiceError(PROBLEM_TYPES[code].en, code=code)
+    if not isinstance(error, DiscreetError):
+        fields = {"job": number, **place_of_failure(error)}
+        service_log().error("failure", extra={"fields": fields})
+        what = "this is not the caller's fault; staff finds it by the number of the job"
+        error = ServiceError(what, code="internal")
+    if any(_PLACE.search(text) for one in error.problems for text in (one.what, one.hint)):
+        # Words of the library for whoever runs it on their own machine.
+        error = ServiceError(PROBLEM_TYPES["invalid-input"].en, code="invalid-input")
+    error.problems = tuple(
+        Problem(each.what, "" if _PLACE.search(each.where) else each.where, each.hint)
+        for each in error.problems
+    )
+    return problem_document(error, number)
+
+
+def _die_with(parent: int) -> None:
+    """Let the system kill this process when its worker ends, however that ends."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before that
+        os._exit(1)

@@ -1,0 +1,117 @@
+"""Kinds: what can be done in the background, who may ask for it, and how much it may take.
+
+In: the name of a kind. Out: its row. A kind that is not listed does not exist; nothing in a row has
+a default.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from discreet.errors import Problem
+from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.outputs import JobOutput
+from discreet_service.permissions import Permission
+from discreet_service.problems import ServiceError
+
+JobFunction = Callable[[JobContext], JobOutput]
+
+_MOST_TOLD = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobKind:
+    """One kind of job.
+
+    Args:
+        permission: What who hands it in must be allowed to do, and who fetches its result.
+        function: MODULE:NAME of the function that does it.
+        memory: What it may hold, such as "4GB"; the settings may allow less.
+        minutes: How long it may take.
+        schema: MODULE:NAME of the pydantic model of its request; None if it is handed in by
+            endpoints of its own only, which check it.
+    """
+
+    permission: Permission
+    function: str
+    memory: str
+    minutes: int
+    schema: str | None
+
+
+#: All kinds of jobs there are. Functions are named, not imported: they belong to parts above.
+KINDS: Mapping[str, JobKind] = {
+    "query": JobKind(
+        permission=Permission.query_run,
+        function="discreet_service.queries.jobs:run_query",
+        memory="16GB",
+        minutes=240,
+        schema=None,
+    ),
+}
+
+
+def kind_of(name: str, kinds: Mapping[str, JobKind] = KINDS) -> JobKind:
+    """The row of a kind.
+
+    Args:
+        name: Its name.
+        kinds: All there are.
+
+    >>> kind_of("query").permission.value
+    'query:run'
+    """
+    if name not in kinds:
+        hint = f"kinds: {', '.join(sorted(kinds))}"
+        raise ServiceError(
+            "there is no such kind of job", code="invalid-input", where="kind", hint=hint
+        )
+    return kinds[name]
+
+
+def function_of(kind: JobKind) -> JobFunction:
+    """The function that does a kind of job.
+
+    Args:
+        kind: The kind.
+    """
+    found: JobFunction = _named(kind.function)
+    return found
+
+
+def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]:
+    """A request that is as its kind wants it; one error for all that is wrong with it.
+
+    Args:
+        kind: The kind.
+        request: The request.
+    """
+    if kind.schema is None:
+        what, hint = "such jobs are handed in elsewhere", "its own endpoint answers with the job"
+        raise ServiceError(what, code="invalid-input", where="kind", hint=hint)
+    schema: type[BaseModel] = _named(kind.schema)
+    try:
+        return schema.model_validate(dict(request)).model_dump(mode="json")
+    except ValidationError as error:
+        # Without what was sent.
+        told = error.errors(include_input=False, include_context=False, include_url=False)
+    problems = [
+        Problem(str(each["msg"]), ".".join(["request", *map(str, each["loc"])]))
+        for each in told[:_MOST_TOLD]
+    ]
+    raise ServiceError(
+        f"{len(told)} things are wrong with this request" if told[1:] else problems[0].what,
+        code="invalid-input",
+        where=problems[0].where,
+        problems=problems,
+    )
+
+
+def _named(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

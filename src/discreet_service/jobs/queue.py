@@ -1,0 +1,575 @@
+"""The queue: jobs, who works on them, and their results.
+
+In: requests. Out: jobs that are begun in their order, begun again when their worker dies, and
+whose result is released once: by the worker that holds the job in that moment. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet.files import make_folder, told_if_full
+from discreet_fire.persons import plain_name
+from discreet_service.audit.kinds import AuditKind, shown_text
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import IDEMPOTENCY_KEYS, JOB_EVENTS, JOBS
+from discreet_service.jobs.outputs import FinishedFile
+from discreet_service.jobs.records import Job, JobEvent, JobPage, JobState
+from discreet_service.problems import ServiceError, problem_document
+
+#: The usual priority; lower ones are done first.
+USUAL = 100
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_KEY = re.compile(r"[!-~]{1,200}")
+_CURSOR = re.compile(r"([0-9]{1,15})-([0-9a-f]{32})")
+_STEP = re.compile(r"[a-z][a-z -]{0,39}")
+_LONGEST_REQUEST = 2_000_000
+#: Jobs of one owner that wait or run.
+_MOST_OPEN = 100
+_MOST_PER_PAGE = 200
+_DAY = 86_400_000
+#: How long a key stands for its request.
+_KEY_KEEPS = _DAY
+#: How much longer than its result the row of a job is kept.
+_ROW_KEEPS = 2
+#: Files that belong to no job are left alone for so long: they may be in the making.
+_YOUNG = 3_600
+#: Where finished results lie, and where they are made.
+_RESULTS, _WORK = "results", "work"
+
+
+class JobQueue:
+    """The jobs of a service.
+
+    Args:
+        database: Where they are kept.
+        folder: Where their results lie.
+        clock: What tells the time, in milliseconds.
+        trail: Where results that are released are written down; nowhere if None.
+        lease_seconds: After which silence another takes a job over.
+        retries: How often a job whose worker died is begun again.
+        keep_days: How long results are kept.
+    """
+
+    def __init__(
+        self,
+        database: ServiceDatabase,
+        folder: Path,
+        clock: Callable[[], int],
+        *,
+        trail: AuditTrail | None = None,
+        lease_seconds: int = 60,
+        retries: int = 2,
+        keep_days: int = 28,
+    ) -> None:
+        self._database, self._clock, self._trail = database, clock, trail
+        self._lease, self._retries, self._keep = lease_seconds * 1000, retries, keep_days * _DAY
+        self.folder, self.lease_seconds = folder, lease_seconds
+        for name in (_RESULTS, _WORK):
+            make_folder(folder / name, 0o700)
+
+    def __repr__(self) -> str:
+        return "<JobQueue>"
+
+    # What callers do --------------------------------------------------------------------------
+
+    def submit(
+        self,
+        *,
+        kind: str,
+        owner: str,
+        request: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        priority: int = USUAL,
+    ) -> Job:
+        """Hand in a job.
+
+        Args:
+            kind: What is to be done.
+            owner: Who asks.
+            request: What for.
+            idempotency_key: Who sends the same request with the same key gets the same job.
+            priority: Lower ones are done first.
+        """
+        text = json.dumps(request, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        if len(text) > _LONGEST_REQUEST:
+            what = "this is too much for a job"
+            raise ServiceError(what, code="too-large", limit=_LONGEST_REQUEST, actual=len(text))
+        if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
+            what, hint = "this is no key", "up to 200 letters, figures and signs of ASCII"
+            raise ServiceError(what, code="invalid-input", where="Idempotency-Key", hint=hint)
+        owner = plain_name(shown_text(owner, "owner"))
+        digest = hashlib.sha256(f"{kind}\n{text}".encode()).hexdigest()
+        with self._database.writing() as connection:
+            if idempotency_key is not None:
+                known = self._known(connection, owner, idempotency_key, digest)
+                if known is not None:
+                    return known
+            self._check_open(connection, owner)
+            values = {"id": secrets.token_hex(16), "kind": kind, "owner": owner, "request": text}
+            values |= {"state": JobState.queued.value, "worker": "", "step": "waiting"}
+            numbers = {"priority": priority, "attempt": 0, "progress": 0}
+            row = connection.execute(
+                sa.insert(JOBS)
+                .values(**values, **numbers, cancel_asked=False, created_at=self._clock())
+                .returning(JOBS)
+            ).one()
+            self._tell(connection, row.id, "queued")
+            if idempotency_key is not None:
+                self._remember(connection, owner, idempotency_key, digest, row.id)
+        return Job.of(row)
+
+    def _known(self, connection: sa.Connection, owner: str, key: str, digest: str) -> Job | None:
+        columns = IDEMPOTENCY_KEYS.c
+        old = columns.at <= self._clock() - _KEY_KEEPS
+        connection.execute(sa.delete(IDEMPOTENCY_KEYS).where(old))
+        asked = sa.select(IDEMPOTENCY_KEYS).where(columns.owner == owner, columns.key == key)
+        found = connection.execute(asked).first()
+        if found is None:
+            return None
+        if found.request_digest != digest:
+            what, hint = "this key stands for another request", "take a new key for each request"
+            raise ServiceError(what, code="conflict", where="Idempotency-Key", hint=hint)
+        row = connection.execute(sa.select(JOBS).where(JOBS.c.id == found.job)).first()
+        return None if row is None else Job.of(row)
+
+    def _remember(
+        self, connection: sa.Connection, owner: str, key: str, digest: str, job: str
+    ) -> None:
+        values = {"owner": owner, "key": key, "request_digest": digest, "job": job}
+        connection.execute(sa.insert(IDEMPOTENCY_KEYS).values(**values, at=self._clock()))
+
+    def _check_open(self, connection: sa.Connection, owner: str) -> None:
+        counted = sa.select(sa.func.count()).where(JOBS.c.owner == owner, _is_open())
+        if (connection.scalar(counted) or 0) >= _MOST_OPEN:
+            what, hint = "too many jobs are waiting", "wait until some are done, or cancel some"
+            raise ServiceError(
+                what, code="rate-limited", limit=_MOST_OPEN, retry_after=60, hint=hint
+            )
+
+    def job(self, number: str, owner: str | None) -> Job:
+        """A job; who does not own it does not learn that it exists.
+
+        Args:
+            number: Its number.
+            owner: Who asks; None for staff.
+        """
+        row = None
+        if _ID.fullmatch(number):
+            with self._database.reading() as connection:
+                row = connection.execute(sa.select(JOBS).where(JOBS.c.id == number)).first()
+        if row is None or owner not in (None, row.owner):
+            raise _unknown()
+        return Job.of(row)
+
+    def jobs(
+        self,
+        owner: str | None,
+        *,
+        state: JobState | None = None,
+        cursor: str = "",
+        size: int = 50,
+    ) -> JobPage:
+        """Jobs, the newest first.
+
+        Args:
+            owner: Of whom; None for those of all, for staff.
+            state: Only in this state.
+            cursor: Where the page before ended.
+            size: How many at most.
+        """
+        columns, size = JOBS.c, max(1, min(size, _MOST_PER_PAGE))
+        conditions = [
+            *([columns.owner == owner] if owner is not None else []),
+            *([columns.state == state.value] if state else []),
+        ]
+        if cursor:
+            found = _CURSOR.fullmatch(cursor)
+            if found is None:
+                raise ServiceError("this is no cursor", code="invalid-input", where="cursor")
+            at, number = int(found[1]), found[2]
+            same = sa.and_(columns.created_at == at, columns.id < number)
+            conditions.append(sa.or_(columns.created_at < at, same))
+        asked = sa.select(JOBS).where(*conditions)
+        asked = asked.order_by(columns.created_at.desc(), columns.id.desc()).limit(size + 1)
+        with self._database.reading() as connection:
+            rows = connection.execute(asked).all()
+        jobs = tuple(Job.of(row) for row in rows[:size])
+        more = f"{jobs[-1].created_at}-{jobs[-1].id}" if rows[size:] else ""
+        return JobPage(jobs=jobs, cursor=more)
+
+    def events(self, number: str, after: int = 0) -> tuple[JobEvent, ...]:
+        """What happened to a job, in order.
+
+        Args:
+            number: Its number.
+            after: Only after the event of this number.
+        """
+        columns = JOB_EVENTS.c
+        asked = sa.select(columns.seq, columns.at, columns.kind, columns.facts).where(
+            columns.job == number, columns.seq > after
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(asked.order_by(columns.seq).limit(1000)).all()
+        return tuple(JobEvent(**row._asdict()) for row in rows)
+
+    def result(self, number: str, owner: str | None) -> tuple[Job, Path]:
+        """A job that is done, and the file of its result.
+
+        Args:
+            number: Its number.
+            owner: Who asks; None for staff.
+        """
+        job = self.job(number, owner)
+        if job.state is JobState.expired or self._is_over(job):
+            raise ServiceError("the result is no longer kept", code="job-expired")
+        if job.state in (JobState.failed, JobState.cancelled):
+            what = "the job failed" if job.state is JobState.failed else "the job was cancelled"
+            raise ServiceError(what, code="job-failed", hint="the job itself tells why")
+        if job.state is not JobState.done or job.result_file is None:
+            raise ServiceError("the job is not done yet", code="result-not-ready", retry_after=2)
+        place = self.folder / _RESULTS / job.result_file
+        if not place.is_file() or place.stat().st_size != job.result_bytes:
+            what = "the file of the result is not as it was released"
+            raise ServiceError(what, code="data-not-ready", hint="hand the job in again")
+        return job, place
+
+    def _is_over(self, job: Job) -> bool:
+        return job.expires_at is not None and self._clock() >= job.expires_at
+
+    def cancel(self, number: str, owner: str | None) -> Job:
+        """Stop a job; one that runs is stopped by its worker within seconds.
+
+        Args:
+            number: Its number.
+            owner: Who asks; None for staff.
+        """
+        self.job(number, owner)
+        with self._database.writing() as connection:
+            row = self._change(
+                connection,
+                [JOBS.c.id == number, JOBS.c.state == JobState.queued.value],
+                {**self._end(JobState.cancelled), "cancel_asked": True},
+            )
+            if row is not None:
+                self._tell(connection, number, "cancelled")
+            else:
+                running = [JOBS.c.id == number, JOBS.c.state == JobState.running.value]
+                self._change(connection, running, {"cancel_asked": True})
+        return self.job(number, owner)
+
+    def counts(self) -> dict[str, int]:
+        """How many jobs there are in each state."""
+        with self._database.reading() as connection:
+            asked = sa.select(JOBS.c.state, sa.func.count()).group_by(JOBS.c.state)
+            found = {str(state): int(count) for state, count in connection.execute(asked)}
+        return {state.value: found.get(state.value, 0) for state in JobState}
+
+    # What workers do --------------------------------------------------------------------------
+
+    def claim(self, worker: str, kinds: Sequence[str] | None = None) -> Job | None:
+        """The next job, for this worker alone, as long as its lease lasts; None without.
+
+        Args:
+            worker: Name of the worker; another one for each process.
+            kinds: What it can do; everything if None.
+        """
+        now, columns = self._clock(), JOBS.c
+        with self._database.reading() as connection:
+            # Who only looks wakes no disk.
+            due = sa.select(columns.id).where(_is_due(now)).limit(1)
+            if connection.execute(due).first() is None:
+                return None
+        with self._database.writing(alone=False) as connection:
+            self._bury(connection, now)
+            conditions = [_is_due(now), *([columns.kind.in_(kinds)] if kinds is not None else [])]
+            first = (
+                sa.select(columns.id)
+                .where(*conditions)
+                .order_by(columns.priority, columns.created_at, columns.id)
+                .limit(1)
+                # Two workers never wait for the same job.
+                .with_for_update(skip_locked=True)
+            )
+            values = {
+                "state": JobState.running.value,
+                "worker": worker,
+                "lease_until": now + self._lease,
+                "attempt": columns.attempt + 1,
+                "started_at": now,
+                "progress": 0,
+                "step": "begun",
+            }
+            row = self._change(connection, [columns.id == first.scalar_subquery()], values)
+            if row is None:
+                return None
+            self._tell(connection, row.id, "running", attempt=row.attempt)
+        return Job.of(row)
+
+    def _bury(self, connection: sa.Connection, now: int) -> None:
+        """End jobs whose workers died and that are not begun again."""
+        dead = [JOBS.c.state == JobState.running.value, JOBS.c.lease_until <= now]
+        error = ServiceError("the workers of this job died", code="internal")
+        for ended, condition in (
+            (self._end(JobState.cancelled), JOBS.c.cancel_asked),
+            (self._end(JobState.failed), JOBS.c.attempt > self._retries),
+        ):
+            asked = sa.update(JOBS).where(*dead, condition).values(**ended).returning(JOBS.c.id)
+            for number in connection.scalars(asked).all():
+                if ended["state"] == JobState.failed.value:
+                    told = json.dumps(problem_document(error, number))
+                    self._change(connection, [JOBS.c.id == number], {"problem": told})
+                self._tell(connection, number, ended["state"])
+
+    def renew(self, job: Job, progress: int | None = None, step: str = "") -> Job | None:
+        """Hold a job for longer; the job as it is now, or None if it is not one's own any more.
+
+        Args:
+            job: The job, as it was claimed.
+            progress: How much is done, in percent.
+            step: What is being done, in a fixed word.
+        """
+        values: dict[str, Any] = {"lease_until": self._clock() + self._lease}
+        if progress is not None:
+            values["progress"] = max(0, min(100, int(progress)))
+            values["step"] = step if _STEP.fullmatch(step) else "working"
+        with self._database.writing(alone=False) as connection:
+            row = self._change(connection, _held_by(job), values)
+            if row is not None and progress is not None:
+                facts = {"progress": row.progress, "step": row.step}
+                self._tell(connection, job.id, "progress", **facts)
+        return None if row is None else Job.of(row)
+
+    def is_wanted(self, job: Job) -> bool:
+        """Whether a job is still one's own, and not to be stopped.
+
+        Args:
+            job: The job, as it was claimed.
+        """
+        asked = sa.select(JOBS.c.id).where(*_held_by(job), JOBS.c.cancel_asked.is_(False))
+        with self._database.reading() as connection:
+            return connection.execute(asked).first() is not None
+
+    def work_folder(self, job: Job) -> Path:
+        """A folder of its own for each beginning of a job, in which its result is made.
+
+        Args:
+            job: The job, as it was claimed.
+        """
+        place = self.folder / _WORK / f"{job.id}-{job.attempt}"
+        make_folder(place, 0o700)
+        return place
+
+    def finish(self, job: Job, made: FinishedFile) -> bool:
+        """Release a result; False if the job is not one's own any more, and nothing is released.
+
+        Args:
+            job: The job, as it was claimed.
+            made: The file of the result, in the folder of the job.
+        """
+        name = f"{job.id}-{job.attempt}"
+        now = self._clock()
+        values = {
+            **self._end(JobState.done),
+            "progress": 100,
+            "step": "done",
+            "expires_at": now + self._keep,
+            "result_file": name,
+            "result_digest": made.digest,
+            "result_bytes": made.bytes,
+            "media_type": made.media_type,
+            "file_name": made.file_name,
+        }
+        with self._database.writing() as connection:
+            row = self._change(connection, [*_held_by(job), JOBS.c.cancel_asked.is_(False)], values)
+            if row is None:
+                return self._is_done_by(connection, job)
+            self._tell(connection, job.id, "done", bytes=made.bytes)
+            if self._trail is not None:
+                self._trail.append(
+                    connection,
+                    kind=AuditKind.job_released,
+                    person=job.owner,
+                    about=job.id,
+                    facts={"kind": job.kind, "digest": made.digest, "bytes": made.bytes},
+                )
+            # Before the end of the transaction: nobody is told of a file that is not there.
+            self._put(made, name)
+        return True
+
+    def _put(self, made: FinishedFile, name: str) -> None:
+        place = self.folder / _RESULTS / name
+        with told_if_full(place):
+            # Where the end of the transaction failed, the file is there already.
+            if made.path.exists() or not place.exists():
+                made.path.chmod(0o600)
+                made.path.replace(place)
+            handle = os.open(place.parent, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def is_done(self, job: Job) -> bool:
+        """Whether a result of this beginning of a job was released.
+
+        Args:
+            job: The job, as it was claimed.
+        """
+        with self._database.reading() as connection:
+            return self._is_done_by(connection, job)
+
+    def _is_done_by(self, connection: sa.Connection, job: Job) -> bool:
+        """Whether one released it already, and only the answer was lost."""
+        own = [JOBS.c.id == job.id, JOBS.c.worker == job.worker, JOBS.c.attempt == job.attempt]
+        done = JOBS.c.state == JobState.done.value
+        return connection.execute(sa.select(JOBS.c.id).where(*own, done)).first() is not None
+
+    def fail(self, job: Job, problem: Mapping[str, Any]) -> bool:
+        """End a job that cannot be done; False if it is not one's own any more.
+
+        Args:
+            job: The job, as it was claimed.
+            problem: Why, as a problem document.
+        """
+        values = {**self._end(JobState.failed), "problem": json.dumps(dict(problem))}
+        return self._ended(job, values, "failed")
+
+    def let_go(self, job: Job) -> bool:
+        """Let others take over a job whose process died, as if the lease had run out.
+
+        Args:
+            job: The job, as it was claimed.
+        """
+        return self._ended(job, {"lease_until": self._clock()}, "retried")
+
+    def confirm_cancel(self, job: Job) -> bool:
+        """Say that one stopped working on a job that was to be stopped.
+
+        Args:
+            job: The job, as it was claimed.
+        """
+        return self._ended(job, self._end(JobState.cancelled), "cancelled")
+
+    def give_back(self, job: Job) -> bool:
+        """Let others do a job, at once and as if one had not begun it.
+
+        Args:
+            job: The job, as it was claimed.
+        """
+        values = {
+            "state": JobState.queued.value,
+            "attempt": JOBS.c.attempt - 1,
+            "lease_until": None,
+            "worker": "",
+            "progress": 0,
+            "step": "waiting",
+        }
+        return self._ended(job, values, "queued")
+
+    def _ended(self, job: Job, values: Mapping[str, Any], event: str) -> bool:
+        with self._database.writing(alone=False) as connection:
+            row = self._change(connection, _held_by(job), values)
+            if row is not None:
+                self._tell(connection, job.id, event)
+        return row is not None
+
+    # What time does ---------------------------------------------------------------------------
+
+    def expire(self) -> int:
+        """Delete results that are old enough, and what is left of work; how many results."""
+        now, columns = self._clock(), JOBS.c
+        done = [columns.state == JobState.done.value, columns.expires_at <= now]
+        values = {"state": JobState.expired.value, "request": "{}"}
+        with self._database.writing() as connection:
+            gone = sa.update(JOBS).where(*done).values(**values).returning(columns.id)
+            numbers = connection.scalars(gone).all()
+            for number in numbers:
+                self._tell(connection, number, "expired")
+            old = sa.select(columns.id).where(
+                sa.not_(_is_open()), columns.finished_at <= now - _ROW_KEEPS * self._keep
+            )
+            connection.execute(sa.delete(JOB_EVENTS).where(JOB_EVENTS.c.job.in_(old)))
+            connection.execute(sa.delete(JOBS).where(columns.id.in_(old)))
+        self._sweep()
+        return len(numbers)
+
+    def _sweep(self) -> None:
+        """Delete files that belong to no job: a worker died between two steps."""
+        with self._database.reading() as connection:
+            done = JOBS.c.state == JobState.done.value
+            kept = set(connection.scalars(sa.select(JOBS.c.result_file).where(done)))
+            running = JOBS.c.state == JobState.running.value
+            at_work = {
+                f"{row.id}-{row.attempt}"
+                for row in connection.execute(sa.select(JOBS.c.id, JOBS.c.attempt).where(running))
+            }
+        # Files have the times of the system, whatever clock the service goes by.
+        limit = time.time() - _YOUNG
+        for name, known in ((_RESULTS, kept), (_WORK, at_work)):
+            for place in (self.folder / name).iterdir():
+                if place.name in known or place.stat().st_mtime > limit:
+                    continue
+                if place.is_dir():
+                    shutil.rmtree(place, ignore_errors=True)
+                else:
+                    place.unlink(missing_ok=True)
+
+    # Rows -------------------------------------------------------------------------------------
+
+    def _end(self, state: JobState) -> dict[str, Any]:
+        return {"state": state.value, "finished_at": self._clock(), "lease_until": None}
+
+    def _change(
+        self,
+        connection: sa.Connection,
+        conditions: Sequence[sa.ColumnElement[bool]],
+        values: Mapping[str, Any],
+    ) -> sa.Row[Any] | None:
+        changed = sa.update(JOBS).where(*conditions).values(**values).returning(JOBS)
+        return connection.execute(changed).first()
+
+    def _tell(self, connection: sa.Connection, number: str, kind: str, **facts: str | int) -> None:
+        """Note what happened; the job's row was changed before, so nobody else numbers events."""
+        last = sa.select(sa.func.coalesce(sa.func.max(JOB_EVENTS.c.seq), 0) + 1)
+        seq = last.where(JOB_EVENTS.c.job == number).scalar_subquery()
+        values = {"job": number, "at": self._clock(), "kind": kind, "facts": json.dumps(facts)}
+        connection.execute(sa.insert(JOB_EVENTS).values(**values, seq=seq))
+
+
+def _is_open() -> sa.ColumnElement[bool]:
+    return JOBS.c.state.in_([JobState.queued.value, JobState.running.value])
+
+
+def _is_due(now: int) -> sa.ColumnElement[bool]:
+    """Jobs that wait, and those whose worker fell silent."""
+    silent = sa.and_(JOBS.c.state == JobState.running.value, JOBS.c.lease_until <= now)
+    return sa.or_(JOBS.c.state == JobState.queued.value, silent)
+
+
+def _held_by(job: Job) -> list[sa.ColumnElement[bool]]:
+    """That it is still the same worker's, from the same beginning."""
+    return [
+        JOBS.c.id == job.id,
+        JOBS.c.state == JobState.running.value,
+        JOBS.c.worker == job.worker,
+        JOBS.c.attempt == job.attempt,
+    ]
+
+
+def _unknown() -> ServiceError:
+    hint = "jobs are seen by those who handed them in"
+    return ServiceError("there is no such job", code="not-found", where="job", hint=hint)

@@ -1,0 +1,145 @@
+"""Functions of jobs for tests, and services whose workers do them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.kinds import JobKind
+from discreet_service.jobs.outputs import JobOutput
+from discreet_service.permissions import Permission
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.settings import JobSettings, ServiceSettings
+from tests.helpers.places import ROOT
+
+
+def _kind(function: str, memory: str = "1GB", schema: str | None = None) -> JobKind:
+    return JobKind(
+        permission=Permission.query_run,
+        function=f"tests.helpers.job_functions:{function}",
+        memory=memory,
+        minutes=1,
+        schema=schema,
+    )
+
+
+def add(context: JobContext) -> JobOutput:
+    """The sum of two numbers, after some steps."""
+    asked = context.job.asked()
+    for step in range(asked.get("steps", 0)):
+        context.report(step, "adding")
+        time.sleep(0.02)
+    note = Path(context.service.settings.folder) / "begun"
+    with note.open("a") as file:
+        file.write(f"{context.job.id}\n")
+    total = str(asked["a"] + asked["b"]).encode()
+    return JobOutput(file_name="sum.txt", media_type="text/plain", content=total)
+
+
+def by_file(context: JobContext) -> JobOutput:
+    """A result that is a file, as large as asked for."""
+    place = context.folder / "made"
+    with place.open("wb") as file:
+        for _ in range(context.job.asked()["megabytes"]):
+            file.write(b"x" * 2**20)
+    return JobOutput(file_name="made.bin", media_type="application/octet-stream", path=place)
+
+
+def elsewhere(context: JobContext) -> JobOutput:
+    """A file that does not belong to the job."""
+    place = Path("/etc/passwd")
+    return JobOutput(file_name="made.bin", media_type="application/octet-stream", path=place)
+
+
+def sleepy(context: JobContext) -> JobOutput:
+    """Looks whether it is to stop."""
+    while not context.cancelled():
+        time.sleep(0.02)
+    raise ServiceError("stopped in good order", code="conflict")
+
+
+def deaf(context: JobContext) -> JobOutput:
+    """Never looks, and reports only that it began."""
+    context.report(1, "begun well")
+    time.sleep(600)
+    raise AssertionError
+
+
+def dying(context: JobContext) -> JobOutput:
+    """Dies as if the system had killed it."""
+    os.kill(os.getpid(), 9)
+    raise AssertionError
+
+
+def large(context: JobContext) -> JobOutput:
+    """Takes more memory than is allowed."""
+    held = [bytearray(os.urandom(1)) * 50_000_000 for _ in range(60)]
+    time.sleep(60)
+    raise AssertionError(len(held))
+
+
+def refused(context: JobContext) -> JobOutput:
+    """What a caller can cause."""
+    raise ServiceError("there is no such code", code="unknown-code", where="by[0]")
+
+
+def broken(context: JobContext) -> JobOutput:
+    """What nobody foresaw, with something confidential in its words."""
+    raise KeyError("count 1 of Anna Meier")
+
+
+KINDS = {
+    name: _kind(name)
+    for name in ("add", "by_file", "elsewhere", "sleepy", "deaf", "dying", "refused", "broken")
+} | {"large": _kind("large", "600MB")}
+
+
+def job_service(folder: Path, url: str, lease: int = 2) -> Service:
+    """A service with nothing but a database and jobs."""
+    secret = folder / "service.secret"
+    if not secret.exists():
+        secret.write_text("s" * 40)
+        secret.chmod(0o600)
+    settings = ServiceSettings(
+        folder=folder,
+        database=url,
+        secret_file=secret,
+        jobs=JobSettings(lease_seconds=lease, memory="1GB"),
+    )
+    return Service(settings)
+
+
+@contextmanager
+def worker_process(folder: Path, url: str, lease: int = 2, **more: Any) -> Iterator[Any]:
+    """A worker in a process of its own."""
+    code = (
+        "import sys, pathlib\n"
+        "from tests.helpers.job_functions import KINDS, job_service\n"
+        "from discreet_service.jobs.worker import work\n"
+        "if __name__ == '__main__':\n"
+        "    work(job_service(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])), KINDS)\n"
+    )
+    command = [sys.executable, "-c", code, str(folder), url, str(lease)]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    process = subprocess.Popen(command, env=environment, cwd=ROOT, **more)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(true: Any, seconds: float = 30.0) -> None:
+    """Wait until something is true."""
+    limit = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < limit, "it does not become true"
+        time.sleep(0.05)
