@@ -116,7 +116,13 @@ class PoliciesInForce:
             self._activate(connection, found, "service", "")
 
     def propose(
-        self, connection: sa.Connection, text: str, signature: str, who: Principal, reason: str
+        self,
+        connection: sa.Connection,
+        text: str,
+        signature: str,
+        who: Principal,
+        reason: str,
+        about: tuple[str, str] = ("", ""),
     ) -> Proposal:
         """Propose another policy for a data version.
 
@@ -126,8 +132,9 @@ class PoliciesInForce:
             signature: Its detached signature.
             who: Who proposes.
             reason: Why.
+            about: Data set and version that it must be about; empty for any.
         """
-        found = self._checked(text, signature)
+        found = self._checked(text, signature, *about)
         document = found.document
         self._check_newer(connection, document)
         columns = POLICIES.c

@@ -1,0 +1,74 @@
+"""Areas: the records of a data version by all levels of its geographies, for their comparison.
+
+In: an opened version. Out: the code of each record on each level of each variable that tells where,
+and of each that describes the same column as another. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import IntArray
+from discreet.confidential import without_values
+from discreet.record_batches import collected
+from discreet.tables.table import code_texts
+from discreet_service.datasets.variables import CatalogueVariable
+from discreet_service.datasets.versions import DataVersion
+from discreet_service.policies.area_differences import AreaLevel, AreaReport, area_differences
+
+
+@without_values
+def compared_areas(version: DataVersion, unit: str, least: int) -> AreaReport:
+    """Pairs of areas, or of alternative classes, that hold nearly the same records. CONFIDENTIAL.
+
+    Args:
+        version: The data version.
+        unit: What is counted.
+        least: Areas differ by so many records at least.
+    """
+    levels = [level for one in _compared(version, unit) for level in _levels(version, unit, one)]
+    return area_differences(levels, least=least)
+
+
+def _compared(version: DataVersion, unit: str) -> list[CatalogueVariable]:
+    """Geographies, and variables of one column: each is a system of its own."""
+    variables = version.units[unit].variables.values()
+    columns = Counter(one.tree.source for one in variables)
+    return [
+        one
+        for one in variables
+        if one.tree.bounds is None and (one.geography or columns[one.tree.source] > 1)
+    ]
+
+
+def _levels(version: DataVersion, unit: str, variable: CatalogueVariable) -> list[AreaLevel]:
+    """Each level of a variable, with the code of each record."""
+    records, _ = version.records(unit)
+    column, tree = variable.tree.source, variable.tree
+    values = collected(records.lazy().select(column))[column]
+    texts = code_texts(values, column).fill_null(tree.missing)
+    known = pl.DataFrame({"code": list(tree.codes), "at": np.arange(len(tree.codes))})
+    place = texts.to_frame("code").join(known, on="code", how="left", maintain_order="left")
+    leaf = place["at"].fill_null(0).to_numpy()
+    return [
+        AreaLevel(
+            system=variable.name,
+            name=level.name,
+            labels=variable.codes_of(level.number),
+            codes=_above(variable, level.number)[leaf],
+        )
+        for level in variable.levels
+    ]
+
+
+def _above(variable: CatalogueVariable, number: int) -> IntArray:
+    """For each code of a tree, the place of the code of a level that it lies in; -1 for none."""
+    cut = {int(at): place for place, at in enumerate(variable.cuts[number].tolist())}
+    found = np.full(len(variable.tree), -1, dtype=np.int64)
+    for at in range(1, len(variable.tree)):
+        # Codes stand behind the one above them.
+        found[at] = cut.get(at, found[variable.tree.parents[at]])
+    return found

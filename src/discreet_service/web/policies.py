@@ -1,0 +1,220 @@
+"""Policies over HTTP: what may be asked, how that changes, and why something was refused.
+
+In: signed policies and decisions of two persons. Out: limits that callers may know; explanations,
+alerts and the report on areas (CONFIDENTIAL) for staff that may see them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.datasets.areas import compared_areas
+from discreet_service.people.approvals import Proposal
+from discreet_service.permissions import Permission, Principal
+from discreet_service.policies import PolicyError
+from discreet_service.policies.patterns import alerts
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.web.access import ServiceDep, principal_with
+
+router = APIRouter(prefix="/api/v1/policies/{dataset}/{version}", tags=["policies"])
+
+_Reader = Annotated[Principal, Depends(principal_with(Permission.catalogue_read))]
+_Proposer = Annotated[Principal, Depends(principal_with(Permission.policies_propose))]
+_Approver = Annotated[Principal, Depends(principal_with(Permission.policies_approve))]
+_Explainer = Annotated[Principal, Depends(principal_with(Permission.refusals_explain))]
+_Overrider = Annotated[Principal, Depends(principal_with(Permission.refusals_override))]
+
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class PolicyChange(BaseModel):
+    """Another policy for a data version.
+
+    Args:
+        policy: The text of POLICY.toml.
+        signature: The content of POLICY.toml.sig.
+        reason: Why, for the second person and the audit trail.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    policy: Annotated[str, Field(max_length=2**20)]
+    signature: Annotated[str, Field(max_length=1_000)]
+    reason: Annotated[str, Field(max_length=2_000)]
+
+
+class OverrideWanted(BaseModel):
+    """Why a refused table is to be answered nevertheless.
+
+    Args:
+        reason: For the second person and the audit trail.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reason: Annotated[str, Field(max_length=2_000)]
+
+
+@router.get("")
+def show_policy(dataset: str, version: str, service: ServiceDep, _: _Reader) -> dict[str, Any]:
+    """What may be asked: limits that depend on classifications and time only."""
+    _ensure(service, dataset, version)
+    with service.database.reading() as connection:
+        return service.policies.in_force.policy(connection, dataset, version).public()
+
+
+@router.get("/document")
+def show_policy_document(
+    dataset: str, version: str, service: ServiceDep, _: _Approver
+) -> JSONResponse:
+    """The whole policy in force, with its signature. CONFIDENTIAL."""
+    _ensure(service, dataset, version)
+    with service.database.reading() as connection:
+        found = service.policies.in_force.signed(connection, dataset, version)
+    return _confidential(
+        {
+            "digest": found.document.digest,
+            "policy": found.text,
+            "signature": found.signature,
+            "signer": found.signer,
+        }
+    )
+
+
+@router.post("/changes", status_code=202)
+def propose_policy(
+    dataset: str, version: str, given: PolicyChange, service: ServiceDep, person: _Proposer
+) -> dict[str, Any]:
+    """Propose another policy; a second person looks at it and approves the proposal."""
+    _ensure(service, dataset, version)
+    try:
+        with service.database.writing() as connection:
+            made = service.policies.in_force.propose(
+                connection,
+                given.policy,
+                given.signature,
+                person,
+                given.reason,
+                about=(dataset, version),
+            )
+    except PolicyError as error:
+        raise ServiceError(
+            error.what,
+            code="invalid-input",
+            where="policy",
+            hint=error.hint,
+            problems=error.problems,
+        ) from None
+    return _told(made)
+
+
+@router.get("/changes/{digest}")
+def show_proposed_policy(
+    dataset: str, version: str, digest: _Digest, service: ServiceDep, _: _Approver
+) -> JSONResponse:
+    """A policy that was proposed, for the second person. CONFIDENTIAL."""
+    with service.database.reading() as connection:
+        found = service.policies.in_force.proposed(connection, dataset, digest)
+    if found.document.version != version:
+        raise ServiceError("there is no such policy", code="not-found", where="digest")
+    return _confidential({"digest": digest, "policy": found.text, "signer": found.signer})
+
+
+@router.get("/refusals/{digest}")
+def explain_refusal(
+    dataset: str, version: str, digest: _Digest, service: ServiceDep, person: _Explainer
+) -> JSONResponse:
+    """Why a table was refused, by its digest in the query log. CONFIDENTIAL, without counts."""
+    with service.database.writing() as connection:
+        found = service.policies.in_force.refusal(connection, dataset, version, digest)
+        service.trail.append(
+            connection,
+            kind=AuditKind.refusal_explained,
+            person=person.name,
+            about=f"{dataset}@{version}",
+            facts={"digest": digest},
+        )
+    return _confidential(found)
+
+
+@router.post("/refusals/{digest}:override", status_code=202)
+def propose_override(
+    dataset: str,
+    version: str,
+    digest: _Digest,
+    given: OverrideWanted,
+    service: ServiceDep,
+    person: _Overrider,
+) -> dict[str, Any]:
+    """Propose to answer a table that was refused; a second person approves the proposal."""
+    with service.database.writing() as connection:
+        made = service.policies.in_force.propose_override(
+            connection, dataset, version, digest, person, given.reason
+        )
+    return _told(made)
+
+
+@router.get("/alerts")
+def list_policy_alerts(
+    dataset: str, version: str, service: ServiceDep, _: _Explainer
+) -> JSONResponse:
+    """What looked like an attack, the latest first. CONFIDENTIAL."""
+    with service.database.reading() as connection:
+        found = alerts(connection, dataset, version)
+    return _confidential(
+        {
+            "alerts": [
+                {
+                    "at": one.at,
+                    "principal": one.principal,
+                    "kind": one.kind,
+                    "number": one.number,
+                    "stopped": one.stopped,
+                }
+                for one in found
+            ]
+        }
+    )
+
+
+@router.get("/areas/{unit}")
+def report_areas(
+    dataset: str, version: str, unit: str, service: ServiceDep, person: _Approver
+) -> JSONResponse:
+    """Areas of two systems that hold nearly the same people, and what helps. CONFIDENTIAL."""
+    _ensure(service, dataset, version)
+    opened = service.datasets.version(dataset, version)
+    if unit not in opened.units:
+        raise ServiceError("there is no such unit", code="not-found", where="unit")
+    with service.database.reading() as connection:
+        policy = service.policies.in_force.policy(connection, dataset, version)
+    found = compared_areas(opened, unit, policy.differences.least)
+    with service.database.writing() as connection:
+        service.trail.append(
+            connection,
+            kind=AuditKind.report_exported,
+            person=person.name,
+            about=f"{dataset}@{version}",
+            facts={"report": f"areas of {unit}", "digest": policy.digest},
+        )
+    return _confidential(found.document())
+
+
+def _ensure(service: Service, dataset: str, version: str) -> None:
+    """The data version is published, and its policy in force."""
+    service.datasets.record(dataset, version)
+    service.policies.in_force.ensure(dataset, version)
+
+
+def _confidential(content: dict[str, Any]) -> JSONResponse:
+    return JSONResponse(content, headers={"Cache-Control": "no-store"})
+
+
+def _told(made: Proposal) -> dict[str, Any]:
+    return {"proposal": made.id, "state": made.state.value, "digest": made.digest}
