@@ -1,0 +1,361 @@
+"""Calls: what is sent to the service for each function of a client, and how answers are read.
+
+In: frames and words. Out: requests without addresses and keys, and from answers frames, bytes or
+`ServiceError`s with everything that the service said.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+import httpx
+import polars as pl
+
+from discreet.errors import Problem
+from discreet.tables import CellStatus
+from discreet.tables.table import to_polars
+from discreet_service.problems import PROBLEM_TYPES, TYPES_BASE, ServiceError
+
+ARROW = "application/vnd.apache.arrow.stream"
+_API = "/api/v1"
+_STATUS = pl.Enum([status.name for status in CellStatus])
+#: What stands in an address; more goes into a body of JSON.
+_LONGEST_ADDRESS = 6_000
+#: States in which nothing more happens to a job.
+ENDED = ("done", "failed", "cancelled", "expired")
+#: Answers after which it is worth while to ask again.
+AGAIN = (429, 503)
+_LONGEST_WAIT = 60.0
+
+Answer = TypeVar("Answer")
+TableKind = Literal["counts", "figures", "parts"]
+Table = pl.DataFrame | bytes
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ServiceCall(Generic[Answer]):
+    """One request, and how its answer is read. CONFIDENTIAL where it carries cells.
+
+    Args:
+        method: Of HTTP.
+        path: Where to.
+        read: Reads the answer.
+        params: What stands in the address.
+        headers: Further headers, without the key.
+        content: The body.
+    """
+
+    method: str
+    path: str
+    read: Callable[[httpx.Response], Answer]
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"<ServiceCall {self.method} {self.path}>"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceJob:
+    """How far a job is.
+
+    Args:
+        id: Its number.
+        state: queued, running, done, failed, cancelled or expired.
+        facts: All that the service says of it.
+    """
+
+    id: str
+    state: str
+    facts: Mapping[str, Any]
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more happens to it."""
+        return self.state in ENDED
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> ServiceJob:
+        """The job of which the service tells."""
+        return cls(
+            id=str(told.get("id", told.get("job", ""))), state=str(told["state"]), facts=told
+        )
+
+
+# Cells ------------------------------------------------------------------------------------------
+
+
+def counts_call(
+    cells: Any, parameter_set: str, version: str | None, names: Mapping[str, str | None]
+) -> ServiceCall[pl.DataFrame]:
+    """Counts without variables.
+
+    Args:
+        cells: A frame.
+        parameter_set: The parameters.
+        version: Their version.
+        names: What the service calls a column → what it is called in the frame.
+    """
+    chosen = {known: own for known, own in names.items() if own is not None}
+    frame = to_polars(cells).select(pl.col(own).alias(known) for known, own in chosen.items())
+    return _list_call("counts", frame, {"parameter_set": parameter_set, "version": version})
+
+
+def values_call(
+    cells: Any, value: str, parameter_set: str, version: str | None, figure: str | None
+) -> ServiceCall[pl.DataFrame]:
+    """Sums or means without variables.
+
+    Args:
+        cells: A frame with the columns that the service names.
+        value: The value column of the parameters.
+        parameter_set: The parameters.
+        version: Their version.
+        figure: "sum" or "mean".
+    """
+    said = {"parameter_set": parameter_set, "version": version, "value": value, "figure": figure}
+    return _list_call("values", to_polars(cells), said)
+
+
+def _list_call(
+    kind: str, frame: pl.DataFrame, said: Mapping[str, str | None]
+) -> ServiceCall[pl.DataFrame]:
+    return ServiceCall(
+        method="POST",
+        path=f"{_API}/protect/{kind}",
+        params={"format": "arrow", **_stated(said)},
+        headers={"Content-Type": ARROW},
+        content=_arrow(frame),
+        read=_frame,
+    )
+
+
+def table_call(
+    cells: Any,
+    layout: Mapping[str, Any],
+    kind: TableKind,
+    classifications: Mapping[str, Any] | None,
+    said: Mapping[str, str | None],
+) -> ServiceCall[Table]:
+    """A table of cells with variables.
+
+    Args:
+        cells: A frame.
+        layout: What its columns are.
+        kind: What is asked for.
+        classifications: Code trees of some of the variables.
+        said: parameter_set, version, name, language, format; a frame is read without a format.
+    """
+    form = said.get("format")
+    frame, more = to_polars(cells), {"layout": layout, "classifications": classifications or {}}
+    texts = {name: json.dumps(each, ensure_ascii=False) for name, each in more.items() if each}
+    params = _stated({**said, "format": form or "arrow"})
+    headers, content = {"Content-Type": ARROW}, b""
+    if len(quote("".join(texts.values()))) <= _LONGEST_ADDRESS:
+        params, content = {**params, **texts}, _arrow(frame)
+    else:
+        columns = frame.to_dict(as_series=False)
+        said_beside = {name: each for name, each in more.items() if each}
+        headers["Content-Type"] = "application/json"
+        content = json.dumps(
+            {**said_beside, "cells": columns}, ensure_ascii=False, default=str
+        ).encode()
+    return ServiceCall(
+        method="POST",
+        path=f"{_API}/protect/{kind}",
+        params=params,
+        headers=headers,
+        content=content,
+        read=_frame if form is None else _bytes,
+    )
+
+
+# Queries and jobs -------------------------------------------------------------------------------
+
+
+def query_call(
+    dataset: str, query: Mapping[str, Any], form: str | None, idempotency_key: str
+) -> ServiceCall[Table | ServiceJob]:
+    """A table of a data set; a job if it is large.
+
+    Args:
+        dataset: The data set.
+        query: The query.
+        form: The format; None for a frame.
+        idempotency_key: By which a repeated request is recognised.
+    """
+
+    def read(answer: httpx.Response) -> Table | ServiceJob:
+        if answer.status_code == httpx.codes.ACCEPTED:
+            return ServiceJob.of(_document(answer))
+        return table_of(answer.content, form)
+
+    return ServiceCall(
+        method="POST",
+        path=f"{_API}/datasets/{quote(dataset, safe='')}/query",
+        headers={"Content-Type": "application/json", "Idempotency-Key": idempotency_key},
+        content=json.dumps({**query, "format": form or "parquet"}, ensure_ascii=False).encode(),
+        read=read,
+    )
+
+
+def check_call(dataset: str, query: Mapping[str, Any]) -> ServiceCall[dict[str, Any]]:
+    """What a query comes to.
+
+    Args:
+        dataset: The data set.
+        query: The query.
+    """
+    return ServiceCall(
+        method="POST",
+        path=f"{_API}/datasets/{quote(dataset, safe='')}/query:check",
+        headers={"Content-Type": "application/json"},
+        content=json.dumps(query, ensure_ascii=False).encode(),
+        read=_document,
+    )
+
+
+def document_call(*path: str, method: str = "GET") -> ServiceCall[dict[str, Any]]:
+    """Anything that is told as JSON.
+
+    Args:
+        path: The parts of its path.
+        method: Of HTTP.
+    """
+    return ServiceCall(method=method, path=_joined(path), read=_document)
+
+
+def job_call(number: str, method: str = "GET") -> ServiceCall[ServiceJob]:
+    """How far a job is, or its end.
+
+    Args:
+        number: The job.
+        method: GET, or DELETE to cancel it.
+    """
+
+    def read(answer: httpx.Response) -> ServiceJob:
+        told = _document(answer) if answer.content else {"state": "cancelled"}
+        return ServiceJob.of({"id": number, **told})
+
+    return ServiceCall(method=method, path=_joined(("jobs", number)), read=read)
+
+
+def result_call(number: str) -> ServiceCall[bytes]:
+    """What a job made.
+
+    Args:
+        number: The job.
+    """
+    return ServiceCall(method="GET", path=_joined(("jobs", number, "result")), read=_bytes)
+
+
+# Answers ----------------------------------------------------------------------------------------
+
+
+def _joined(path: tuple[str, ...]) -> str:
+    return "/".join((_API, *(quote(part, safe="") for part in path)))
+
+
+def _stated(said: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: each for name, each in said.items() if each is not None}
+
+
+def _arrow(frame: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.write_ipc_stream(file, compression="uncompressed")
+    return file.getvalue()
+
+
+def _frame(answer: httpx.Response) -> pl.DataFrame:
+    return _as_read(pl.read_ipc_stream(io.BytesIO(answer.content)))
+
+
+def _as_read(frame: pl.DataFrame) -> pl.DataFrame:
+    """Codes as texts, the status as one of those that there are."""
+    kinds = {
+        name: _STATUS if name == "status" else pl.String
+        for name, dtype in frame.schema.items()
+        if dtype == pl.Categorical or isinstance(dtype, pl.Enum) or name == "status"
+    }
+    return frame.with_columns(pl.col(name).cast(pl.String).cast(to) for name, to in kinds.items())
+
+
+def table_of(content: bytes, form: str | None) -> Table:
+    """A frame, or the bytes of a format that was asked for.
+
+    Args:
+        content: The answer.
+        form: The format; None for a frame.
+    """
+    return content if form is not None else _as_read(pl.read_parquet(io.BytesIO(content)))
+
+
+def _bytes(answer: httpx.Response) -> bytes:
+    return answer.content
+
+
+def _document(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        found = answer.json()
+    except ValueError:
+        raise _unknown_answer(answer.status_code) from None
+    if not isinstance(found, dict):
+        raise _unknown_answer(answer.status_code)
+    return found
+
+
+def error_of(answer: httpx.Response) -> ServiceError:
+    """The error of which an answer tells, with all that it says.
+
+    Args:
+        answer: An answer with a status of 400 or above.
+    """
+    try:
+        told = answer.json()
+        code = str(told["type"]).removeprefix(TYPES_BASE)
+        problems = [
+            Problem(str(each["message"]), str(each["where"]), str(each["hint"]))
+            for each in told["problems"]
+        ]
+        first = problems[0] if problems else Problem("")
+        error = ServiceError(
+            str(told["detail"]),
+            code=code if code in PROBLEM_TYPES else "internal",
+            where=first.where if len(problems) == 1 else "",
+            hint=first.hint if len(problems) == 1 else "",
+            problems=problems,
+            rule=str(told.get("rule", "")),
+            limit=told.get("limit"),
+            actual=told.get("actual"),
+            retry_after=told.get("retry_after"),
+        )
+        error.add_note(f"request {told['instance']}")
+    except (ValueError, KeyError, TypeError):
+        return _unknown_answer(answer.status_code)
+    return error
+
+
+def _unknown_answer(status: int) -> ServiceError:
+    code = "overloaded" if status in (502, 503, 504) else "internal"
+    hint = "look whether the address is that of a service, and ask its staff"
+    return ServiceError(f"the service answered with status {status}", code=code, hint=hint)
+
+
+def pause_before_retry(answer: httpx.Response, attempt: int) -> float:
+    """Seconds to wait before a request is sent again: as long as the service says.
+
+    Args:
+        answer: An answer of `AGAIN`.
+        attempt: How often it was sent already, from 0.
+    """
+    said = answer.headers.get("retry-after", "")
+    wait = float(said) if said.isdigit() else 0.5 * 2.0**attempt
+    # Callers who were refused together do not come back together.
+    return min(wait, _LONGEST_WAIT) + random.random() * 0.2  # noqa: S311 - no secret
