@@ -53,6 +53,13 @@ KINDS: Mapping[str, JobKind] = {
         minutes=240,
         schema=None,
     ),
+    "programme": JobKind(
+        permission=Permission.programmes_run,
+        function="discreet_service.releases.drafts:run_programme",
+        memory="16GB",
+        minutes=720,
+        schema=None,
+    ),
 }
 
 

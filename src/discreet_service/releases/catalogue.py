@@ -57,7 +57,7 @@ class ReleaseCatalogue:
         unseen: float = _UNSEEN,
     ) -> None:
         self._folders = (folders,) if isinstance(folders, Path) else tuple(folders)
-        self._keys = tuple(read_verify_key(path) for path in signers)
+        self.keys = tuple(read_verify_key(path) for path in signers)
         self._unseen, self._looked = unseen, -math.inf
         self._looked_closely = -math.inf
         self._served: Mapping[str, ServedRelease] = MappingProxyType({})
@@ -72,6 +72,11 @@ class ReleaseCatalogue:
         """The releases by name."""
         self._look()
         return self._served
+
+    @property
+    def shelf(self) -> Path:
+        """The folder that new releases are put in: the first."""
+        return self._folders[0]
 
     def refused(self) -> Mapping[str, str]:
         """Folder → why it is not served; for staff."""
@@ -202,7 +207,7 @@ class ReleaseCatalogue:
                 if old is not None and not old.files.doubtful:
                     served[folder.name] = old
                 return
-            served[folder.name] = open_release(folder, self._keys)
+            served[folder.name] = open_release(folder, self.keys)
         except DiscreetError as error:
             refused[str(folder)] = error.what
         except (OSError, ValueError, KeyError, TypeError, LookupError):

@@ -247,20 +247,20 @@ def _outline(files: SealedFiles, name: str) -> Mapping[str, Any]:
     return found
 
 
-def open_release(folder: Path, keys: Sequence[bytes]) -> ServedRelease:
+def open_release(folder: Path, keys: Sequence[bytes], name: str = "") -> ServedRelease:
     """A release, if it is whole and signed by somebody who is trusted.
 
     Args:
         folder: Its folder.
         keys: Public keys of those who are trusted.
+        name: What it is called; as its folder if empty.
 
     Raises:
         UnservedFolderError: Why it is not served.
     """
-    if not _ID.fullmatch(folder.name):
-        raise _unserved(
-            "the name of the folder is no name of a release", "letters, digits, - and _"
-        )
+    called = name or folder.name
+    if not _ID.fullmatch(called):
+        raise _unserved("this is no name of a release", "letters, digits, - and _")
     seal = read_seal(folder / SEAL)
     if seal is None:
         raise _unserved("the release has no seal, or a damaged one")
@@ -274,9 +274,9 @@ def open_release(folder: Path, keys: Sequence[bytes]) -> ServedRelease:
         raise _unserved(f"{wrong:,} files are missing, changed or extra")
     files = SealedFiles(folder, _all_files(folder, seal))
     manifest = _manifest(files)
-    tables = dict(_listed(folder.name, files, manifest))
+    tables = dict(_listed(called, files, manifest))
     return ServedRelease(
-        id=folder.name,
+        id=called,
         seal=seal,
         signer=key_id(signer),
         manifest=manifest,

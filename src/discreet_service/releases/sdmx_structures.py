@@ -215,9 +215,7 @@ class SdmxTable:
 
 
 def _maintained(name: str, texts: Mapping[str, str], language: str) -> dict[str, Any]:
-    return {"id": name, "agencyID": AGENCY, "version": VERSION} | named(
-        texts, language
-    )
+    return {"id": name, "agencyID": AGENCY, "version": VERSION} | named(texts, language)
 
 
 def dataflow(flow: str, listed: ListedTable, language: str) -> dict[str, Any]:

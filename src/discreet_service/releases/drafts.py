@@ -1,0 +1,250 @@
+"""Drafts: releases that nobody has published yet, and how they differ from what is published.
+
+In: a programme and its data set; a draft and a release. Out: a folder with the draft; what a reader
+would see changed (public figures on both sides); the release folder, switched at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from discreet.confidential import without_values
+from discreet.files import make_folder, told_if_full, write_text
+from discreet.release.run.release import carry_out
+from discreet.release.state.seal import SEAL
+from discreet.tables import ProtectedTable
+from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.outputs import JobOutput
+from discreet_service.problems import ServiceError
+from discreet_service.releases.programmes import ProgrammeShelf, opened_inputs
+from discreet_service.releases.release import ServedRelease, UnservedFolderError, open_release
+
+if TYPE_CHECKING:
+    from discreet_service.service import Service
+
+#: The folder of the files of a draft, inside that of the draft.
+RELEASE, _SUMMARY = "release", "draft.json"
+_MOST_COMPARED = 5_000_000
+_EXCHANGE, _HERE = 2, -100
+
+
+def shelf_of(service: Service) -> ProgrammeShelf:
+    """The programmes of a service."""
+    return ProgrammeShelf(service.settings.folder / "programmes", service.clock)
+
+
+@without_values
+def run_programme(context: JobContext) -> JobOutput:
+    """Carry out a programme as a draft: the function of jobs of the kind "programme".
+
+    A run that was killed is taken up again, and tables that are there are not made anew.
+
+    Args:
+        context: The job; its request names the programme.
+    """
+    service, asked = context.service, context.job.asked()
+    shelf = shelf_of(service)
+    record = shelf.get(str(asked["programme"]))
+    version = service.datasets.version(record.dataset, record.version or None)
+    inputs = opened_inputs(shelf.file(record.id), version)
+    folder = shelf.draft(record.id, context.job.id)
+    make_folder(folder, 0o700)
+
+    def progress(done: int, steps: int, _: str) -> None:
+        if context.cancelled():
+            raise ServiceError("the job was stopped", code="job-failed")
+        context.report(100 * done // max(1, steps), "making tables")
+
+    summary = carry_out(inputs, folder / RELEASE, progress=progress)
+    told = {
+        "programme": record.id,
+        "draft": context.job.id,
+        "dataset": version.dataset,
+        "version": version.version,
+        "seal": summary.seal,
+        "tables": [
+            {"name": each.name, "title": each.title, "cells": each.cells} for each in summary.tables
+        ],
+        "cells": summary.cells,
+        "warnings": [_plain(each, inputs.programme.path.parent) for each in summary.warnings],
+    }
+    text = json.dumps(told, ensure_ascii=False, indent=1)
+    write_text(folder / _SUMMARY, text, private=True)
+    return JobOutput(file_name=_SUMMARY, media_type="application/json", content=text.encode())
+
+
+def _plain(text: str, folder: Path) -> str:
+    """A text without a place on the disk."""
+    return text.replace(str(folder), "the data set")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseDraft:
+    """A draft that is done.
+
+    Args:
+        release: Its files and tables, found whole and signed.
+        summary: What the run said of it.
+    """
+
+    release: ServedRelease
+    summary: Mapping[str, Any]
+
+
+def read_draft(folder: Path, keys: tuple[bytes, ...], name: str) -> ReleaseDraft:
+    """A draft that is done, whole and signed.
+
+    Args:
+        folder: The folder of the draft.
+        keys: Public keys of those who are trusted.
+        name: The name that it is to have among releases.
+    """
+    try:
+        summary = json.loads((folder / _SUMMARY).read_text("utf-8"))
+    except (OSError, ValueError):
+        what = "there is no such draft, or it is not done"
+        raise ServiceError(what, code="result-not-ready", where="draft") from None
+    try:
+        found = open_release(folder / RELEASE, keys, name)
+    except UnservedFolderError as error:
+        raise ServiceError(error.what, code="conflict", where="draft", hint=error.hint) from None
+    return ReleaseDraft(release=found, summary=summary)
+
+
+# -- comparing ----------------------------------------------------------------------
+
+
+def compared(draft: ServedRelease, before: ServedRelease | None) -> list[dict[str, Any]]:
+    """Per table, what a reader would see changed.
+
+    Args:
+        draft: The draft.
+        before: What is published; None if nothing is.
+    """
+    old = {} if before is None else before.tables
+    found: list[dict[str, Any]] = []
+    for name in draft.tables:
+        if name not in old or before is None:
+            found.append({"table": name, "change": "new"})
+        elif max(draft.tables[name].cells, old[name].cells) > _MOST_COMPARED:
+            found.append({"table": name, "change": "not compared: too large"})
+        else:
+            found.append(
+                {"table": name} | changed_cells(draft.read_table(name), before.read_table(name))
+            )
+    found += [{"table": name, "change": "gone"} for name in old if name not in draft.tables]
+    return found
+
+
+def changed_cells(new: ProtectedTable, old: ProtectedTable) -> dict[str, Any]:
+    """What a reader of one table would see changed.
+
+    Args:
+        new: The table as it is to be.
+        old: The table as it was published.
+    """
+    names = [dimension.name for dimension in new.dimensions]
+    if names != [dimension.name for dimension in old.dimensions]:
+        return {"change": "other variables", "variables": names}
+    codes = {
+        dimension.name: {
+            "added": len({*dimension.codes} - {*before.codes}),
+            "removed": len({*before.codes} - {*dimension.codes}),
+        }
+        for dimension, before in zip(new.dimensions, old.dimensions, strict=True)
+    }
+    mine = new.to_polars(complete=True).select(*names, "value", "status")
+    theirs = old.to_polars(complete=True).select(*names, "value", "status")
+    if not names:
+        mine, theirs = (each.with_columns(pl.lit("").alias("")) for each in (mine, theirs))
+        names = [""]
+    both = mine.with_columns(pl.col("value").cast(pl.Float64)).join(
+        theirs.with_columns(pl.col("value").cast(pl.Float64)), on=names, how="inner", suffix="_old"
+    )
+    hidden, was_hidden = pl.col("status") == "suppressed", pl.col("status_old") == "suppressed"
+    counts = both.select(
+        values=(pl.col("value").ne_missing(pl.col("value_old")) & ~hidden & ~was_hidden).sum(),
+        hidden=(hidden & ~was_hidden).sum(),
+        shown=(~hidden & was_hidden).sum(),
+        common=pl.len(),
+    ).row(0, named=True)
+    added = {name: each for name, each in codes.items() if any(each.values())}
+    moved = any(counts[each] for each in ("values", "hidden", "shown")) or bool(added)
+    return {"change": "changed" if moved else "same", "codes": added, **counts}
+
+
+# -- publishing ---------------------------------------------------------------------
+
+
+def prepared(draft: ServedRelease, shelf: Path, keys: tuple[bytes, ...]) -> Path:
+    """A folder beside the releases with all that is published of a draft, found whole.
+
+    Args:
+        draft: The draft, with the name that it is to have.
+        shelf: The folder of releases.
+        keys: Public keys of those who are trusted.
+    """
+    beside = shelf / f".{draft.id}.new"
+    with told_if_full(shelf):
+        shutil.rmtree(beside, ignore_errors=True)
+        make_folder(beside)
+        try:
+            _copy(draft, beside)
+            open_release(beside, keys, draft.id)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+    return beside
+
+
+def switch(beside: Path, place: Path) -> None:
+    """Put a folder in the place of another, which is gone afterwards.
+
+    Where the system can, there is no moment in which there is neither.
+
+    Args:
+        beside: The new folder.
+        place: Its place.
+    """
+    if place.exists():
+        _exchange(beside, place)
+        shutil.rmtree(beside, ignore_errors=True)
+    else:
+        beside.rename(place)
+
+
+def _copy(draft: ServedRelease, folder: Path) -> None:
+    """The published files of a draft, each on the disk; the seal last."""
+    for name in draft.published:
+        with draft.files.opened(name) as file, (folder / name).open("xb") as copy:
+            shutil.copyfileobj(file, copy, 1 << 20)
+            copy.flush()
+            os.fsync(copy.fileno())
+    write_text(folder / SEAL, draft.seal.text())
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Let two folders take each other's names, at once where the system can."""
+    if sys.platform == "linux":
+        call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if call is not None:
+            names = (os.fsencode(one), os.fsencode(other))
+            if call(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0:
+                return
+            if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL):
+                raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
+    aside = other.with_name(f"{one.name}.old")
+    other.rename(aside)
+    one.rename(other)
+    aside.rename(one)

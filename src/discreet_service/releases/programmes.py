@@ -1,0 +1,412 @@
+"""Programmes: what a producer wants published of a data set, as TOML. SECRET only where it says so.
+
+In: the text of a programme that names a published data set, and tables of it. Out: a
+`StoredProgramme`, kept privately; and with the data set `Inputs` (CONFIDENTIAL) or everything that
+is wrong at once, with lines. Where records, keys and parameters are, and how tables are protected,
+the data set says alone: a programme names no file, and no method.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import secrets
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, Problem
+from discreet.files import make_folder, write_text
+from discreet.release.inputs import Inputs
+from discreet.release.programme.file import Programme, nearest, read_form
+from discreet.release.programme.schema import Document, QualityEntry, TableEntry, Text
+from discreet.release.programme.toml_lines import KeyPath, LineIndex
+from discreet.release.run.inputs import open_programme
+from discreet_service.datasets.versions import DataVersion
+from discreet_service.problems import ServiceError
+
+#: The largest text of a programme.
+LARGEST = 1_000_000
+EXACT = "exact"
+_NUMBER = re.compile(r"[0-9a-f]{32}")
+_TEXT, _RECORD, _DRAFTS = "programme.toml", "record.json", "drafts"
+_MOST_PROBLEMS = 200
+
+#: What a programme may say; all else the data set says. A star stands for any name.
+_ALLOWED_KEYS = """
+dataset version title title.* languages date
+defaults defaults.formats defaults.where defaults.complete defaults.universe defaults.universe.*
+tables tables.*
+tables.*.from tables.*.by tables.*.title tables.*.title.* tables.*.formats tables.*.where
+tables.*.complete tables.*.universe tables.*.universe.*
+tables.*.figures tables.*.figures.* tables.*.figures.*.kind tables.*.figures.*.of
+tables.*.figures.*.where tables.*.figures.*.part tables.*.figures.*.whole tables.*.figures.*.over
+tables.*.figures.*.base tables.*.figures.*.base.* tables.*.figures.*.factor
+tables.*.figures.*.decimals tables.*.figures.*.hidden tables.*.figures.*.title
+tables.*.figures.*.title.* tables.*.figures.*.unit tables.*.figures.*.unit.*
+tables.*.notes tables.*.notes.cells tables.*.notes.cells.*
+tables.*.notes.text tables.*.notes.text.*
+"""
+_ALLOWED = frozenset(_ALLOWED_KEYS.split())
+
+
+class ProgrammeOverData(Document):
+    """A programme whose records, keys and parameters are those of a data set."""
+
+    dataset: Text | None = None
+    version: Text | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredProgramme:
+    """A programme that was handed in.
+
+    Args:
+        id: Its number of 128 random bits.
+        owner: Who handed it in.
+        dataset: The data set that it is over.
+        version: The version of the data set; empty for the latest.
+        uploaded_at: When, in milliseconds since 1970.
+        digest: SHA-256 of its text.
+    """
+
+    id: str
+    owner: str
+    dataset: str
+    version: str
+    uploaded_at: int
+    digest: str
+
+
+class ProgrammeShelf:
+    """The programmes of a service, in a folder that only it can read.
+
+    Args:
+        folder: The folder.
+        clock: What tells the time.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], int]) -> None:
+        self.folder, self._clock = folder, clock
+
+    def put(self, text: bytes, owner: str) -> StoredProgramme:
+        """Keep a programme that was found fit to be taken.
+
+        Args:
+            text: Its text.
+            owner: Who hands it in.
+        """
+        raw = checked(text)
+        record = StoredProgramme(
+            id=secrets.token_hex(16),
+            owner=owner,
+            dataset=raw["dataset"],
+            version=raw.get("version", ""),
+            uploaded_at=self._clock(),
+            digest=hashlib.sha256(text).hexdigest(),
+        )
+        place = self.folder / record.id
+        make_folder(self.folder, 0o700)
+        place.mkdir(mode=0o700)
+        write_text(place / _TEXT, text.decode("utf-8-sig"), private=True)
+        write_text(place / _RECORD, json.dumps(asdict(record)), private=True)
+        return record
+
+    def drop(self, number: str) -> None:
+        """Forget a programme that could not be written down."""
+        shutil.rmtree(self._place(number), ignore_errors=True)
+
+    def get(self, number: str) -> StoredProgramme:
+        """One programme.
+
+        Args:
+            number: Its number.
+        """
+        place = self._place(number)
+        try:
+            return StoredProgramme(**json.loads((place / _RECORD).read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            raise _none() from None
+
+    def every(self) -> list[StoredProgramme]:
+        """All programmes, the latest first."""
+        names = [each.name for each in self.folder.glob("*") if _NUMBER.fullmatch(each.name)]
+        found = []
+        for name in names:
+            try:
+                found.append(self.get(name))
+            except ServiceError:
+                continue  # its upload was interrupted
+        return sorted(found, key=lambda each: (-each.uploaded_at, each.id))
+
+    def text(self, number: str) -> str:
+        """The text of a programme."""
+        try:
+            return (self._place(number) / _TEXT).read_text("utf-8")
+        except OSError:
+            raise _none() from None
+
+    def file(self, number: str) -> Path:
+        """The file of a programme's text."""
+        return self._place(number) / _TEXT
+
+    def draft(self, number: str, draft: str) -> Path:
+        """The folder of a draft of a release: that of the job that makes it."""
+        if not _NUMBER.fullmatch(draft):
+            raise ServiceError("there is no such draft", code="not-found", where="draft")
+        return self._place(number) / _DRAFTS / draft
+
+    def drafts(self, number: str) -> list[str]:
+        """The drafts that were begun, the latest first."""
+        folder = self._place(number) / _DRAFTS
+        found = [each for each in folder.glob("*") if _NUMBER.fullmatch(each.name)]
+        found.sort(key=lambda each: (each.stat().st_mtime_ns, each.name), reverse=True)
+        return [each.name for each in found]
+
+    def _place(self, number: str) -> Path:
+        if not _NUMBER.fullmatch(number):
+            raise _none()
+        return self.folder / number
+
+    def __repr__(self) -> str:
+        return "<ProgrammeShelf>"
+
+
+def _none() -> ServiceError:
+    return ServiceError("there is no such programme", code="not-found", where="programme")
+
+
+def raise_told(what: str, problems: Sequence[Problem]) -> None:
+    """Raise one error for all problems; do nothing when there is none."""
+    if problems:
+        shown = problems[:_MOST_PROBLEMS]
+        told = f"{what}: {len(problems)} mistakes" if problems[1:] else problems[0].what
+        where, hint = (problems[0].where, problems[0].hint) if not problems[1:] else ("", "")
+        raise ServiceError(told, code="invalid-input", where=where, hint=hint, problems=shown)
+
+
+def checked(text: bytes) -> dict[str, Any]:
+    r"""The entries of a programme that names nothing that it may not.
+
+    Args:
+        text: Its text.
+
+    >>> checked(b'dataset = "census"\n[data]\nsource = "/etc/passwd"\n[tables.a]\nby = []')
+    Traceback (most recent call last):
+        ...
+    discreet_service.problems.ServiceError: [invalid-input] line 2, data: this cannot be said here
+      Hint: files, keys, parameters and rules are those of the data set
+    """
+    raw = parsed(text)
+    problems = [*_not_allowed(raw, text), *_named_data(raw)]
+    raise_told("the programme cannot be taken", problems)
+    return raw
+
+
+def parsed(text: bytes) -> dict[str, Any]:
+    """The entries of a programme's text.
+
+    Args:
+        text: The text.
+
+    >>> parsed(b'dataset = "census"')
+    {'dataset': 'census'}
+    """
+    if len(text) > LARGEST:
+        what = "the programme is too long"
+        raise ServiceError(what, code="too-large", limit=LARGEST, actual=len(text))
+    try:
+        return tomllib.loads(text.decode("utf-8-sig").replace("\r\n", "\n"))
+    except UnicodeDecodeError:
+        what, hint = "this is no text in UTF-8", "a programme is a TOML file"
+        raise ServiceError(what, code="invalid-body", hint=hint) from None
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+), column (\d+)", str(error))
+        where = f"line {found[1]}, column {found[2]}" if found else ""
+        hint = "texts stand in quotes, each key once, one key per line"
+        what = "this is no valid TOML"
+        raise ServiceError(what, code="invalid-body", where=where, hint=hint) from None
+    except RecursionError:
+        raise ServiceError("the text is nested too deeply", code="invalid-body") from None
+
+
+def _not_allowed(raw: Mapping[str, Any], text: bytes) -> list[Problem]:
+    """Keys that only a data set may have."""
+    index = LineIndex.of(text.decode("utf-8-sig").replace("\r\n", "\n"))
+    known = sorted({each.rpartition(".")[2] for each in _ALLOWED} - {"*"})
+    hint = "files, keys, parameters and rules are those of the data set"
+    return [
+        Problem(
+            "this cannot be said here",
+            index.place(path),
+            near if (near := nearest(str(path[-1]), known)).startswith("did") else hint,
+        )
+        for path in _beyond(raw, (), ("",))
+    ]
+
+
+def _beyond(value: Any, path: KeyPath, forms: tuple[str, ...]) -> Iterator[KeyPath]:
+    """The keys that are not in the list of those that may stand; names stand for a star."""
+    if isinstance(value, list):
+        for at, each in enumerate(value):
+            if isinstance(each, dict | list):
+                yield from _beyond(each, (*path, at), forms)
+        return
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        bare = [f"{form}.{part}".lstrip(".") for form in forms for part in (_safe(key), "*")]
+        fits = tuple(each for each in bare if each in _ALLOWED)
+        if fits:
+            yield from _beyond(inner, (*path, key), fits)
+        else:
+            yield (*path, key)
+
+
+def _safe(key: str) -> str:
+    """A key that can be no other one with points in it."""
+    return key if "." not in key and key != "*" else "\0"
+
+
+def _named_data(raw: Mapping[str, Any]) -> list[Problem]:
+    hint = 'dataset = "census"'
+    found = []
+    if not isinstance(raw.get("dataset"), str) or not raw["dataset"]:
+        found.append(Problem("the programme names no data set", "dataset", hint))
+    if not isinstance(raw.get("version", ""), str):
+        found.append(Problem("a version is a text", "version", 'version = "2026-1"'))
+    if not isinstance(raw.get("tables"), dict) or not raw["tables"]:
+        found.append(Problem("the programme asks for no table", "tables", "[tables.NAME]"))
+    return found
+
+
+# -- with the data set --------------------------------------------------------------
+
+
+def opened_inputs(place: Path, version: DataVersion) -> Inputs:
+    """A programme with the data set that it is over, opened. CONFIDENTIAL.
+
+    Args:
+        place: The file of the programme's text.
+        version: The data set.
+
+    Raises:
+        ServiceError: Everything that is wrong, with lines.
+    """
+    base = version.inputs.programme
+    try:
+        told, index, problems, skipped = read_form(place, ProgrammeOverData)
+        programme = _merged(base, told, index, frozenset(skipped))
+        problems += _beyond_the_data(programme, base)
+        made = open_programme(programme, problems)
+    except DiscreetError as error:
+        raise_told("the programme has mistakes", _without_places(error, place, base.path))
+        raise
+    return dataclasses.replace(
+        made,
+        records=version.inputs.records,
+        shared=version.inputs.shared,
+        trees={**made.trees, **version.inputs.trees},
+        opened={**made.opened, "noise": version.inputs.opened["noise"]},
+    )
+
+
+def _merged(
+    base: Programme, told: ProgrammeOverData, index: LineIndex, skipped: frozenset[KeyPath]
+) -> Programme:
+    """The programme of the data set with the tables of another one."""
+    given = {
+        name: getattr(told.defaults, name)
+        for name in ("formats", "where", "complete", "universe")
+        if getattr(told.defaults, name) is not None
+    }
+    shared = base.document.defaults.model_copy(update=given)
+    formats = _with_exact(shared.formats)
+    document = base.document.model_copy(
+        update={
+            "title": told.title or base.document.title,
+            "languages": told.languages,
+            "date": told.date,
+            "workbook": None,
+            # The internal report is confidential, and nobody here asks for it.
+            "quality": QualityEntry(enabled=base.document.quality.enabled),
+            "defaults": shared.model_copy(update={"formats": formats}),
+            "tables": {name: _table(entry) for name, entry in told.tables.items()},
+        }
+    )
+    return dataclasses.replace(
+        base, document=document, index=index, skipped=skipped, found_relations={}
+    )
+
+
+def _table(entry: TableEntry) -> TableEntry:
+    if entry.formats is None:
+        return entry
+    return entry.model_copy(update={"formats": _with_exact(entry.formats)})
+
+
+def _with_exact(formats: Sequence[str] | None) -> list[str]:
+    """Formats with the one that releases are served from."""
+    return list(dict.fromkeys([*(formats or ["csv"]), EXACT]))
+
+
+def _beyond_the_data(programme: Programme, base: Programme) -> list[Problem]:
+    """Variables that the data set does not offer, and columns that tell one record from others."""
+    names = list(base.variables)
+    problems = []
+    for table, entry in programme.document.tables.items():
+        for at, name in enumerate(entry.by or []):
+            if name not in names:
+                what = f"the data set has no variable {name!r}"
+                place: KeyPath = ("tables", table, "by", at)
+                problems.append(programme.problem(place, what, nearest(name, names)))
+        for path, where in _filters(table, entry):
+            problems += _telling_columns(programme, path, where)
+    return problems + _telling_columns(
+        programme, ("defaults", "where"), programme.document.defaults.where
+    )
+
+
+def _filters(table: str, entry: TableEntry) -> Iterator[tuple[KeyPath, str | None]]:
+    yield ("tables", table, "where"), entry.where
+    for name, figure in entry.figures.items():
+        yield ("tables", table, "figures", name, "where"), figure.where
+
+
+def _telling_columns(programme: Programme, path: KeyPath, where: str | None) -> list[Problem]:
+    """Filters by columns that identify records or make their keys."""
+    from discreet.microdata.filters import parse_filter
+
+    try:
+        columns = parse_filter(where).columns if where and where.strip() else ()
+    except DiscreetError:
+        return []  # the checks of the programme say so
+    telling: set[str] = set()
+    for source in programme.sources.values():
+        keys = source.keys
+        telling |= {*(keys.id or ()), *(keys.by or ()), *([keys.column] if keys.column else ())}
+    what = "records cannot be chosen by what identifies them"
+    return [
+        programme.problem(path, what, "filter by variables of the data set")
+        for name in sorted(set(columns) & telling)
+    ]
+
+
+def _without_places(error: DiscreetError, *places: Path) -> list[Problem]:
+    """The problems of an error, without places on the disk."""
+    hidden = [str(each) for place in places for each in (place, place.absolute())]
+    hidden += [str(place.parent) for place in places]
+
+    def plain(text: str) -> str:
+        for each in sorted(hidden, key=len, reverse=True):
+            text = text.replace(f"{each}, ", "").replace(each, "the data set")
+        return text
+
+    return [
+        Problem(plain(each.what), plain(each.where), plain(each.hint)) for each in error.problems
+    ]

@@ -1,0 +1,343 @@
+"""Programmes: what producers want published of a data set: hand in, check, run, compare, publish.
+
+In: programmes as TOML, from producers. Out: what is wrong with them, drafts, releases. A draft is
+published in two steps: the first says what readers will see changed, the second repeats the word
+that the first gave; it holds only as long as neither draft nor release changes.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from discreet.errors import Problem
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import utc
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.releases.drafts import (
+    ReleaseDraft,
+    compared,
+    prepared,
+    read_draft,
+    shelf_of,
+    switch,
+)
+from discreet_service.releases.programmes import (
+    LARGEST,
+    ProgrammeShelf,
+    StoredProgramme,
+    checked,
+    opened_inputs,
+)
+from discreet_service.releases.release import ServedRelease
+from discreet_service.service import Service
+from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+
+router = APIRouter(prefix="/api/v1/programmes", tags=["programmes"])
+
+Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
+Publisher = Annotated[Principal, Depends(principal_with(Permission.releases_publish))]
+_TYPES = ("application/toml", "text/plain", "text/x-toml", "application/octet-stream", "")
+_EXAMPLE = """dataset = "census"
+title = { en = "Census", de = "Zensus" }
+languages = ["en", "de"]
+
+[tables.population]
+by = ["region", "sex"]
+title = { en = "Population", de = "Bevölkerung" }
+"""
+
+
+class PublicationRequest(BaseModel):
+    """What is to be published, under which name, and the word of the first step."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    draft: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+    release: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+    confirm: Annotated[str, Field(max_length=100, description="given by the first step")] = ""
+
+
+def _entry(record: StoredProgramme) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "owner": record.owner,
+        "dataset": record.dataset,
+        "version": record.version or None,
+        "uploaded": utc(record.uploaded_at),
+        "digest": record.digest,
+    }
+
+
+def _mine(
+    service: Service, principal: Principal, number: str, permission: Permission
+) -> tuple[ProgrammeShelf, StoredProgramme]:
+    """A programme over a data set that somebody may do this with; else there is none."""
+    shelf = shelf_of(service)
+    record = shelf.get(number)
+    if not principal.may(permission, record.dataset):
+        raise ServiceError("there is no such programme", code="not-found", where="programme")
+    return shelf, record
+
+
+@router.post(
+    "",
+    status_code=201,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/toml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        }
+    },
+)
+async def upload_programme(
+    request: Request, service: ServiceDep, principal: Producer
+) -> JSONResponse:
+    """Hand in a programme: TOML that names a data set and the tables wanted of it.
+
+    Files, keys, parameters and rules are those of the data set: a programme that names any is
+    refused, and every such place is told with its line.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in _TYPES:
+        what, hint = "a programme is TOML", "Content-Type: application/toml"
+        raise ServiceError(what, code="unsupported-media-type", where="content-type", hint=hint)
+    text = bytearray()
+    async for piece in request.stream():
+        text += piece
+        if len(text) > LARGEST:
+            what = "the programme is too long"
+            raise ServiceError(what, code="too-large", limit=LARGEST)
+    record = await run_in_threadpool(_uploaded, service, principal, bytes(text))
+    place = f"{router.prefix}/{record.id}"
+    return JSONResponse(_entry(record), status_code=201, headers={"Location": place})
+
+
+def _uploaded(service: Service, principal: Principal, text: bytes) -> StoredProgramme:
+    asked = checked(text)
+    check_allowed(principal, Permission.programmes_run, asked["dataset"])
+    service.datasets.record(asked["dataset"], asked.get("version") or None)
+    shelf = shelf_of(service)
+    record = shelf.put(text, principal.name)
+    try:
+        with service.database.writing() as connection:
+            service.trail.append(
+                connection,
+                kind=AuditKind.programme_uploaded,
+                person=principal.name,
+                about=record.id,
+                facts={"digest": record.digest, "dataset": record.dataset},
+            )
+    except BaseException:
+        shelf.drop(record.id)
+        raise
+    return record
+
+
+@router.get("")
+def list_programmes(
+    service: ServiceDep,
+    principal: Producer,
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    size: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:
+    """Programmes over the data sets that one may use, the latest first."""
+    found = [
+        each
+        for each in shelf_of(service).every()
+        if principal.may(Permission.programmes_run, each.dataset)
+    ]
+    shown = found[(page - 1) * size : page * size]
+    return {
+        "page": page,
+        "size": size,
+        "total": len(found),
+        "programmes": [_entry(each) for each in shown],
+    }
+
+
+@router.get("/{programme}")
+def get_programme(service: ServiceDep, principal: Producer, programme: str) -> dict[str, Any]:
+    """One programme, and its drafts."""
+    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    return {**_entry(record), "drafts": shelf.drafts(record.id)}
+
+
+@router.get("/{programme}/text")
+def get_programme_text(
+    service: ServiceDep, principal: Producer, programme: str
+) -> PlainTextResponse:
+    """The text of a programme, as it was handed in."""
+    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    return PlainTextResponse(shelf.text(record.id), media_type="application/toml")
+
+
+@router.post("/{programme}:validate")
+def validate_programme(service: ServiceDep, principal: Producer, programme: str) -> dict[str, Any]:
+    """Whether a programme can be run; everything that is wrong at once, with lines."""
+    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    version = service.datasets.version(record.dataset, record.version or None)
+    problems: Sequence[Problem] = ()
+    tables: list[str] = []
+    try:
+        tables = list(opened_inputs(shelf.file(record.id), version).programme.tables)
+    except ServiceError as error:
+        if error.code != "invalid-input":
+            raise
+        problems = error.problems
+    return {
+        "valid": not problems,
+        "dataset": version.dataset,
+        "version": version.version,
+        "tables": tables,
+        "problems": [
+            {"where": each.where, "message": each.what, "hint": each.hint} for each in problems
+        ],
+    }
+
+
+@router.post("/{programme}:run", status_code=202)
+def run_programme_job(
+    service: ServiceDep,
+    principal: Producer,
+    programme: str,
+    key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
+) -> JSONResponse:
+    """Make a draft of a release: a job of the kind "programme". Its number is that of the draft."""
+    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    version = service.datasets.version(record.dataset, record.version or None)
+    opened_inputs(shelf.file(record.id), version)
+    job = service.jobs.submit(
+        kind="programme",
+        owner=principal.name,
+        request={"programme": record.id, "digest": record.digest},
+        idempotency_key=key,
+    )
+    place = f"/api/v1/jobs/{job.id}"
+    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+
+
+@router.get("/{programme}/drafts/{draft}")
+def compare_draft(
+    service: ServiceDep,
+    principal: Producer,
+    programme: str,
+    draft: str,
+    release: Annotated[str, Query(max_length=64)] = "",
+) -> dict[str, Any]:
+    """A draft, and what readers would see changed against a release of that name."""
+    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    found = _draft(service, shelf, record, draft, release or "draft")
+    before = service.releases.releases().get(release) if release else None
+    return {
+        **found.summary,
+        "files": sorted(found.release.published),
+        "release": release or None,
+        "published": None if before is None else before.identity,
+        "changes": compared(found.release, before),
+    }
+
+
+@router.get("/{programme}/drafts/{draft}/files/{file}")
+def download_draft_file(
+    service: ServiceDep, principal: Producer, programme: str, draft: str, file: str
+) -> Response:
+    """A file of a draft, as it would be published; nobody may keep it on the way."""
+    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    found = _draft(service, shelf, record, draft, "draft")
+    if file not in found.release.published:
+        raise ServiceError("there is no such file", code="not-found", where="file")
+    return Response(
+        found.release.files.read(file),
+        media_type="application/octet-stream",
+        headers={
+            "Content-Disposition": "attachment",
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+def _draft(
+    service: Service, shelf: ProgrammeShelf, record: StoredProgramme, draft: str, name: str
+) -> ReleaseDraft:
+    return read_draft(shelf.draft(record.id, draft), service.releases.keys, name)
+
+
+@router.post("/{programme}:publish")
+def publish_programme(
+    service: ServiceDep,
+    principal: Publisher,
+    programme: str,
+    asked: Annotated[PublicationRequest, Body()],
+) -> dict[str, Any]:
+    """Publish a draft, in two steps.
+
+    Without `confirm` nothing happens but that changes are told, with a word to confirm them by;
+    with that word, the draft takes the place of the release at once.
+    """
+    shelf, record = _mine(service, principal, programme, Permission.releases_publish)
+    found = _draft(service, shelf, record, asked.draft, asked.release)
+    before = service.releases.releases().get(asked.release)
+    word = _word(service, record, found.release, before, principal)
+    told = {
+        "release": asked.release,
+        "seal": found.release.identity,
+        "replaces": None if before is None else before.identity,
+    }
+    if not asked.confirm:
+        changes = compared(found.release, before)
+        warnings = found.summary.get("warnings", [])
+        return {**told, "published": False, "confirm": word, "changes": changes} | {
+            "warnings": warnings
+        }
+    if not hmac.compare_digest(asked.confirm.encode(), word.encode()):
+        what = "draft or release are not what was looked at"
+        hint = "ask again without confirm, and look at the changes"
+        raise ServiceError(what, code="changed-meanwhile", where="confirm", hint=hint)
+    _publish(service, principal, record, found)
+    return {**told, "published": True}
+
+
+def _word(
+    service: Service,
+    record: StoredProgramme,
+    draft: ServedRelease,
+    before: ServedRelease | None,
+    principal: Principal,
+) -> str:
+    """The word that stands for a draft in the place of a release, for one person."""
+    old = "" if before is None else before.identity
+    parts = (record.id, draft.id, draft.identity, old, principal.name)
+    key = service.key_for("publication of releases")
+    return hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
+
+
+def _publish(
+    service: Service, principal: Principal, record: StoredProgramme, found: ReleaseDraft
+) -> None:
+    """Write it down, then switch the release: nothing is published that was not written down."""
+    draft, releases = found.release, service.releases
+    beside = prepared(draft, releases.shelf, releases.keys)
+    with service.database.writing() as connection:
+        service.trail.append(
+            connection,
+            kind=AuditKind.release_published,
+            person=principal.name,
+            about=draft.id,
+            facts={
+                "digest": draft.identity,
+                "signer": draft.signer,
+                "programme": record.digest,
+                "dataset": record.dataset,
+                "version": str(found.summary.get("version", "")),
+            },
+        )
+    switch(beside, releases.shelf / draft.id)
+    releases.look_again()
