@@ -127,6 +127,7 @@ def test_codes_cannot_be_replayed(login: OidcLogin, provider: LoopbackProvider) 
         {"aud": "another"},
         {"aud": ["another"]},
         {"aud": [CLIENT, "another"], "azp": "another"},
+        {"aud": ["another"], "azp": CLIENT},
         {"aud": None},
         {"iss": "https://evil.example"},
         {"iss": None},
@@ -303,6 +304,25 @@ def test_strange_answers_let_nobody_in(
     with pytest.raises(ServiceError) as found:
         outcome(login, provider)
     assert found.value.code in ("overloaded", "not-authenticated")
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/keys", "/token"])
+def test_no_redirect_is_followed(login: OidcLogin, provider: LoopbackProvider, path: str) -> None:
+    """Not even one that leads to what would be right."""
+    outcome(login, provider)
+    fresh = OidcLogin(login._settings, login._clock)
+    provider.answers[path] = (307, {"Location": f"{provider.issuer}/right"}, b"")
+    right = {
+        "issuer": provider.issuer,
+        "authorization_endpoint": f"{provider.issuer}/authorize",
+        "token_endpoint": f"{provider.issuer}/token",
+        "jwks_uri": f"{provider.issuer}/keys",
+        "keys": [key.jwk for key in provider.keys],
+    }
+    provider.answers["/right"] = (200, {}, json.dumps(right).encode())
+    with pytest.raises(ServiceError):
+        outcome(fresh, provider)
+    assert "/right" not in provider.asked
 
 
 def test_a_silent_provider_holds_nobody_up(said: OidcSettings, clock: _Clock) -> None:

@@ -7,8 +7,10 @@ import threading
 import time
 
 import pytest
+import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
+from discreet_service.database.schema import USERS
 from discreet_service.people.oidc import OidcIdentity
 from discreet_service.people.passwords import (
     PasswordCost,
@@ -97,6 +99,18 @@ def test_all_that_is_wrong_is_told_alike(people: PeopleOfService, name: str, pas
     )
 
 
+@pytest.mark.parametrize("change", [{"kind": "system"}, {"issuer": "i", "subject": "1"}])
+def test_who_logs_in_otherwise_has_no_password(
+    people: PeopleOfService, change: dict[str, str]
+) -> None:
+    """Not even where one stands in the database."""
+    with_password(people)
+    with people.database.writing() as connection:
+        connection.execute(sa.update(USERS).values(**change))
+    with pytest.raises(ServiceError, match="wrong"):
+        people.users.login("anna", GOOD, HERE)
+
+
 def test_the_time_does_not_tell_who_there_is(people: PeopleOfService) -> None:
     cost = PasswordCost(log_n=13, p=1)
     users = Users(people.database, people.trail, people.clock, cost)
@@ -150,6 +164,10 @@ def test_many_addresses_are_slowed_down_together(people: PeopleOfService) -> Non
         codes.append(found.value.code)
     assert codes[:10] == ["not-authenticated"] * 10
     assert "rate-limited" in codes[10:]
+    with pytest.raises(ServiceError, match="too many"):
+        people.users.login("anna", GOOD, "203.0.113.1")
+    # Where she logged in before, nobody keeps her out.
+    assert people.users.login("anna", GOOD, HERE).name == "anna"
 
 
 def test_other_spellings_of_a_name_do_not_help(people: PeopleOfService) -> None:

@@ -58,6 +58,20 @@ def test_each_login_has_a_session_of_its_own(served: Any) -> None:
     assert served.service.sessions.principal(planted) is None
 
 
+def test_a_cookie_that_comes_twice_is_none(served: Any) -> None:
+    """One of them was put there by somebody else; which, nobody knows."""
+    cookie = served.logged_in("anna").cookies["discreet"]
+    for cookies, status in (
+        (f"discreet={cookie}", 200),
+        (f"discreet={cookie}; discreet={cookie}", 401),
+        (f"discreet={cookie}; discreet=other", 401),
+        ("discreet=", 401),
+        (";;=;discreet", 401),
+    ):
+        answer = served.browser().get("/api/v1/me", headers={"Cookie": cookies})
+        assert answer.status_code == status, cookies
+
+
 def test_wrong_passwords_are_told_alike(served: Any) -> None:
     served.person("anna")
     texts = []
