@@ -2,7 +2,7 @@
 
 In: folders with a DATASET.toml beside a table programme. Out: a catalogue that everybody may read,
 and opened versions, which are CONFIDENTIAL. Modules from the bottom: `description`, `variables`,
-`versions`, `catalogue`.
+`records`, `folded_records`, `versions`, `catalogue`.
 """
 
 from discreet_service.datasets.catalogue import DatasetCatalogue, VersionRecord

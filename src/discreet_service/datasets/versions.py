@@ -20,6 +20,8 @@ from typing import Any
 from discreet._version import __version__
 from discreet.confidential import without_values
 from discreet.errors import Problem
+from discreet.microdata.distant_records import distant_records
+from discreet.microdata.stored_records import StoredRecords
 from discreet.protection.protocol import SharedParameters
 from discreet.release.inputs import Inputs
 from discreet.release.methods.noise.parameters import OpenedNoise
@@ -38,6 +40,7 @@ from discreet_service.datasets.description import (
     UnitEntry,
     read_description,
 )
+from discreet_service.datasets.folded_records import FoldedRecords, FoldedTrees
 from discreet_service.datasets.records import SourceColumns, offered_variables
 from discreet_service.datasets.variables import CatalogueVariable
 
@@ -82,6 +85,7 @@ class CatalogueUnit:
         variables: What spans and filters its tables.
         values: Its value columns.
         figures: Key figures that the office offers.
+        coarser: (variable, level) → its classification down to there, where that is counted faster.
     """
 
     name: str
@@ -90,6 +94,7 @@ class CatalogueUnit:
     variables: Mapping[str, CatalogueVariable]
     values: Mapping[str, CatalogueValue]
     figures: Mapping[str, FigureEntry]
+    coarser: FoldedTrees
 
 
 class DataVersion:
@@ -216,6 +221,7 @@ def open_version(
     raise_problems(place, problems)
     units = {name: _unit(name, description, inputs, problems) for name in description.units}
     raise_problems(place, problems)
+    inputs, units = _with_coarser_columns(inputs, units)
     fingerprint = _fingerprint(folder, description, inputs, key)
     return DataVersion(description=description, inputs=inputs, units=units, fingerprint=fingerprint)
 
@@ -318,7 +324,25 @@ def _unit(
         variables=variables,
         values=values,
         figures=unit.figures,
+        coarser={},
     )
+
+
+def _with_coarser_columns(
+    inputs: Inputs, units: Mapping[str, CatalogueUnit]
+) -> tuple[Inputs, dict[str, CatalogueUnit]]:
+    """Stores with a column for each coarser level, and units that know of them."""
+    records, found = dict(inputs.records), dict(units)
+    for source in dict.fromkeys(unit.source for unit in units.values()):
+        held = distant_records(records[source])
+        if not isinstance(held, StoredRecords):
+            continue
+        own = {name: unit for name, unit in units.items() if unit.source == source}
+        trees = {each.name: each.tree for unit in own.values() for each in unit.variables.values()}
+        folded, coarser = FoldedRecords.of(held, trees.values())
+        records[source] = folded.plan()
+        found |= {name: dataclasses.replace(unit, coarser=coarser) for name, unit in own.items()}
+    return dataclasses.replace(inputs, records=records), found
 
 
 def _values(

@@ -109,8 +109,26 @@ class _AnswerRun:
 
     @cached_property
     def trees(self) -> list[Classification]:
-        """What spans the table."""
-        return [self.unit.variables[one.variable].tree for one in self.query.by]
+        """What spans the table: down to the deepest level that is shown, where nothing else asks.
+
+        Rules for parts look at all levels, so that they judge a table alike however it is asked.
+        """
+        named = self._named
+        found = []
+        for one in self.query.by:
+            whole = self.unit.variables[one.variable].tree
+            coarser = self.unit.coarser.get((one.variable, max(one.levels)))
+            free = one.variable not in named and self.inputs.thresholds(ANSWER) is None
+            found.append(coarser if free and coarser is not None else whole)
+        return found
+
+    @property
+    def _named(self) -> set[str]:
+        """Variables of which rules or figures name codes that are not shown."""
+        rule = self.inputs.official(ANSWER)
+        excluded = {name for name, _ in parse_filter(rule).excluded()} if rule else set()
+        based = {name for entry in self.figures.values() for name in entry.base or {}}
+        return excluded | based
 
     @cached_property
     def conditions(self) -> list[str]:
@@ -196,10 +214,11 @@ class _AnswerRun:
         texts = list(self.conditions)
         if self.inputs.thresholds(ANSWER) is not None:
             return texts
-        for one, tree in zip(self.query.by, self.trees, strict=True):
+        for one in self.query.by:
             if one.codes is None or one.total or self._base(one.variable):
                 continue
             variable = self.unit.variables[one.variable]
+            tree = variable.tree
             leaves = variable.leaves_within([tree.index[code] for code in one.codes])
             texts.append(record_condition(self.version, self.query.unit, tree, leaves))
         return texts

@@ -30,7 +30,10 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
         query: The query.
         unit: Its unit.
     """
-    cuts = [_Cut.of(one, unit.variables[one.variable]) for one in query.by]
+    cuts = [
+        _Cut.of(one, unit.variables[one.variable], dimension)
+        for one, dimension in zip(query.by, table.spanning, strict=True)
+    ]
     figures = [table.dimensions[-1]] if table.several_figures else []
     dimensions = (*(cut.dimension for cut in cuts), *figures)
     parts = _parts(dimensions, [cut.total for cut in cuts])
@@ -88,15 +91,21 @@ def _listed(note: CellNote, dimensions: Sequence[Dimension]) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Cut:
-    """What is shown of a variable, and where it stands in the whole classification."""
+    """What is shown of a variable, and where it stands in the table."""
 
     dimension: Dimension
     positions: PositionArray
     total: bool
 
     @classmethod
-    def of(cls, one: SpanningCodes, variable: CatalogueVariable) -> _Cut:
-        """The codes that a query shows; each below the next one above it that is shown."""
+    def of(cls, one: SpanningCodes, variable: CatalogueVariable, whole: Dimension) -> _Cut:
+        """The codes that a query shows; each below the next one above it that is shown.
+
+        Args:
+            one: What is shown.
+            variable: The variable.
+            whole: What spans the table.
+        """
         tree = variable.tree
         if one.codes is None:
             shown = {at for k in one.levels for at in variable.cuts[k].tolist()}
@@ -121,7 +130,7 @@ class _Cut:
         )
         return cls(
             dimension=Dimension(classifications=(cut,)),
-            positions=np.array(kept, dtype=np.int32),
+            positions=np.array([whole.index[code] for code in codes], dtype=np.int32),
             total=one.total,
         )
 

@@ -329,3 +329,43 @@ def test_refused_by_policy(
     assert told["verdict"]["allowed"]
     assert not (tmp_path / "answers").exists() or answer.json()["status"] == 403
     service.close()
+
+
+def test_many_who_ask_at_once_are_answered_by_one_count(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from discreet_service.queries import answers, read_query
+
+    made: list[str] = []
+
+    def counted(*asked: Any) -> Any:
+        made.append("")
+        return plain(*asked)
+
+    plain = answers.protected_answer
+    monkeypatch.setattr(answers, "protected_answer", counted)
+    query = read_query({"unit": "person", "by": ["legal_age", "marital_status"]})
+    prepared = service.answers.prepared("census", query)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: service.answers.answer(prepared), range(16)))
+    assert len(made) == 1
+    assert [each.cached for each in found].count(False) == 1
+    frames = [each.table.to_polars() for each in found]
+    assert all(frame.equals(frames[0]) for frame in frames)
+
+
+def test_errors_of_the_library_tell_nothing_of_places(
+    anna: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.errors import TableError
+    from discreet_service.queries import answers
+
+    def failing(*_: Any) -> Any:
+        raise TableError("the count is 17", code="x", where="/srv/secret", hint="key 42")
+
+    monkeypatch.setattr(answers, "protected_answer", failing)
+    answer = anna.post(f"{API}/census/query", json=body(by=["household_type"], unit="household"))
+    assert answer.status_code == 422
+    assert not any(word in answer.text for word in ("is 17", "/srv", "key 42"))

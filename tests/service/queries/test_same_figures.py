@@ -230,7 +230,16 @@ def test_stores_and_files_give_the_same(place: Path, ask: Ask, tmp_path: Path) -
     named = "\n".join(lines).replace("[dataset]", '[dataset]\nprogramme = "../programme.toml"')
     (files / "DATASET.toml").write_text(named, "utf-8")
     other = asked_of(open_version(files, b"key"))
-    documents = [
+    documents: list[dict[str, Any]] = [
+        # Coarser levels have columns of their own in stores.
+        {"unit": "person", "by": ["sex", {"variable": "region", "level": "state"}]},
+        {"unit": "person", "by": ["age5", {"variable": "nationality", "level": 1}]},
+        {"unit": "person", "by": [{"variable": "occupation", "level": 1}], "totals": "none"},
+        {
+            "unit": "dwelling",
+            "by": [{"variable": "region", "level": 2}],
+            "measures": ["count", {"mean": "rent"}, {"sum": "area"}, "vacancy"],
+        },
         {"unit": "person", "by": ["sex", _REGIONS],
          "where": [{"variable": "age5", "codes": ["0-4", "20-24", "25-29", "85+"]}]},
         {"unit": "person", "by": ["age5"],
