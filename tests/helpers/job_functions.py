@@ -14,6 +14,7 @@ from typing import Any
 from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.kinds import JobKind
 from discreet_service.jobs.outputs import JobOutput
+from discreet_service.jobs.worker import work  # noqa: F401 - for the processes
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
@@ -102,7 +103,7 @@ KINDS = {
 } | {"large": _kind("large", "600MB")}
 
 
-def job_service(folder: Path, url: str, lease: int = 2) -> Service:
+def job_service(folder: Path, url: str, lease: int = 2, retries: int = 2) -> Service:
     """A service with nothing but a database and jobs."""
     secret = folder / "service.secret"
     if not secret.exists():
@@ -112,24 +113,59 @@ def job_service(folder: Path, url: str, lease: int = 2) -> Service:
         folder=folder,
         database=url,
         secret_file=secret,
-        jobs=JobSettings(lease_seconds=lease, memory="1GB"),
+        jobs=JobSettings(lease_seconds=lease, retries=retries, memory="1GB"),
     )
     return Service(settings)
 
 
-@contextmanager
-def worker_process(folder: Path, url: str, lease: int = 2, **more: Any) -> Iterator[Any]:
-    """A worker in a process of its own."""
+def _process(act: str, *arguments: object) -> subprocess.Popen[bytes]:
     code = (
         "import sys, pathlib\n"
-        "from tests.helpers.job_functions import KINDS, job_service\n"
-        "from discreet_service.jobs.worker import work\n"
-        "if __name__ == '__main__':\n"
-        "    work(job_service(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])), KINDS)\n"
+        "from tests.helpers.job_functions import *\n"
+        f"if __name__ == '__main__':\n    {act}\n"
     )
-    command = [sys.executable, "-c", code, str(folder), url, str(lease)]
+    command = [sys.executable, "-c", code, *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    process = subprocess.Popen(command, env=environment, cwd=ROOT, **more)
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.DEVNULL)
+
+
+_SERVICE = "job_service(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))"
+
+
+def start_worker(folder: Path, url: str, lease: int, retries: int) -> subprocess.Popen[bytes]:
+    """A worker in a process of its own."""
+    return _process(f"work({_SERVICE}, KINDS)", folder, url, lease, retries)
+
+
+def start_caller(folder: Path, url: str, jobs: int) -> subprocess.Popen[bytes]:
+    """A process that hands in jobs, and notes each whose number it was told."""
+    return _process(f"call({_SERVICE}, int(sys.argv[5]))", folder, url, 1, 50, jobs)
+
+
+def call(service: Service, jobs: int) -> None:
+    """Hand in jobs, from the first one on that was not noted."""
+    notes = Path(service.settings.folder) / "noted"
+    while (at := len(notes.read_bytes().splitlines()) if notes.exists() else 0) < jobs:
+        try:
+            job = service.jobs.submit(
+                kind="add",
+                owner="anna",
+                request={"a": at, "b": 1, "steps": at % 3},
+                idempotency_key=f"k{at}",
+            )
+        except ServiceError as error:
+            if error.code != "rate-limited" and error.retry_after is None:
+                raise
+            time.sleep(0.2)
+            continue
+        with notes.open("ab", buffering=0) as file:
+            file.write(f"{job.id}\n".encode())
+
+
+@contextmanager
+def worker_process(folder: Path, url: str, lease: int = 2) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker in a process of its own, ended with the block."""
+    process = start_worker(folder, url, lease, 2)
     try:
         yield process
     finally:
