@@ -131,6 +131,16 @@ class CatalogueVariable:
             marks[self._walk[at] + self._sizes[at]] -= 1
         return np.asarray((np.cumsum(marks)[:-1] > 0)[self._walk], dtype=np.bool_)
 
+    def above(self, positions: Iterable[int]) -> frozenset[int]:
+        """The positions of all codes above some codes, the total included."""
+        found: set[int] = set()
+        for at in positions:
+            up = self.tree.parents[at]
+            while up >= 0 and up not in found:
+                found.add(up)
+                up = self.tree.parents[up]
+        return frozenset(found)
+
     def leaves_within(self, positions: Collection[int]) -> BoolArray:
         """Per code of the tree, whether it is a finest one of some codes."""
         return self.within(positions) & self.tree.is_leaf

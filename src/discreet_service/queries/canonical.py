@@ -339,8 +339,7 @@ class _Reader:
         inside = variable.within(condition.codes)
         around = set(condition.codes)
         left = {at for at in shown if inside[at]}
-        cut = [at for at in shown if not inside[at] and _above(variable, at, around)]
-        if cut or not left:
+        if variable.above(around).intersection(shown) or not left:
             what = f"the codes of {variable.name!r} under where do not fit those under by"
             self.wrong(what, where, "name a finer level under by, or coarser codes under where")
         return tuple(sorted(left | around if total else left))
@@ -369,12 +368,6 @@ class _Reader:
 def _lets_all_through(condition: _Filter) -> bool:
     variable = condition.variable
     return not variable.coarsest_cover(variable.leaves_within(condition.codes))[0]
-
-
-def _above(variable: CatalogueVariable, at: int, codes: set[int]) -> bool:
-    """Whether a code stands above one of some codes."""
-    inside = variable.within([at])
-    return any(bool(inside[code]) for code in codes)
 
 
 def _settled(

@@ -83,7 +83,7 @@ class QueryEvidence:
             return replace(one, levels=(max(one.levels),), total=False)
         variable = self._unit.variables[one.variable]
         shown = {variable.tree.index[code] for code in one.codes}
-        above = {at for at in shown if bool(variable.within([at])[sorted(shown - {at})].any())}
+        above = variable.above(shown)
         codes = tuple(code for code in one.codes if variable.tree.index[code] not in above)
         return replace(one, codes=codes, total=False)
 
