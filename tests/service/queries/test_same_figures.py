@@ -12,6 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.publication import read_exact
+from discreet.release import read_parameters
 from discreet.tables import ProtectedTable
 from discreet_service.datasets.versions import open_version
 from tests.helpers.service_data import STRICT_PARTS
@@ -250,3 +251,35 @@ def test_stores_and_files_give_the_same(place: Path, ask: Ask, tmp_path: Path) -
     for document in documents:
         frames = [each(document).to_polars() for each in (ask, other)]
         assert frames[0].equals(frames[1])
+
+
+def test_a_parameter_set_gives_the_figures_of_its_programme(place: Path, ask: Ask) -> None:
+    asked: list[str] = []
+    parameters = read_parameters(place / "programme.toml")
+
+    def parameters_of(name: str) -> Any:
+        asked.append(name)
+        return parameters
+
+    text = (place / "programme.toml").read_text("utf-8")
+    bare = text.replace('share = 0.1 }\npublish = "means"', 'share = 0.9 }\npublish = "sums"')
+    bare = bare.replace('official = """', 'where = ""\nofficial = """')
+    assert bare != text
+    (place / "bare.toml").write_text(bare, "utf-8")
+    described = (place / "DATASET.toml").read_text("utf-8")
+    folder = place / "set"
+    folder.mkdir()
+    lines = '[dataset]\nprogramme = "../bare.toml"\nparameter_set = "census@1"'
+    named = described.replace("[dataset]", lines).replace('store = "', 'store = "../')
+    (folder / "DATASET.toml").write_text(named, "utf-8")
+    version = open_version(folder, b"key", parameters_of)
+    other = asked_of(version)
+    assert asked == ["census@1"]
+    documents: list[dict[str, Any]] = [
+        {"unit": "person", "by": ["sex", _REGIONS]},
+        {"unit": "person", "by": ["sex"], "where": [{"variable": "region", "codes": ["01"]}]},
+        {"unit": "dwelling", "by": [_REGIONS], "measures": [{"mean": "area"}, {"sum": "area"}]},
+    ]
+    for document in documents:
+        assert other(document).to_polars().equals(ask(document).to_polars())
+    assert version.fingerprint != open_version(place, b"key").fingerprint
