@@ -60,19 +60,24 @@ class CellService:
     @classmethod
     def of(cls, folder: Path, limits: LimitSettings | None = None) -> CellService:
         Secret.generate().write(folder / "package.key")
-        office = write_key_pair(folder / "office")
+        write_key_pair(folder / "office")
         (folder / "service.secret").write_text("s" * 64)
         (folder / "service.secret").chmod(0o600)
-        settings = ServiceSettings(
+        settings = cls.settings(folder, limits)
+        clock = SetClock()
+        return cls(Service(settings, clock), folder, clock, settings.limits)
+
+    @classmethod
+    def settings(cls, folder: Path, limits: LimitSettings | None = None) -> ServiceSettings:
+        """What such a folder is served with."""
+        return ServiceSettings(
             folder=folder,
             parameters=folder / "parameters",
             package_key_file=folder / "package.key",
-            trusted_signers=(office.public,),
+            trusted_signers=(folder / "office.pub",),
             secret_file=folder / "service.secret",
             limits=limits or LimitSettings(requests_per_second=10_000, burst=100_000),
         )
-        clock = SetClock()
-        return cls(Service(settings, clock), folder, clock, settings.limits)
 
     def package(
         self, version: str = "1", name: str = "census", signer: str = "office", **sections: Any

@@ -21,8 +21,8 @@ from discreet_service.problems import ServiceError
 _CODE = "invalid-cells"
 #: How likely it may be that sound cells are taken for contradictions.
 _BY_CHANCE = 1e-6
-_LOW = 20
-_ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_PLACES_PER_CELL, _MOST_PLACES = 4, 25
+_ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 
 
 class CellColumns:
@@ -203,22 +203,31 @@ def conflicting_keys(count: IntArray, key: IntArray, grid: KeyGrid) -> int:
     allowed = _by_chance(len(key), grid)
     if allowed is None or len(key) < 2:
         return 0
-    # Sorted by 44 mixed bits of the key, then by 20 of the count: one sort finds all candidates.
-    mixed = (key.astype(np.uint64) + np.uint64(1)) * _ODD
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= _MIX
-    low = np.uint64((1 << _LOW) - 1)
-    folded = (count ^ (count >> _LOW)).astype(np.uint64) & low
-    packed = np.sort((mixed & ~low) | folded)
-    changes = packed[1:] ^ packed[:-1]
-    near = (changes != 0) & (changes <= low)
-    if not near.any():
-        return 0
-    rows = np.flatnonzero(np.isin(mixed & ~low, packed[1:][near] & ~low))
+    rows = np.flatnonzero(_doubtful(count, key, _ODD[0]))
+    rows = rows[_doubtful(count[rows], key[rows], _ODD[1])]
     pairs = pl.DataFrame({"key": key[rows], "count": count[rows]})
     spans = pairs.group_by("key").agg((pl.col("count").max() - pl.col("count").min()).alias("span"))
     found = int((spans["span"] > 0).sum())
     return found if found > allowed else 0
+
+
+def _doubtful(count: IntArray, key: IntArray, factor: np.uint64) -> BoolArray:
+    """Cells of which another has the same key with another count, and some that hit by chance.
+
+    Each count is written to a place that its key chooses: of different ones there, one is not
+    found again. All cells of such places are doubtful.
+    """
+    bits = min(max(10, int(_PLACES_PER_CELL * len(key)).bit_length()), _MOST_PLACES)
+    place = ((key.astype(np.uint64) + np.uint64(1)) * factor >> np.uint64(64 - bits)).astype(
+        np.int64
+    )
+    folded = (count ^ (count >> 16) ^ (count >> 32)).astype(np.uint16)
+    written = np.zeros(1 << bits, dtype=np.uint16)
+    written[place] = folded
+    doubtful = np.zeros(1 << bits, dtype=np.bool_)
+    doubtful[place[written[place] != folded]] = True
+    found: BoolArray = doubtful[place]
+    return found
 
 
 def _by_chance(cells: int, grid: KeyGrid) -> int | None:

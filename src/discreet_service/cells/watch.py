@@ -137,8 +137,9 @@ class KeyWatch:
         at = np.flatnonzero(wanted)
         if not full and len(at) > SAMPLE:
             # Each key once, before some are left out.
-            lowest = np.unique(hashes[at])[:SAMPLE][-1]
-            at = at[hashes[at] <= lowest]
+            ordered = np.sort(hashes[at])
+            different = ordered[np.flatnonzero(np.diff(ordered, prepend=~ordered[:1]))]
+            at = at[hashes[at] <= different[:SAMPLE][-1]]
         places = (key[at].astype(np.float64) * (_RANGES / grid.size)).astype(np.int16)
         every = np.concatenate([day.hashes, hashes[at]])
         counts = np.concatenate([day.counts, count[at]])
