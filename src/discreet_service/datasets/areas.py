@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import IntArray
+from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.record_batches import collected
 from discreet.tables.table import code_texts
@@ -37,22 +38,12 @@ def _compared(version: DataVersion, unit: str) -> list[CatalogueVariable]:
     """Geographies, and variables of one column: each is a system of its own."""
     variables = version.units[unit].variables.values()
     columns = Counter(one.tree.source for one in variables)
-    return [
-        one
-        for one in variables
-        if one.tree.bounds is None and (one.geography or columns[one.tree.source] > 1)
-    ]
+    return [one for one in variables if one.geography or columns[one.tree.source] > 1]
 
 
 def _levels(version: DataVersion, unit: str, variable: CatalogueVariable) -> list[AreaLevel]:
     """Each level of a variable, with the code of each record."""
-    records, _ = version.records(unit)
-    column, tree = variable.tree.source, variable.tree
-    values = collected(records.lazy().select(column))[column]
-    texts = code_texts(values, column).fill_null(tree.missing)
-    known = pl.DataFrame({"code": list(tree.codes), "at": np.arange(len(tree.codes))})
-    place = texts.to_frame("code").join(known, on="code", how="left", maintain_order="left")
-    leaf = place["at"].fill_null(0).to_numpy()
+    leaf = _leaves(version, unit, variable.tree)
     return [
         AreaLevel(
             system=variable.name,
@@ -62,6 +53,24 @@ def _levels(version: DataVersion, unit: str, variable: CatalogueVariable) -> lis
         )
         for level in variable.levels
     ]
+
+
+def _leaves(version: DataVersion, unit: str, tree: Classification) -> IntArray:
+    """For each record the place of its finest code in a tree."""
+    records, _ = version.records(unit)
+    values = collected(records.lazy().select(tree.source))[tree.source]
+    index = np.array([tree.index[code] for code in tree.leaves], dtype=np.int64)
+    if tree.bounds is not None:
+        numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        between = np.searchsorted(np.array(tree.bounds), numbers, side="right") - 1
+        missing = tree.index.get(tree.missing, 0)
+        # Intervals are the first of the finest codes; the last may stand for missing values.
+        inside = ~np.isnan(numbers) & (between >= 0) & (between < len(tree.bounds) - 1)
+        return np.where(inside, index[np.clip(between, 0, len(index) - 1)], missing)
+    texts = code_texts(values, tree.source).fill_null(tree.missing)
+    known = pl.DataFrame({"code": list(tree.codes), "at": np.arange(len(tree.codes))})
+    place = texts.to_frame("code").join(known, on="code", how="left", maintain_order="left")
+    return place["at"].fill_null(0).to_numpy()
 
 
 def _above(variable: CatalogueVariable, number: int) -> IntArray:

@@ -91,7 +91,7 @@ def test_a_refusal_is_explained_and_the_explanation_written_down(
     app: Any, service: Service
 ) -> None:
     requester = Visitor(app, "requester")
-    body = {"unit": "person", "by": ["sex", "age"]}
+    body = {"unit": "person", "by": ["sex", "age5"]}
     refused = requester.ask("POST", "/api/v1/datasets/census/query", json=body)
     assert refused.status_code == 403
     assert refused.json()["rule"] == "P2"
