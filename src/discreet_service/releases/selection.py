@@ -20,7 +20,15 @@ from discreet.arrays import BoolArray, CellIndex, PositionArray
 from discreet.classifications import Classification
 from discreet.publication.notes import FIGURES, printed_notes
 from discreet.publication.words import LANGUAGES, labels_of
-from discreet.tables import CellStatus, Dimension, Figure, Note, ProtectedTable, figure_dimension
+from discreet.tables import (
+    CellStatus,
+    Dimension,
+    Figure,
+    Note,
+    ProtectedTable,
+    Withheld,
+    figure_dimension,
+)
 from discreet.tables.figures import FIGURE
 from discreet_service.problems import ServiceError
 
@@ -146,6 +154,24 @@ class Selection:
             decimals=table.decimals,
             figures=self.figures,
             cell_notes=self._cell_notes(spanning),
+            withheld=self._withheld(dimensions),
+        )
+
+    def _withheld(self, dimensions: Sequence[Dimension]) -> Withheld | None:
+        """What is said of hidden cells that are shown here, at their places here."""
+        table, said = self.table, self.table.withheld
+        if said is None:
+            return None
+        every = CellIndex.of(table.dimensions)
+        at = every.find(said.index, self.index, (len(said), self.size))
+        here, there = np.flatnonzero(at >= 0), at[at >= 0]
+        index = CellIndex.of(dimensions).every() if dimensions else []
+        return replace(
+            said,
+            index=tuple(part[here] for part in index),
+            reason=said.reason[there],
+            low=None if said.low is None else said.low[there],
+            high=None if said.high is None else said.high[there],
         )
 
     def _dimension(self, at: int) -> Dimension:
