@@ -175,6 +175,10 @@ ELSEWHERE = {
         "discreet_fire.cli.commands:app",
         "Output checking: safe commands into do-files, unsafe figures out of logs.",
     ),
+    "ask": (
+        "discreet_service.client.commands:app",
+        "Ask a protection service: cells in, queries, jobs.",
+    ),
     "serve": (
         "discreet_service.cli:serve_app",
         "Serve protected figures over HTTP; try it with --demo.",
@@ -204,6 +208,20 @@ class _Group(TyperGroup):
         return _without_types(super().get_params(ctx))
 
 
+def _elsewhere(word: str) -> typer.Typer:
+    """The commands of another package, or a word about what they need."""
+    module, _, name = ELSEWHERE[word][0].partition(":")
+    try:
+        found: typer.Typer = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0].startswith("discreet"):
+            raise
+        what = f"discreet: this needs the package {error.name}: pip install 'discreet[service]'"
+        typer.echo(what, err=True)
+        raise typer.Exit(1) from None
+    return found
+
+
 class CommandGroup(_Group):
     """The whole program; with --json, wrong words too are answered with an error object."""
 
@@ -225,8 +243,7 @@ class CommandGroup(_Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called; a group elsewhere is loaded now."""
         if args and args[0] in ELSEWHERE and args[0] not in self.commands:
-            module, _, name = ELSEWHERE[args[0]][0].partition(":")
-            app = getattr(importlib.import_module(module), name)
+            app = _elsewhere(args[0])
             self.add_command(typer.main.get_command(app), args[0])
         return super().resolve_command(ctx, args)
 

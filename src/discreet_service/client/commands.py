@@ -1,0 +1,225 @@
+"""The commands ``discreet ask …``: the client for shells, R and whatever runs programs.
+
+In: files of cells (CONFIDENTIAL) and queries. Out: files of protected figures. The key comes from a
+private file or the environment, never from the words of a command, which others can see.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from discreet.cli.program import Json, command, group, show
+from discreet.errors import DiscreetError, PublicationError
+from discreet.files import atomic_path, read_private
+from discreet.publication.formats import format_of
+from discreet_service.client.calls import ServiceJob
+from discreet_service.client.clients import Client
+
+app = group("Ask a protection service: cells in, queries, jobs.")
+
+URL, KEY = "DISCREET_SERVICE_URL", "DISCREET_SERVICE_KEY"
+Url = Annotated[
+    str | None, typer.Option("--url", help=f"Address of the service; {URL} if not given.")
+]
+KeyFile = Annotated[
+    Path | None, typer.Option("--key-file", help=f"File of the key; {KEY} if not given.")
+]
+Cells = Annotated[Path, typer.Argument(help="File of cells: CSV or Parquet. CONFIDENTIAL.")]
+Parameters = Annotated[str, typer.Option("--parameter-set", help="The statistic.")]
+Version = Annotated[str | None, typer.Option(help="Its version; not needed if one is in use.")]
+Out = Annotated[Path, typer.Option(help="The file to write; its suffix chooses the format.")]
+Language = Annotated[Literal["en", "de"], typer.Option(help="Language of labels and notes.")]
+
+
+def _client(url: str | None, key_file: Path | None, language: str = "en") -> Client:
+    address = url or os.environ.get(URL, "")
+    key = os.environ.get(KEY) or None
+    if key_file is not None:
+        key = read_private(key_file, "key of the service").decode().strip()
+    return Client(address, key, language=language)
+
+
+def _read(path: Path) -> Any:
+    """Cells; of CSV numbers where all are, but codes that begin with 0 stay texts."""
+    import polars as pl
+
+    if not path.exists():
+        what = "there is no such file"
+        raise DiscreetError(what, code="cells-file", where=str(path))
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pl.read_parquet(path)
+        texts = pl.read_csv(path, infer_schema=False)
+    except pl.exceptions.PolarsError:
+        what = "the file cannot be read as CSV or Parquet"
+        raise DiscreetError(what, code="cells-file", where=str(path)) from None
+    return texts
+
+
+def _numbers(cells: Any, codes: list[str]) -> Any:
+    """Columns as numbers where all are, whole ones as such: R and spreadsheets have but floats."""
+    import polars as pl
+
+    made = []
+    for series in cells.get_columns():
+        whole = pl.Int64 if series.dtype.is_float() or series.dtype == pl.String else None
+        for dtype in (whole, pl.Float64) if whole and series.name not in codes else ():
+            found = series.cast(dtype, strict=False)
+            same = series.dtype == pl.String or bool((found == series).all())
+            if found.null_count() == series.null_count() and same:
+                series = found
+                break
+        made.append(series)
+    return pl.DataFrame(made)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """What a file of JSON or TOML says."""
+    try:
+        text = path.read_text("utf-8")
+        found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError):
+        what = "the file cannot be read as JSON or TOML"
+        raise DiscreetError(what, code="document", where=str(path)) from None
+    if not isinstance(found, dict):
+        raise DiscreetError("names and values are needed", code="document", where=str(path))
+    return found
+
+
+def _write(content: bytes, out: Path) -> None:
+    with atomic_path(out) as temporary:
+        temporary.write_bytes(content)
+
+
+@command(app, "counts", example="discreet ask counts cells.csv --parameter-set census --out x.csv")
+def ask_counts(
+    cells: Cells,
+    parameter_set: Parameters,
+    out: Out,
+    version: Version = None,
+    n: Annotated[str, typer.Option(help="Column of counts.")] = "n",
+    key: Annotated[str, typer.Option(help="Column of cell keys.")] = "key",
+    weight: Annotated[str | None, typer.Option(help="Column of sums of weights.")] = None,
+    url: Url = None,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Protect counts: value and status, in the order of the file."""
+    frame = _numbers(_read(cells), [])
+    with _client(url, key_file) as client:
+        found = client.protect_counts(frame, parameter_set, version, n=n, key=key, weight=weight)
+    with atomic_path(out) as temporary:
+        if format_of(out) == "parquet":
+            found.write_parquet(temporary)
+        elif format_of(out) == "csv":
+            found.write_csv(temporary, line_terminator="\r\n")
+        else:
+            what, hint = "lists of cells are CSV or Parquet", "name the file ….csv"
+            raise PublicationError(what, code="format", where=str(out), hint=hint)
+    told = {"cells": found.height, "file": str(out)}
+    show(f"{found.height:,} protected cells are in {out}", told, as_json=as_json)
+
+
+@command(app, "table", example="discreet ask table c.csv l.json --parameter-set census --out t.csv")
+def ask_table(
+    cells: Cells,
+    layout: Annotated[Path, typer.Argument(help="What the columns are: JSON or TOML, as [cells].")],
+    parameter_set: Parameters,
+    out: Out,
+    version: Version = None,
+    kind: Annotated[
+        Literal["counts", "figures", "parts"], typer.Option(help="What is asked for.")
+    ] = "counts",
+    language: Language = "en",
+    url: Url = None,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Protect a table of cells with variables: counts, key figures, parts."""
+    stated = _document(layout)
+    by = [name for name in stated.get("by", []) if isinstance(name, str)]
+    frame = _numbers(_read(cells), by)
+    trees = stated.pop("classifications", None)
+    with _client(url, key_file, language) as client:
+        found = client.protect_table(
+            frame,
+            stated,
+            parameter_set,
+            version,
+            kind=kind,
+            name=out.name.partition(".")[0],
+            classifications=trees,
+            format=format_of(out),
+            language=language,
+        )
+    assert isinstance(found, bytes)
+    _write(found, out)
+    show(f"the protected table is in {out}", {"file": str(out)}, as_json=as_json)
+
+
+@command(app, "query", example="discreet ask query census query.json --out table.csv")
+def ask_query(
+    dataset: Annotated[str, typer.Argument(help="The data set.")],
+    query: Annotated[Path, typer.Argument(help="The query: JSON or TOML.")],
+    out: Out,
+    language: Language = "en",
+    url: Url = None,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Ask for a table of a data set; of a large one the job is waited for."""
+    asked = {"language": language, **_document(query)}
+    with _client(url, key_file, language) as client:
+        found = client.query(dataset, asked, format=format_of(out))
+    assert isinstance(found, bytes)
+    _write(found, out)
+    show(f"the table is in {out}", {"file": str(out)}, as_json=as_json)
+
+
+@command(app, "check", example="discreet ask check census query.json")
+def ask_check(
+    dataset: Annotated[str, typer.Argument(help="The data set.")],
+    query: Annotated[Path, typer.Argument(help="The query: JSON or TOML.")],
+    url: Url = None,
+    key_file: KeyFile = None,
+) -> None:
+    """What a query comes to, and whether it would be answered, as JSON."""
+    with _client(url, key_file) as client:
+        show("", client.check(dataset, _document(query)), as_json=True)
+
+
+@command(app, "datasets", example="discreet ask datasets")
+def ask_datasets(
+    dataset: Annotated[str | None, typer.Argument(help="One of them; all if not given.")] = None,
+    url: Url = None,
+    key_file: KeyFile = None,
+) -> None:
+    """The data sets there are, or what there is to know of one, as JSON."""
+    with _client(url, key_file) as client:
+        told = client.dataset(dataset) if dataset else {"datasets": client.datasets()}
+    show("", told, as_json=True)
+
+
+@command(app, "job", example="discreet ask job 0f3e… --wait --out table.csv")
+def ask_job(
+    number: Annotated[str, typer.Argument(help="Its number.")],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it ends.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="End it.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where its result goes.")] = None,
+    url: Url = None,
+    key_file: KeyFile = None,
+) -> None:
+    """How far a job is, as JSON; its result."""
+    with _client(url, key_file) as client:
+        job: ServiceJob = client.cancel(number) if cancel else client.job(number)
+        if wait and not cancel:
+            job = client.wait(number)
+        if out is not None:
+            _write(client.result(number), out)
+    show("", {**job.facts, "id": job.id, "state": job.state}, as_json=True)

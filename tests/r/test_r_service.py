@@ -1,0 +1,67 @@
+"""The R functions that ask a service: the figures of direct calls."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.helpers.package_parameters import PTABLE
+from tests.helpers.places import ROOT
+from tests.helpers.service_cells import CellService, some_cells
+from tests.helpers.service_server import served_on_port
+
+pytestmark = pytest.mark.r
+
+SCRIPT = """
+library(discreet)
+cells <- read.csv("cells.csv")
+found <- dc_service_counts(cells, "census")
+write.csv(found, "found.csv", row.names = FALSE)
+table <- dc_service_table(
+  data.frame(sex = c("Total", "m", "w"), n = c(7, 3, 4), key = c(25e13, 125e12, 125e12 + 1)),
+  list(by = "sex", count = "n", cell_key = "key"), "census"
+)
+stopifnot(identical(table$sex, c("Total", "m", "w")), is.numeric(table$value))
+odd <- discreet:::as_json(list(a = 1, b = list("x"), c = c(TRUE, FALSE), d = "\\"\\\\\\n"))
+stopifnot(odd == '{"a":1,"b":["x"],"c":[true,false],"d":"\\\\"\\\\\\\\\\\\n"}')
+wrong <- tryCatch(dc_service_counts(transform(cells, n = -1), "census"), discreet_error = identity)
+stopifnot(inherits(wrong, "discreet_error"), grepl("below 0", conditionMessage(wrong)))
+"""
+
+
+def test_counts_and_tables_are_those_of_direct_calls(r: str, tmp_path: Path) -> None:
+    library, folder = tmp_path / "library", tmp_path / "service"
+    library.mkdir()
+    folder.mkdir()
+    command = [r, "CMD", "INSTALL", "--no-test-load", f"--library={library}"]
+    installed = subprocess.run(
+        [*command, str(ROOT / "R" / "discreet")], capture_output=True, text=True, check=False
+    )
+    assert installed.returncode == 0, installed.stderr
+    program = tmp_path / "discreet"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m discreet "$@"\n')
+    program.chmod(0o755)
+    cells = some_cells()
+    cells.write_csv(tmp_path / "cells.csv")
+    (tmp_path / "script.R").write_text(SCRIPT)
+    served = CellService.of(folder)
+    served.in_use()
+    settings = {**os.environ, "R_LIBS": str(library), "DISCREET_COMMAND": str(program)}
+    settings |= {"PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C.UTF-8"}
+    settings["DISCREET_SERVICE_KEY"] = served.key()
+    with served_on_port(served.app()) as url:
+        settings["DISCREET_SERVICE_URL"] = url
+        done = subprocess.run(
+            ["Rscript", "--vanilla", "script.R"],
+            cwd=tmp_path, env=settings, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    served.service.close()
+    assert done.returncode == 0, done.stderr
+    count, key = cells["n"].to_numpy(), cells["key"].to_numpy()
+    found = pl.read_csv(tmp_path / "found.csv")
+    assert found["value"].to_list() == (count + PTABLE.lookup(count, key)).tolist()
