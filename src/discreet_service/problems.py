@@ -73,6 +73,7 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     ),
     "too-many-cells": _type(413, "Too many cells", "Zu viele Zellen"),
     "too-large": _type(413, "The body is too large", "Der Inhalt ist zu groß"),
+    "no-such-range": _type(416, "The content is not that long", "So lang ist der Inhalt nicht"),
     "rate-limited": _type(429, "Too many requests", "Zu viele Anfragen"),
     "result-not-ready": _type(409, "There is no result yet", "Es gibt noch kein Ergebnis"),
     "job-failed": _type(409, "The job failed", "Der Auftrag ist gescheitert"),

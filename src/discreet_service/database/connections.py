@@ -198,6 +198,10 @@ class ServiceDatabase:
             yield
         except sa.exc.TimeoutError:
             raise _failure("overloaded") from None
+        except (sa.exc.DataError, OverflowError, UnicodeEncodeError):
+            # Numbers without end, texts with NUL or with half of a character.
+            what = "this holds a value that no database keeps"
+            raise ServiceError(what, code="invalid-input") from None
         except sa.exc.DBAPIError as error:
             code = "data-not-ready" if error.connection_invalidated else _meaning(error.orig)
             if not code:

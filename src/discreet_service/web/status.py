@@ -5,6 +5,7 @@ In: nothing. Out: limits, formats, languages; health; metrics without contents.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
 import sqlalchemy as sa
@@ -68,4 +69,8 @@ def get_metrics(
     _: Annotated[Principal, Depends(principal_with(Permission.status_read))],
 ) -> Response:
     """Figures about the service for Prometheus, without contents."""
+    # Other figures are told where the database does not answer.
+    with contextlib.suppress(ServiceError):
+        for state, count in service.jobs.counts().items():
+            service.metrics.jobs.labels(state=state).set(count)
     return Response(service.metrics.page(), media_type=MEDIA_TYPE)

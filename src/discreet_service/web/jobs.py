@@ -1,0 +1,285 @@
+"""Jobs: hand them in, look how far they are, fetch their results, stop them.
+
+In: requests of kinds that are listed. Out: jobs, their events as they happen, their results as
+files. A job is seen by whoever handed it in; staff sees that it is there, and never its result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet_service.jobs.kinds import checked_request, kind_of
+from discreet_service.jobs.queue import JobQueue
+from discreet_service.jobs.records import Job, JobEvent, JobState
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.web.access import ServiceDep, check_allowed, known_principal, principal_with
+
+router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
+
+#: Seconds between two looks for events, between two signs of life, and of one stream in all: who
+#: reads on begins a new one, and says anew who they are.
+_LOOK, _HEARTBEAT, _LONGEST = 0.5, 15.0, 600.0
+#: Streams at once, of all and of one caller.
+_MOST_STREAMS, _MOST_OF_ONE = 80, 5
+#: How many are open, by caller.
+_STREAMS: Counter[str] = Counter()
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_RANGE = re.compile(r"bytes=([0-9]{1,18})?-([0-9]{1,18})?")
+_STREAM = "text/event-stream"
+
+
+class JobBody(BaseModel):
+    """A job that is wanted.
+
+    Args:
+        kind: What is to be done.
+        request: What for, as the kind wants it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Annotated[str, Field(max_length=40, examples=["query"])]
+    request: dict[str, Any]
+
+
+def job_viewer(request: Request) -> Principal:
+    """A dependency that gives who may see jobs: their own, or, as staff, that there are any."""
+    principal = known_principal(request)
+    if not principal.may(Permission.status_read):
+        check_allowed(principal, Permission.jobs_own)
+    return principal
+
+
+job_viewer.permission = Permission.jobs_own  # type: ignore[attr-defined]
+
+Owner = Annotated[Principal, Depends(principal_with(Permission.jobs_own))]
+Viewer = Annotated[Principal, Depends(job_viewer)]
+
+
+@router.post("", status_code=202)
+def create_job(
+    body: JobBody,
+    service: ServiceDep,
+    principal: Owner,
+    idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> JSONResponse:
+    """Hand in a job. With the same `Idempotency-Key` the same request is the same job."""
+    kind = kind_of(body.kind)
+    asked = checked_request(kind, body.request)
+    check_allowed(principal, kind.permission, _dataset_of(asked))
+    job = service.jobs.submit(
+        kind=body.kind, owner=principal.name, request=asked, idempotency_key=idempotency_key
+    )
+    headers = {"Location": f"{router.prefix}/{job.id}", "Retry-After": "2"}
+    return JSONResponse(_shown(job, principal), status_code=202, headers=headers)
+
+
+@router.get("")
+def list_jobs(
+    service: ServiceDep,
+    principal: Viewer,
+    state: JobState | None = None,
+    everybody: Annotated[bool, Query(description="Those of all, for staff")] = False,
+    cursor: Annotated[str, Query(max_length=60)] = "",
+    size: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> dict[str, Any]:
+    """One's jobs, the newest first."""
+    if everybody:
+        check_allowed(principal, Permission.status_read)
+    owner = None if everybody else principal.name
+    page = service.jobs.jobs(owner, state=state, cursor=cursor, size=size)
+    return {
+        "jobs": [_shown(job, principal) for job in page.jobs],
+        "next": page.cursor or None,
+    }
+
+
+@router.get("/{job}")
+def get_job(job: str, service: ServiceDep, principal: Viewer, response: Response) -> dict[str, Any]:
+    """A job, and how far it is."""
+    staff = principal.may(Permission.status_read)
+    found = service.jobs.job(job, None if staff else principal.name)
+    if not found.state.final:
+        response.headers["Retry-After"] = "2"
+    return _shown(found, principal)
+
+
+@router.delete("/{job}")
+def cancel_job(job: str, service: ServiceDep, principal: Viewer) -> JSONResponse:
+    """Stop a job; one that runs ends within seconds. What is done stays done."""
+    staff = principal.may(Permission.limits_manage)
+    found = service.jobs.cancel(job, None if staff else principal.name)
+    return JSONResponse(_shown(found, principal), status_code=200 if found.state.final else 202)
+
+
+@router.get(
+    "/{job}/result",
+    response_class=FileResponse,
+    responses={206: {"description": "A part of the result"}},
+)
+def get_job_result(job: str, request: Request, service: ServiceDep, principal: Owner) -> Response:
+    """The result of a job, or a part of it by `Range`; it is kept for some weeks."""
+    found, place = service.jobs.result(job, principal.name)
+    # Whoever lost a right has lost what it gave.
+    check_allowed(principal, kind_of(found.kind).permission, _dataset_of(found.asked()))
+    size, digest = found.result_bytes or 0, str(found.result_digest)
+    _check_range(request, size)
+    headers = {
+        "ETag": f'"{digest}"',
+        "Repr-Digest": f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:",
+        "Cache-Control": "private, no-cache",
+    }
+    if _is_known(request.headers.get("if-none-match", ""), digest):
+        return Response(status_code=304, headers=headers)
+    return FileResponse(
+        place,
+        headers=headers,
+        media_type=found.media_type,
+        filename=found.file_name,
+        stat_result=place.stat(),
+    )
+
+
+@router.get(
+    "/{job}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {_STREAM: {}}}, 204: {"description": "Nothing more will happen"}},
+)
+async def stream_job_events(
+    job: str,
+    request: Request,
+    service: ServiceDep,
+    principal: Owner,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+) -> Response:
+    """What happens to a job, as server-sent events, until it ends.
+
+    Who was cut off sends `Last-Event-ID` and misses nothing; browsers do so by themselves.
+    """
+    after = 0
+    if last_event_id:
+        if not _NUMBER.fullmatch(last_event_id):
+            what = "this is no number of an event"
+            raise ServiceError(what, code="invalid-input", where="Last-Event-ID")
+        after = int(last_event_id)
+    found = await run_in_threadpool(service.jobs.job, job, principal.name)
+    events = await run_in_threadpool(service.jobs.events, job, after)
+    if found.state.final and not events:
+        return Response(status_code=204)
+    _check_streams(principal.name)
+    content = _Stream(service.jobs, found.id, principal.name, after).lines()
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(content, media_type=_STREAM, headers=headers)
+
+
+class _Stream:
+    """The events of a job, one after the other."""
+
+    def __init__(self, queue: JobQueue, job: str, owner: str, after: int) -> None:
+        self._queue, self._job, self._owner, self._after = queue, job, owner, after
+
+    async def lines(self) -> AsyncIterator[str]:
+        """What is sent."""
+        now = asyncio.get_running_loop().time
+        until, spoken = now() + _LONGEST, now()
+        if _STREAMS[self._owner] >= _MOST_OF_ONE or _STREAMS.total() >= _MOST_STREAMS:
+            return  # of many that began at once, some were let in too soon
+        with _counted(self._owner):
+            yield "retry: 2000\n\n"
+            while now() < until:
+                try:
+                    final, events = await run_in_threadpool(self._look)
+                except ServiceError:
+                    # The database is away, or the job: whoever asks anew is told.
+                    return
+                for event in events:
+                    spoken = now()
+                    yield _line(event)
+                if final:
+                    return
+                if now() - spoken >= _HEARTBEAT:
+                    spoken = now()
+                    yield ": still there\n\n"
+                await asyncio.sleep(_LOOK)
+
+    def _look(self) -> tuple[bool, tuple[JobEvent, ...]]:
+        # The state first: the events of a job that has ended are all there.
+        final = self._queue.job(self._job, self._owner).state.final
+        events = self._queue.events(self._job, self._after)
+        if events:
+            self._after = events[-1].seq
+        return final, events
+
+
+def _line(event: JobEvent) -> str:
+    return f"id: {event.seq}\nevent: {event.kind}\ndata: {json.dumps(event.told())}\n\n"
+
+
+def _check_streams(owner: str) -> None:
+    """Refuse a stream too many: each holds a connection."""
+    for count, most in ((_STREAMS[owner], _MOST_OF_ONE), (_STREAMS.total(), _MOST_STREAMS)):
+        if count >= most:
+            what, hint = "too many streams are open", "ask for the job itself now and then"
+            raise ServiceError(what, code="rate-limited", limit=most, retry_after=10, hint=hint)
+
+
+@contextlib.contextmanager
+def _counted(owner: str) -> Iterator[None]:
+    _STREAMS[owner] += 1
+    try:
+        yield
+    finally:
+        _STREAMS[owner] -= 1
+        if not _STREAMS[owner]:
+            del _STREAMS[owner]
+
+
+def _shown(job: Job, principal: Principal) -> dict[str, Any]:
+    """A job as somebody may see it, with where to go on."""
+    place, told = f"{router.prefix}/{job.id}", job.told()
+    told["links"] = {"self": place}
+    if job.owner != principal.name:
+        # Staff looks after the queue, not into it.
+        return {**told, "owner": job.owner} | {"result": None, "problem": None}
+    told["links"]["events"] = f"{place}/events"
+    if job.state is JobState.done:
+        told["links"]["result"] = f"{place}/result"
+    return told
+
+
+def _dataset_of(asked: dict[str, Any]) -> str:
+    dataset = asked.get("dataset", "")
+    return dataset if isinstance(dataset, str) else ""
+
+
+def _is_known(given: str, digest: str) -> bool:
+    tags = [each.strip().removeprefix("W/").strip('"') for each in given.split(",")]
+    return digest in tags or "*" in tags
+
+
+def _check_range(request: Request, size: int) -> None:
+    """Refuse a part that is not there; what is no simple range is as if it had not been said."""
+    said = request.headers.get("range")
+    if said is None:
+        return
+    found = _RANGE.fullmatch(said.strip())
+    first, last = (found[1], found[2]) if found else (None, None)
+    senseless = first is not None and last is not None and int(last) < int(first)
+    if (first is None and last is None) or senseless:
+        headers = request.scope["headers"]
+        request.scope["headers"] = [each for each in headers if each[0].lower() != b"range"]
+    elif (first is not None and int(first) >= size) or (first is None and int(last or 0) == 0):
+        what = "the result is not that long"
+        raise ServiceError(what, code="no-such-range", where="range", limit=size)
