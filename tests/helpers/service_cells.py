@@ -58,20 +58,25 @@ class CellService:
     limits: LimitSettings
 
     @classmethod
-    def of(cls, folder: Path, limits: LimitSettings | None = None) -> CellService:
+    def of(
+        cls, folder: Path, limits: LimitSettings | None = None, database: str = ""
+    ) -> CellService:
         Secret.generate().write(folder / "package.key")
         write_key_pair(folder / "office")
         (folder / "service.secret").write_text("s" * 64)
         (folder / "service.secret").chmod(0o600)
-        settings = cls.settings(folder, limits)
+        settings = cls.settings(folder, limits, database)
         clock = SetClock()
         return cls(Service(settings, clock), folder, clock, settings.limits)
 
     @classmethod
-    def settings(cls, folder: Path, limits: LimitSettings | None = None) -> ServiceSettings:
+    def settings(
+        cls, folder: Path, limits: LimitSettings | None = None, database: str = ""
+    ) -> ServiceSettings:
         """What such a folder is served with."""
         return ServiceSettings(
             folder=folder,
+            database=database,
             parameters=folder / "parameters",
             package_key_file=folder / "package.key",
             trusted_signers=(folder / "office.pub",),

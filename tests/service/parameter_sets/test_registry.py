@@ -18,8 +18,8 @@ TWO = ("anna", "otto")
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[CellService]:
-    found = CellService.of(tmp_path)
+def served(tmp_path: Path, service_url: str) -> Iterator[CellService]:
+    found = CellService.of(tmp_path, database=service_url)
     yield found
     found.service.close()
 
