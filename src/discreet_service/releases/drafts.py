@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -30,17 +30,18 @@ from discreet_service.problems import ServiceError
 from discreet_service.releases.programmes import ProgrammeShelf, opened_inputs
 from discreet_service.releases.release import ServedRelease, UnservedFolderError, open_release
 
-if TYPE_CHECKING:
-    from discreet_service.service import Service
-
 #: The folder of the files of a draft, inside that of the draft.
 RELEASE, _SUMMARY = "release", "draft.json"
 _MOST_COMPARED = 5_000_000
 _EXCHANGE, _HERE = 2, -100
 
 
-def shelf_of(service: Service) -> ProgrammeShelf:
-    """The programmes of a service."""
+def shelf_of(service: Any) -> ProgrammeShelf:
+    """The programmes of a service.
+
+    Args:
+        service: The service; it stands above, so its name is not known here.
+    """
     return ProgrammeShelf(service.settings.folder / "programmes", service.clock)
 
 

@@ -53,7 +53,7 @@ _PAGE, _MOST_PAGE = 20, 100_000
 _NAMES = {"en": "English", "de": "Deutsch"}
 _JSON = "application/json"
 _OWN_TYPES = {"json-stat2": _JSON, "json-px": _JSON, "csv": MEDIA_TYPES["csv"]}
-_SUFFIXES = {"json-stat2": "", "json-px": "", "csv": ".csv", "html": ""}
+_SUFFIXES = {"json-stat2": "", "json-px": ""}
 
 Reader = Annotated[Principal, Depends(principal_with(Permission.releases_read))]
 

@@ -45,7 +45,9 @@ _ACCEPTED = {
     "application/x-pc-axis": "px",
     "application/vnd.sdmx.data+csv": "sdmx-csv",
 }
-_SHOWN = ("html", "json", "json-stat")
+#: Shown by browsers. Pages are kept as files: their styles, and whatever else stands in them, have
+#: no business on the pages of the service.
+_SHOWN = ("json", "json-stat")
 _TYPE_BY_SUFFIX = {
     "html": MEDIA_TYPES["html"],
     "json": MEDIA_TYPES["json"],
@@ -292,5 +294,5 @@ def download_release_file(
         etag_of(digest),
         _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream"),
         lambda: found.files.opened(file),
-        name="" if suffix in ("html", "json") else file,
+        name="" if suffix == "json" else file,
     )
