@@ -1,0 +1,42 @@
+"""Callers with given roles, without the work of making keys for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+
+from discreet_service.permissions import Grant, Principal
+from discreet_service.service import Service
+from discreet_service.web.app import create_app
+from tests.helpers.asgi_browser import AsgiBrowser
+
+
+class RoleCallers:
+    """Asks a service as somebody: their key is their name.
+
+    Args:
+        service: The service.
+        resources: What it has.
+        roles: Name → roles, or role@dataset.
+    """
+
+    def __init__(
+        self, service: Service, resources: Sequence[str], roles: dict[str, Sequence[str]]
+    ) -> None:
+        self.people = {
+            name: Principal(
+                name=name,
+                kind="key",
+                grants=tuple(Grant(*each.split("@")) for each in given),
+            )
+            for name, given in roles.items()
+        }
+        service.__dict__["api_keys"] = SimpleNamespace(principal=self.people.get)
+        self.browser = AsgiBrowser(create_app(service, resources))
+
+    def ask(self, name: str, method: str, path: str, **more: Any) -> httpx.Response:
+        head = {"Authorization": f"Bearer {name}"} if name else {}
+        return self.browser.ask(method, path, headers=head | more.pop("headers", {}), **more)
