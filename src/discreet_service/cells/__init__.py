@@ -6,8 +6,8 @@ Nothing of what was handed in is kept.
 
 from discreet_service.cells.bodies import BodyKind, HandedIn, body_kind, read_body
 from discreet_service.cells.protection import (
-    AskedCells,
     ProtectedCells,
+    WatchedCells,
     protect_counts,
     protect_table,
     protect_values,
@@ -16,7 +16,7 @@ from discreet_service.cells.results import CellResult, cells_result, chosen_form
 from discreet_service.cells.watch import KeyWatch, WatchAlarm
 
 __all__ = [
-    "AskedCells",
+    "WatchedCells",
     "BodyKind",
     "CellResult",
     "HandedIn",

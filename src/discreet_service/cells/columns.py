@@ -25,7 +25,7 @@ _PLACES_PER_CELL, _MOST_PLACES = 4, 25
 _ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 
 
-class CellColumns:
+class HandedColumns:
     """The columns of cells, and what is wrong with them. CONFIDENTIAL.
 
     Args:
@@ -36,7 +36,7 @@ class CellColumns:
         self.frame, self.problems = frame, list[Problem]()
 
     def __repr__(self) -> str:
-        return "<CellColumns: confidential>"
+        return "<HandedColumns: confidential>"
 
     def check_names(self, known: Sequence[str], needed: Sequence[str] = ()) -> None:
         """Note columns that are missing, and that there are others; no name is repeated.

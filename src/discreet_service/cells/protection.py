@@ -30,7 +30,7 @@ from discreet.tables import Dimension, Note, ProtectedTable, Table, ValueColumns
 from discreet.tables.dimension import parts_of
 from discreet.tables.table import read_values
 from discreet_service.cells.bodies import as_numbers
-from discreet_service.cells.columns import CellColumns, refuse
+from discreet_service.cells.columns import HandedColumns, refuse
 from discreet_service.problems import ServiceError
 
 Shown = Literal["sum", "mean"]
@@ -66,7 +66,7 @@ class ProtectedCells:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class AskedCells:
+class WatchedCells:
     """What was asked about, for the watch over odd patterns. CONFIDENTIAL."""
 
     count: IntArray
@@ -91,7 +91,7 @@ class TreeLayout(BaseModel):
 
 def protect_counts(
     parameters: Parameters, frame: pl.DataFrame
-) -> tuple[ProtectedCells, AskedCells]:
+) -> tuple[ProtectedCells, WatchedCells]:
     """Protect counts: columns n and key, and where there are such, weight and official.
 
     Args:
@@ -105,7 +105,7 @@ def protect_counts(
     >>> protect_counts(parameters_of({}, ptable), cells)[0].value.tolist()
     [2, 0, 0]
     """
-    columns, rules = CellColumns(frame), parameters.rules
+    columns, rules = HandedColumns(frame), parameters.rules
     columns.check_names(("n", "key", "weight", "official"), ("n", "key"))
     count = columns.whole("n")
     key = columns.whole("key", parameters.grid.size)
@@ -129,10 +129,10 @@ def protect_counts(
     )
     decimals = 0 if weight is None else rules.decimals
     made = ProtectedCells(value=value, status=status, decimals=decimals)
-    return made, AskedCells(count=count, key=key)
+    return made, WatchedCells(count=count, key=key)
 
 
-def _official(columns: CellColumns, parameters: Parameters) -> BoolArray:
+def _official(columns: HandedColumns, parameters: Parameters) -> BoolArray:
     """Which cells are published as they are; the statistic says whether there are any."""
     there = "official" in columns.frame.columns
     marked = columns.yes_or_no("official")
@@ -146,7 +146,7 @@ def _official(columns: CellColumns, parameters: Parameters) -> BoolArray:
 
 def protect_values(
     parameters: Parameters, frame: pl.DataFrame, value: str, shown: Shown | None = None
-) -> tuple[ProtectedCells, AskedCells]:
+) -> tuple[ProtectedCells, WatchedCells]:
     """Protect sums or means: columns total, largest_1 …, count and key of each cell.
 
     Further columns are nonzero and nonzero_key, smallest, and official.
@@ -182,13 +182,13 @@ def protect_values(
         decimals=made[0].decimals,
         notes=made[0].notes,
     )
-    return protected, AskedCells(count=count, key=key)
+    return protected, WatchedCells(count=count, key=key)
 
 
 def _value_columns(
     parameters: Parameters, frame: pl.DataFrame, magnitude: Magnitude
-) -> tuple[CellColumns, ValueColumns, BoolArray]:
-    columns = CellColumns(frame)
+) -> tuple[HandedColumns, ValueColumns, BoolArray]:
+    columns = HandedColumns(frame)
     largest = [f"largest_{rank}" for rank in range(1, magnitude.contributions + 1)]
     needed = ["total", *largest, "count", "key"]
     nonzero = "nonzero" in frame.columns or "nonzero_key" in frame.columns
@@ -273,7 +273,7 @@ def protect_table(
     purpose: Purpose,
     name: str = "table",
     trees: Mapping[str, Any] | None = None,
-) -> tuple[ProtectedTable, AskedCells]:
+) -> tuple[ProtectedTable, WatchedCells]:
     """Protect a table of cells with variables: counts, key figures with brackets, table parts.
 
     Args:
@@ -290,7 +290,7 @@ def protect_table(
     stated = {"key_grid": str(parameters.grid.size), **layout}
     plan = CellProgramme.of(stated, parameters, name=name, trees=_trees(trees or {}))
     _check_purpose(plan, purpose)
-    columns = CellColumns(frame)
+    columns = HandedColumns(frame)
     entry, pairs = plan.cells, [(str(plan.cells.count), str(plan.cells.cell_key))]
     pairs += [(str(each.count), str(each.cell_key)) for each in entry.counts.values()]
     pairs += [(str(each.count), str(each.cell_key)) for each in entry.values.values()]
@@ -316,7 +316,7 @@ def protect_table(
         raise ServiceError(what, code="invalid-cells", where="layout.by", hint=hint) from None
 
 
-def _check_codes(columns: CellColumns, plan: CellProgramme) -> None:
+def _check_codes(columns: HandedColumns, plan: CellProgramme) -> None:
     """Codes that a tree lacks are counted, not listed: they may be of another column."""
     for name, tree in plan.trees.items():
         if name in columns.frame.columns:
@@ -334,7 +334,7 @@ def _named(columns: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _pair(columns: CellColumns, parameters: Parameters, pair: tuple[str, str]) -> AskedCells:
+def _pair(columns: HandedColumns, parameters: Parameters, pair: tuple[str, str]) -> WatchedCells:
     """A count and its keys; keys of other forms are left to the library."""
     count, before = columns.whole(pair[0]), len(columns.problems)
     key = np.zeros(len(count), dtype=np.int64)
@@ -343,7 +343,7 @@ def _pair(columns: CellColumns, parameters: Parameters, pair: tuple[str, str]) -
         key = columns.whole(pair[1], parameters.grid.size)
         if len(columns.problems) == before:
             columns.contradictions(count, key, parameters.grid, pair[1])
-    return AskedCells(count=count, key=key)
+    return WatchedCells(count=count, key=key)
 
 
 def _check_purpose(plan: CellProgramme, purpose: Purpose) -> None:

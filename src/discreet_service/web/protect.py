@@ -24,10 +24,10 @@ from discreet.errors import Problem
 from discreet.release.packages import Parameters
 from discreet_service.audit.query_log import LogMode, LogVerdict
 from discreet_service.cells import (
-    AskedCells,
     BodyKind,
     CellResult,
     HandedIn,
+    WatchedCells,
     body_kind,
     cells_result,
     chosen_format,
@@ -211,7 +211,7 @@ async def protect_table_parts(request: Request, service: ServiceDep, caller: _Ca
 
 # What is done -----------------------------------------------------------------------------------
 
-_Made = tuple[CellResult, AskedCells]
+_Made = tuple[CellResult, WatchedCells]
 _Work = Callable[[Parameters, HandedIn, CellOptions, str], _Made]
 
 
@@ -311,7 +311,7 @@ def _alarms(
     caller: Principal,
     used: ParameterSet,
     parameters: Parameters,
-    asked: AskedCells,
+    asked: WatchedCells,
 ) -> list[str]:
     found = service.key_watch.watch(
         caller.name, used.subject, asked.count, asked.key, parameters.grid
@@ -327,7 +327,7 @@ def _log(
     caller: Principal,
     kind: Kind,
     used: ParameterSet,
-    asked: AskedCells,
+    asked: WatchedCells,
     alarms: list[str],
     result: CellResult,
     start: float,
