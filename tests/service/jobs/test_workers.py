@@ -174,13 +174,13 @@ def test_a_full_disk_leaves_no_half_result(sqlite_service: Service, tmp_path: Pa
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (2_000_000,) * 2)
         failed = ended(sqlite_service, hand_in(sqlite_service, "by_file", megabytes=9))
         done = ended(sqlite_service, hand_in(sqlite_service, "by_file", megabytes=1))
+        until(lambda: not list((jobs.folder / "work").iterdir()), 5)
     assert failed.state is JobState.failed
     assert json.loads(failed.problem or "")["type"].endswith("disk-full")
     assert str(tmp_path) not in (failed.problem or "")
     assert done.state is JobState.done
     (place,) = (jobs.folder / "results").iterdir()
     assert place == jobs.result(done.id, "anna")[1]
-    until(lambda: not list((jobs.folder / "work").iterdir()), 5)
 
 
 def test_problems_tell_nothing_of_the_inside(tmp_path: Path) -> None:
