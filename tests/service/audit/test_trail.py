@@ -189,6 +189,23 @@ def test_changes_show(
     assert verdict.problems[0] == told
 
 
+def test_a_genuine_entry_of_another_past_shows(
+    service_url: str,
+    service_database: ServiceDatabase,
+    trail: AuditTrail,
+    write: Callable[..., None],
+) -> None:
+    write(3)
+    with service_database.reading() as connection:
+        kept = connection.execute(sa.select(AUDIT_ENTRIES).where(AUDIT_ENTRIES.c.seq == 3)).one()
+    _changed(service_url, "DELETE FROM audit_entries WHERE seq = 3")
+    write(2, person="bob")
+    with service_database.writing() as connection:
+        row = sa.update(AUDIT_ENTRIES).where(AUDIT_ENTRIES.c.seq == 3)
+        connection.execute(row.values(**kept._asdict()))
+    assert trail.verify().problems == ("entry 4: it does not follow the one before",)
+
+
 def test_another_key_seals_another_trail(
     service_database: ServiceDatabase, trail: AuditTrail, write: Callable[..., None]
 ) -> None:
