@@ -30,20 +30,33 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
         "discreet_fire": (
             "statistics", "runners", "logs", "ledger", "queue", "remote_analysis", "append_only",
         ),
+        "discreet_service": (
+            "datasets", "cells", "parameter_sets", "jobs", "policies", "people", "audit",
+            "database", "backup", "installation",
+        ),
     },
-    "public": {"discreet": ("publication", "derived"), "discreet_fire": ()},
+    "public": {
+        "discreet": ("publication", "derived"),
+        "discreet_fire": (),
+        "discreet_service": ("releases", "client"),
+    },
     "both": {
         "discreet": ("cli", "demo", "release", "assessment", "tables", "store"),
         "discreet_fire": ("cli",),
+        "discreet_service": (
+            "cli", "demo", "processes", "application", "studio", "web", "service", "queries",
+            "upkeep",
+        ),
     },
     "neither": {
         "discreet": (
-            "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches", "solver",
-            "arrays", "confidential", "errors",
+            "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches",
+            "solver", "arrays", "confidential", "errors",
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",
         ),
+        "discreet_service": ("operation", "settings", "permissions", "problems"),
     },
 }  # fmt: skip
 COLOURS = {
@@ -64,6 +77,7 @@ WAYS = {
                  "publication", "release"),
     "discreet_fire": ("stata", "flow", "rewriting", "runners", "statistics", "logs", "ledger",
                       "queue"),
+    "discreet_service": ("web", "people", "policies", "datasets", "queries", "audit"),
 }  # fmt: skip
 WIDTH, GAP, ROW, BOX = 560, 40, 92, 62
 
@@ -234,7 +248,8 @@ def legend(left: float, top: float) -> str:
     sentences = (
         "An arrow: uses, and with it all that is used there.",
         "Numbers: the way of a record to a published cell,",
-        "and of a do-file to a released log.",
+        "of a do-file to a released log,",
+        "and of a question to its answer.",
     )
     for number, sentence in enumerate(sentences):
         y = top + 24 * len(LEGEND) + 16 + 17 * number
@@ -252,9 +267,13 @@ def drawing() -> str:
         right,
         20,
     )
+    far = right + WIDTH + 60 + GAP
+    third, last = panel(
+        "discreet_service", "discreet_service: the same over HTTP (uses both)", far, 20
+    )
     key = legend(right, other + 10)
-    height = max(end, other + 190) + 10
-    width = right + WIDTH + 60
+    height = max(end, other + 190, last) + 10
+    width = far + WIDTH + 60
     style = (
         "text{font-family:Helvetica,Arial,sans-serif}.h{font-size:17px;font-weight:bold}"
         ".n{font-size:15px;font-weight:bold}.t{font-size:12px;fill:#333}"
@@ -268,7 +287,7 @@ def drawing() -> str:
         '<defs><marker id="e" markerWidth="8" markerHeight="8" refX="6" refY="3" orient="auto">'
         '<path d="M0,0 L7,3 L0,6 z" fill="#777"/></marker></defs>\n'
         f'<rect width="{width}" height="{height:.0f}" fill="#fff"/>\n'
-        f"{first}\n{second}\n{key}\n</svg>\n"
+        f"{first}\n{second}\n{third}\n{key}\n</svg>\n"
     )
 
 

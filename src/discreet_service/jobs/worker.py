@@ -70,7 +70,7 @@ def _builder(service: Any) -> Callable[[], Any]:
     return partial(made, service.settings)
 
 
-class _End(Enum):
+class _WorkEnd(Enum):
     """How work on a job ended."""
 
     reported = auto()
@@ -154,8 +154,8 @@ class JobWorker:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _say(self, job: Job, end: _End, report: Report) -> None:
-        if end is not _End.reported:
+    def _say(self, job: Job, end: _WorkEnd, report: Report) -> None:
+        if end is not _WorkEnd.reported:
             # Whatever it still does is of no use.
             self._child.kill()
         if report.made is not None:
@@ -167,11 +167,11 @@ class JobWorker:
         elif report.problem is not None:
             problem = report.problem
             self._offer(lambda: self._queue.fail(job, problem))
-        elif end is _End.cancelled:
+        elif end is _WorkEnd.cancelled:
             self._offer(lambda: self._queue.confirm_cancel(job))
-        elif end is _End.died:
+        elif end is _WorkEnd.died:
             self._offer(lambda: self._queue.let_go(job))
-        elif end is _End.stopped:
+        elif end is _WorkEnd.stopped:
             self._offer(lambda: self._queue.give_back(job))
 
     def _offer(self, act: Callable[[], bool]) -> None:
@@ -195,25 +195,25 @@ class _Watch:
         self._said, self._told = Report(), Report()
         self._renewed = self._checked = time.monotonic()
 
-    def run(self, kind: JobKind, memory: str) -> tuple[_End, Report]:
+    def run(self, kind: JobKind, memory: str) -> tuple[_WorkEnd, Report]:
         """How it ended, and what was reported last."""
         until, most = time.monotonic() + kind.minutes * 60, bytes_of(memory) * _HEADROOM
         while True:
             try:
                 report = self._child.report(_WATCH)
             except EOFError:
-                return _End.died, Report()
+                return _WorkEnd.died, Report()
             if report is not None and report.final:
-                return _End.reported, report
+                return _WorkEnd.reported, report
             self._said = report or self._said
             if self._over.is_set():
-                return _End.stopped, Report()
+                return _WorkEnd.stopped, Report()
             if time.monotonic() > until:
                 what = f"the job took longer than {kind.minutes} minutes"
-                return _End.too_long, self._failed(what, "overloaded")
+                return _WorkEnd.too_long, self._failed(what, "overloaded")
             if self._child.held() > most:
                 what = "the job took more memory than is allowed"
-                return _End.too_large, self._failed(what, "overloaded")
+                return _WorkEnd.too_large, self._failed(what, "overloaded")
             end = self._look()
             if end is not None:
                 return end, Report()
@@ -222,7 +222,7 @@ class _Watch:
         error = ServiceError(what, code=code, hint="ask for less at once")
         return Report(problem=problem_document(error, self._job.id))
 
-    def _look(self) -> _End | None:
+    def _look(self) -> _WorkEnd | None:
         """Renew the lease in time, and hear whether the job is still wanted."""
         now = time.monotonic()
         if now - self._checked < _CHECK:
@@ -240,10 +240,10 @@ class _Watch:
             log_event("no look", code=error.code)
         return None
 
-    def _unwanted(self) -> _End:
+    def _unwanted(self) -> _WorkEnd:
         held = self._queue.renew(self._job)
         if held is None:
-            return _End.lost
+            return _WorkEnd.lost
         self._child.ask_to_stop()
         limit = time.monotonic() + _GRACE
         while time.monotonic() < limit:
@@ -252,7 +252,7 @@ class _Watch:
                 if report is None or not report.final:
                     continue
             break
-        return _End.cancelled
+        return _WorkEnd.cancelled
 
 
 class _Child:

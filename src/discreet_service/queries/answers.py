@@ -26,7 +26,7 @@ from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries.cache import AnswerCache
 from discreet_service.queries.canonical import AskedOrder, CanonicalQuery, canonical_query
-from discreet_service.queries.counting import protected_answer
+from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.evidence import QueryEvidence
 from discreet_service.queries.grammar import TableQuery
 from discreet_service.queries.measures import Measure

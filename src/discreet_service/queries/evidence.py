@@ -20,7 +20,7 @@ from discreet.record_batches import collected
 from discreet.tables import ProtectedTable
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
-from discreet_service.queries.counting import filter_texts
+from discreet_service.queries.counts import filter_texts
 from discreet_service.queries.measures import COUNT_MEASURE
 from discreet_service.queries.record_filters import joint_filter
 

@@ -179,12 +179,12 @@ async def stream_job_events(
     if found.state.final and not events:
         return Response(status_code=204)
     _check_streams(principal.name)
-    content = _Stream(service.jobs, found.id, principal.name, after).lines()
+    content = _EventLines(service.jobs, found.id, principal.name, after).lines()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(content, media_type=_STREAM, headers=headers)
 
 
-class _Stream:
+class _EventLines:
     """The events of a job, one after the other."""
 
     def __init__(self, queue: JobQueue, job: str, owner: str, after: int) -> None:

@@ -12,7 +12,7 @@ from discreet.tables import ProtectedTable
 from discreet_service.datasets import DataVersion
 from discreet_service.datasets.versions import open_version
 from discreet_service.queries import canonical_query, read_query
-from discreet_service.queries.counting import protected_answer
+from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.presentation import in_order
 from tests.helpers.service_data import census_data  # noqa: F401
 

@@ -9,7 +9,7 @@ import pytest
 from discreet_service.datasets import DataVersion
 from discreet_service.problems import ServiceError
 from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
-from discreet_service.queries.counting import protected_answer
+from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.evidence import QueryEvidence
 from discreet_service.settings import LimitSettings
 from tests.service.queries.conftest import Ask

@@ -29,6 +29,13 @@ from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_f
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.sql_databases import DatabaseTable
 from discreet.protection.protocol import COUNT, clash, protection
+from discreet.publication.exact_tables import (
+    cells_frame,
+    described,
+    rebuilt,
+    with_cells,
+    without_cells,
+)
 from discreet.record_batches import collected
 from discreet.release.programme.file import Programme
 from discreet.release.state.seal import (
@@ -42,7 +49,6 @@ from discreet.release.state.seal import (
     memory_differences,
     read_seal,
 )
-from discreet.publication.exact_tables import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:

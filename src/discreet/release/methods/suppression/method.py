@@ -31,6 +31,7 @@ from discreet.protection.protocol import (
     ReleasedOutcome,
 )
 from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.publication.exact_tables import same_pattern
 from discreet.release.inputs import Inputs
 from discreet.release.methods.suppression.checks import (
     check_suppression,
@@ -69,7 +70,6 @@ from discreet.release.programme.universes import place_of
 from discreet.release.programme.variables import used_variables
 from discreet.release.state.memory import RememberedTable
 from discreet.release.state.seal import file_digest
-from discreet.publication.exact_tables import same_pattern
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
