@@ -147,6 +147,7 @@ def test_rules_on_holdings_are_applied(full: Path) -> None:
     assert firms < groups
 
 
+@pytest.mark.exhaustive
 def test_requests_have_a_share_for_each_code(full: Path) -> None:
     frame = pl.read_csv(full / "firms.asc", has_header=False, new_columns=["line"], separator="\t")[
         "line"

@@ -187,7 +187,7 @@ DEEP = {
 
 
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
-@pytest.mark.parametrize("form", ["alone", "appended"])
+@pytest.mark.parametrize("form", ["alone", pytest.param("appended", marks=pytest.mark.exhaustive)])
 def test_thousands_of_brackets_are_wrong_input(folder: Path, text: str, form: str) -> None:
     path = folder / "programme.toml"
     path.write_text(text + "\n" if form == "alone" else f"{text}\n{PROGRAMME}")

@@ -83,6 +83,7 @@ def stata_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.exhaustive
 def test_the_structure_is_that_of_the_original(stata_file: Path, tmp_path: Path) -> None:
     made = made_of(stata_file, records=200, secret=SECRET, id="pid")
     made.write(tmp_path / "dummy.dta")

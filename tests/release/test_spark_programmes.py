@@ -206,7 +206,9 @@ def test_what_spark_cannot_read_is_named_without_passwords(spark: Any, programme
     ("lines", "words"),
     [
         ('spark = "persons"\nsource = "persons.parquet"', "exclude each other"),
-        ('spark = "persons"\ndecimal = ","', "types of their own"),
+        pytest.param(
+            'spark = "persons"\ndecimal = ","', "types of their own", marks=pytest.mark.exhaustive
+        ),
         ('spark = "persons"\ntable = "x"', "types of their own"),
         ("spark = 3", "spark"),
     ],

@@ -163,6 +163,7 @@ def test_a_sparse_table_is_protected_and_its_large_cells_are_published(large, pa
         assert high - low >= 1 - 1e-5
 
 
+@pytest.mark.exhaustive
 def test_the_pattern_is_the_same_on_any_number_of_threads(large, pattern, monkeypatch):
     monkeypatch.setattr(projection_bounds, "_THREADS", 1)
     assert pattern.digest() == protect_fast(large).digest()

@@ -46,6 +46,7 @@ def random_parameters(number: int) -> list[Parameters]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_500_designs_hold_every_constraint() -> None:
     for max_noise, variance, forbidden, monotone in random_parameters(500):
         design = design_rows(max_noise, variance, forbidden, monotone=monotone)

@@ -52,6 +52,7 @@ def test_several_values_share_one_limit():
     assert TimeShares(0).shared_by(3)["time_limit"] == 0
 
 
+@pytest.mark.exhaustive
 def test_a_table_of_two_values_keeps_to_the_limit():
     frame = firm_records((24, 20), 2.0, 5)
     frame = frame.with_columns(w=frame["v"].reverse())

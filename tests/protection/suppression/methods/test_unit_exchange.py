@@ -30,7 +30,7 @@ def counts(records: int, sizes=(30, 6, 5), seed: int = 1):
     return build_problem((table, (table.count > 0) & (table.count < 3)))[0]
 
 
-@pytest.mark.parametrize("records", [250, 400])
+@pytest.mark.parametrize("records", [pytest.param(250, marks=pytest.mark.exhaustive), 400])
 def test_exchanges_prove_a_pattern_that_an_attack_finds_safe(records):
     problem = counts(records)
     draft = DraftPattern(problem)

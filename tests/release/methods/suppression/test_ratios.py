@@ -101,6 +101,7 @@ def test_programmes_publish_ratios_of_what_is_shown(tmp_path: Path) -> None:
     assert protect(path, tmp_path / "out").fresh == 1
 
 
+@pytest.mark.exhaustive
 def test_tables_with_ratios_are_respected_later(tmp_path: Path) -> None:
     protect(write(tmp_path, "first.toml", RATIOS), tmp_path / "first")
     path = write(tmp_path, "later.toml", LATER)
