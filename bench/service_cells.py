@@ -40,7 +40,7 @@ def serve(folder: str, port: int) -> None:
     """Serve until killed."""
     import uvicorn
 
-    from discreet_service.web.app import create_app
+    from discreet_service.application import create_app
 
     settings = CellService.settings(Path(folder))
     from discreet_service.service import Service

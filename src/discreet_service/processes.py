@@ -19,7 +19,7 @@ import uvicorn
 from discreet_service.operation.logs import log_event, start_log
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
-from discreet_service.web.app import create_app
+from discreet_service.application import create_app
 
 #: Seconds that requests at hand, and workers, have to end.
 _GRACE = 20

@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 
+from discreet_service.application import create_app
 from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
-from discreet_service.web.app import create_app
 from tests.helpers.asgi_browser import AsgiBrowser
 
 

@@ -15,10 +15,10 @@ from fastapi import FastAPI
 import discreet as dc
 from discreet.microdata import Secret
 from discreet.release.packages import Parameters, pack_parameters, parameters_of, write_key_pair
+from discreet_service.application import create_app
 from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.app import create_app
 from tests.helpers.package_parameters import MAGNITUDES, PTABLE
 from tests.helpers.service_people import LOCAL, SetClock
 

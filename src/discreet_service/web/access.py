@@ -1,7 +1,7 @@
 """Access: who asks, and whether they may.
 
 In: a request. Out: the `Principal` behind it, or 401 or 403. Every endpoint names the permission
-that it needs; one that names none cannot be made (`web.app` looks).
+that it needs; one that names none cannot be made (`application` looks).
 """
 
 from __future__ import annotations

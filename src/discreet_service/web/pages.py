@@ -6,14 +6,16 @@ form carries the token of its session.
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -21,28 +23,97 @@ from discreet_service.people.sessions import LoginSession
 from discreet_service.permissions import ROLES, Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.web.access import OpenToAll, known_principal, service_of
+from discreet_service.web.access import OpenToAll, known_principal, principal_of, service_of
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.security import cookie_name, session_cookie
 
 router = APIRouter(tags=["pages"], include_in_schema=False)
 
-_HERE = Path(__file__).parent
-_STATIC: Mapping[str, str] = {"service.css": "text/css; charset=utf-8"}
+#: Where templates, words and files lie: here, and in the studio, which stands above.
+_FOLDERS = (Path(__file__).parent, Path(__file__).parent.parent / "studio")
+_TYPES: Mapping[str, str] = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+#: Path, word and permission of the pages that everybody who may finds in the navigation.
+_NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
+    ("/tables", "tables", (Permission.catalogue_read,)),
+    ("/releases", "releases", (Permission.releases_read,)),
+    ("/jobs", "jobs", (Permission.jobs_own,)),
+    ("/designs", "designs", (Permission.parameters_design,)),
+    ("/programmes", "programmes", (Permission.programmes_run,)),
+    ("/suppression", "suppression", (Permission.tables_protect,)),
+    ("/methods", "methods", (Permission.tables_protect,)),
+    ("/reviews", "reviews", (Permission.outputs_review,)),
+    ("/quality", "quality", (Permission.quality_read,)),
+    ("/approvals", "approvals", (Permission.parameters_activate, Permission.policies_approve,
+                                 Permission.refusals_override)),
+    ("/people", "people", (Permission.people_manage,)),
+    ("/administration", "administration",
+     (Permission.status_read, Permission.audit_read, Permission.log_read,
+      Permission.datasets_publish)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NavigationEntry:
+    """A page in the navigation.
+
+    Args:
+        path: Its path.
+        word: Its name among the words.
+        current: Whether it is the page shown, or stands above it.
+    """
+
+    path: str
+    word: str
+    current: bool
+
+
+@cache
+def _files() -> Mapping[str, Path]:
+    """The files that browsers may fetch, and no other."""
+    return {
+        path.name: path
+        for folder in _FOLDERS
+        for path in sorted((folder / "static").glob("*"))
+        if path.suffix in _TYPES
+    }
 
 
 @router.get("/static/{name}", dependencies=[OpenToAll])
 def get_static(name: str) -> Response:
     """A file of our own: one of those listed, whatever is asked for."""
-    if name not in _STATIC:
+    if name not in _files():
         raise ServiceError("there is no such file", code="not-found")
-    content = (_HERE / "static" / name).read_bytes()
+    path = _files()[name]
     headers = {"Cache-Control": "public, max-age=3600"}
-    return Response(content, media_type=_STATIC[name], headers=headers)
+    return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=headers)
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a file of our own, another one when it changes.
+
+    Args:
+        name: Its name.
+
+    >>> asset("service.css").startswith("/static/service.css?v=")
+    True
+    """
+    digest = hashlib.sha256(_files()[name].read_bytes()).hexdigest()
+    return f"/static/{name}?v={digest[:12]}"
 
 
 def page(
-    request: Request, template: str, *, status: int = 200, secret: bool = False, **values: Any
+    request: Request,
+    template: str,
+    *,
+    status: int = 200,
+    secret: bool = False,
+    title: str = "",
+    **values: Any,
 ) -> HTMLResponse:
     """A page.
 
@@ -51,20 +122,28 @@ def page(
         template: Name of the template, without its ending.
         status: The status code.
         secret: Whether the page shows something once: then nothing keeps it.
+        title: Its heading; the word "title" of the template if empty.
         values: What the template shows.
     """
     language = language_of(request)
     service = service_of(request)
     session = session_of(request)
     cookie = session_cookie(request) if session is not None else None
+    layout = words("base", language)
+    spoken = {**layout, **words(template, language)}
+    principal = principal_of(request)
     shown = {
-        "words": words(template, language) | words("base", language),
+        "layout": layout,
+        "words": spoken,
+        "heading": title or spoken["title"],
         "language": language,
+        "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         "office": service.settings.name,
         "session": session,
-        "principal": None if cookie is None else service.sessions.principal(cookie),
+        "principal": principal,
         "csrf": None if cookie is None else service.sessions.csrf_token(cookie),
         "roles": {name: getattr(role, language) for name, role in ROLES.items()},
+        "navigation": navigation(request, principal),
         "Permission": Permission,
     }
     text = _environment().get_template(f"{template}.html").render(shown | values)
@@ -72,8 +151,32 @@ def page(
     return HTMLResponse(text, status, headers)
 
 
+def navigation(request: Request, principal: Principal) -> list[NavigationEntry]:
+    """The pages that somebody may go to.
+
+    Args:
+        request: The request.
+        principal: Who asks.
+    """
+    path = request.url.path
+    return [
+        NavigationEntry(path=to, word=word, current=path == to or path.startswith(f"{to}/"))
+        for to, word, permissions in _NAVIGATION
+        if to in _paths(request.app) and any(map(principal.may, permissions))
+    ]
+
+
+def _paths(app: FastAPI) -> frozenset[str]:
+    """The paths that there are."""
+    known: frozenset[str] | None = getattr(app.state, "paths", None)
+    if known is None:
+        known = frozenset(getattr(route, "path", "") for route in app.routes)
+        app.state.paths = known
+    return known
+
+
 @cache
-def words(template: str, language: str) -> dict[str, str]:
+def words(template: str, language: str) -> Mapping[str, str]:
     """The words of a template in a language.
 
     Args:
@@ -83,8 +186,22 @@ def words(template: str, language: str) -> dict[str, str]:
     >>> words("login", "de")["title"]
     'Anmeldung'
     """
-    told = tomllib.loads((_HERE / "words.toml").read_text("utf-8"))
-    return {name: both[language] for name, both in told[template].items()}
+    return {name: both[language] for name, both in _all_words()[template].items()}
+
+
+@cache
+def _all_words() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    """The words of all templates; each template has its words in one file."""
+    found: dict[str, Mapping[str, Mapping[str, str]]] = {}
+    for folder in _FOLDERS:
+        for path in (folder / "words.toml", *sorted((folder / "words").glob("*.toml"))):
+            if path.is_file():
+                told = tomllib.loads(path.read_text("utf-8"))
+                twice = found.keys() & told.keys()
+                if twice:
+                    raise AssertionError(f"{path.name}: {sorted(twice)}")
+                found |= told
+    return found
 
 
 def told(request: Request, error: ServiceError) -> str:
@@ -185,7 +302,7 @@ def iso_time(milliseconds: int | None) -> str | None:
 @cache
 def _environment() -> Environment:
     found = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
+        loader=FileSystemLoader([folder / "templates" for folder in _FOLDERS]),
         # Everything, whatever a template is called.
         autoescape=True,
         undefined=StrictUndefined,
@@ -193,4 +310,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters["time"] = lambda when: (iso_time(when) or "–").replace("T", " ")
+    found.globals["asset"] = asset
     return found

@@ -30,13 +30,18 @@ _BY_STATUS = {
     429: "rate-limited",
     503: "overloaded",
 }
+#: Keeps the language that somebody chose on a page.
+LANGUAGE_COOKIE = "discreet-language"
 _MACHINES = re.compile(r"/(api|pxapi|sdmx|health|metrics)(/|$)")
 #: Codes of library errors that the caller cannot repair.
 _OURS = {"disk-full": "disk-full", "memory": "overloaded"}
 
 
 def language_of(request: Request) -> str:
-    """The language that the caller prefers, of those there are."""
+    """The language that the caller prefers, of those there are: chosen on a page, or generally."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE)
+    if chosen in ("en", "de") and not _MACHINES.match(request.url.path):
+        return chosen
     first = request.headers.get("accept-language", "").strip()[:2].lower()
     return first if first in ("en", "de") else "en"
 
@@ -74,11 +79,14 @@ def _page(told: dict[str, Any], language: str) -> str:
     hints = "".join(
         f"<li>{html.escape(each['hint'])}</li>" for each in told["problems"] if each["hint"]
     )
+    home, enter = ("Startseite", "Anmelden") if language == "de" else ("Home", "Log in")
+    login = f' · <a href="/login">{enter}</a>' if told["status"] == 401 else ""
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{words["title"]}</title>'
-        '<link rel="stylesheet" href="/static/service.css"></head><body><main>'
+        '<link rel="stylesheet" href="/static/service.css"></head><body><main id="content">'
         f"<h1>{words['title']}</h1><p>{words['detail']}</p><ul>{hints}</ul>"
+        f'<p><a href="/">{home}</a>{login}</p>'
         f"<p><small>{words['instance']}</small></p></main></body></html>"
     )
 

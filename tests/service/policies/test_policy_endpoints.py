@@ -11,11 +11,11 @@ import pytest
 from fastapi import Request
 
 from discreet.microdata import Secret
+from discreet_service.application import create_app
 from discreet_service.permissions import Grant, Principal
 from discreet_service.policies import sign_policy
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.app import create_app
 from tests.helpers.asgi_browser import AsgiBrowser
 from tests.helpers.service_data import OPEN_POLICY, census_data, write_policy  # noqa: F401
 

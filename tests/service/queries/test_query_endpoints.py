@@ -15,13 +15,13 @@ import pytest
 from fastapi import Request
 
 from discreet.microdata import Secret
+from discreet_service.application import create_app
 from discreet_service.audit.query_log import LogVerdict
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant, Principal
 from discreet_service.queries.jobs import run_query
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.app import create_app
 from tests.helpers.asgi_browser import AsgiBrowser
 from tests.helpers.service_data import write_policy
 

@@ -14,10 +14,10 @@ import uvicorn
 import discreet as dc
 from discreet.demo import write_census, write_programme
 from discreet.release.packages.keys import write_key_pair
+from discreet_service.application import create_app
 from discreet_service.releases import ReleaseCatalogue
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.app import create_app
 
 TABLES = """
 [defaults]

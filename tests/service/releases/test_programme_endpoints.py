@@ -11,6 +11,7 @@ import pytest
 from fastapi import Request
 
 from discreet.microdata import Secret
+from discreet_service.application import create_app
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant, Principal
@@ -18,7 +19,6 @@ from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import RELEASE, run_programme
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.app import create_app
 from tests.helpers.asgi_browser import AsgiBrowser
 
 API = "/api/v1/programmes"

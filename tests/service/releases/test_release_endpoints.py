@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from discreet.publication.formats import FORMATS
+from discreet_service.application import create_app
 from discreet_service.permissions import Grant, Principal
 from discreet_service.service import Service
-from discreet_service.web.app import create_app
 from tests.helpers.asgi_browser import AsgiBrowser
 from tests.service.releases.conftest import service_settings
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from discreet_service.application import create_app
 from discreet_service.people.users import Users
 from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
-from discreet_service.web.app import create_app
 from tests.helpers.asgi_browser import BASE, AsgiBrowser
 from tests.helpers.service_people import LOCAL, QUICK, SetClock
 

@@ -7,6 +7,7 @@ the application is made.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,7 +20,8 @@ from discreet._version import __version__
 from discreet_service.service import Service
 from discreet_service.web.problem_pages import add_problem_pages
 
-#: The modules beside this one that have endpoints.
+_STUDIO = "discreet_service.studio."
+#: Modules with endpoints: those of `web` by name, pages of the studio by their full path.
 RESOURCES = (
     "status",
     "pages",
@@ -38,6 +40,18 @@ RESOURCES = (
     "login",
     "approvals",
     "audit",
+    f"{_STUDIO}home",
+    f"{_STUDIO}tables",
+    f"{_STUDIO}published",
+    f"{_STUDIO}work",
+    f"{_STUDIO}help",
+    f"{_STUDIO}designs",
+    f"{_STUDIO}programmes",
+    f"{_STUDIO}suppression",
+    f"{_STUDIO}methods",
+    f"{_STUDIO}reviews",
+    f"{_STUDIO}quality",
+    f"{_STUDIO}administration",
 )
 _ABOUT = (
     "Protected figures of official statistics: hand in cells, or ask for tables. "
@@ -72,7 +86,10 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
     )
     app.state.service = service
     for name in resources:
-        router: APIRouter = importlib.import_module(f"discreet_service.web.{name}").router
+        module = name if "." in name else f"discreet_service.web.{name}"
+        if importlib.util.find_spec(module) is None and module.startswith(_STUDIO):
+            continue
+        router: APIRouter = importlib.import_module(module).router
         _check_permissions(name, router)
         app.include_router(router)
     add_problem_pages(app)
