@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from discreet.confidential import without_values
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import LOGIN_ATTEMPTS, SESSIONS, USERS
 from discreet_service.people.oidc import LoginAttempt
@@ -161,14 +163,31 @@ class Sessions:
             raise ServiceError(what, code="not-allowed", where="csrf", hint=hint)
 
     @without_values
-    def end(self, cookie: str) -> None:
-        """End one session.
+    def log_out(self, cookie: str, trail: AuditTrail, *, everywhere: bool = False) -> int:
+        """End a session as its owner asks, and write that down; how many ended.
 
         Args:
             cookie: The value of its cookie.
+            trail: Where it is written down, in the same transaction.
+            everywhere: Whether all sessions of its owner end.
         """
+        found = self.session(cookie)
+        if found is None:
+            return 0
+        own = SESSIONS.c.digest == self._digest(cookie)
+        gone = sa.delete(SESSIONS).where(SESSIONS.c.user_id == found.user if everywhere else own)
         with self._database.writing() as connection:
-            connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.digest == self._digest(cookie)))
+            ended = int(connection.execute(gone).rowcount)
+            if ended:
+                facts = {"everywhere": everywhere, "sessions": ended}
+                trail.append(
+                    connection,
+                    kind=AuditKind.logout,
+                    person=found.name,
+                    about=found.name,
+                    facts=facts,
+                )
+        return ended
 
     def end_all(self, user: str) -> int:
         """End all sessions of a user; how many there were.

@@ -139,11 +139,9 @@ def log_out(
     everywhere: Annotated[bool, Form()] = False,
 ) -> Response:
     """End this session, or all of one's own."""
-    session, cookie = session_of(request), session_cookie(request)
+    cookie = session_cookie(request)
     if cookie is not None:
-        service.sessions.end(cookie)
-    if everywhere and session is not None:
-        service.sessions.end_all(session.user)
+        service.sessions.log_out(cookie, service.trail, everywhere=everywhere)
     response = back_to("/login")
     set_cookie(response, service, "discreet", "", seconds=0)
     # What the browser kept of our pages goes too.

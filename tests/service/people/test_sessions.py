@@ -57,7 +57,7 @@ def test_logout_ends_one_or_all(people: PeopleOfService) -> None:
     account = people.person("anna")
     cookies = [people.sessions.start(account) for _ in range(3)]
     other = people.sessions.start(people.person("otto"))
-    people.sessions.end(cookies[0])
+    people.sessions.log_out(cookies[0], people.trail)
     assert [people.sessions.principal(each) is None for each in cookies] == [True, False, False]
     assert people.sessions.end_all(account.id) == 2
     assert people.sessions.principal(cookies[2]) is None

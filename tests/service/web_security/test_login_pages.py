@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from discreet_service.audit.kinds import AuditKind
 from discreet_service.permissions import Grant
 from discreet_service.settings import OidcSettings
 from tests.helpers.asgi_browser import AsgiBrowser, form_of
@@ -131,6 +133,22 @@ def test_logout(served: Any) -> None:
     token = served.service.sessions.csrf_token(third.cookies["discreet"])
     third.post("/logout", data={"csrf": token, "everywhere": "true"})
     assert other.get("/account").headers["location"] == "/login"
+    told = served.service.trail.search(kind=AuditKind.logout).entries
+    assert [(entry.person, json.loads(entry.facts)) for entry in told][::-1] == [
+        ("anna", {"everywhere": False, "sessions": 1}),
+        ("anna", {"everywhere": True, "sessions": 2}),
+    ]
+
+
+def test_a_logout_is_written_down_once(served: Any) -> None:
+    """A form that is sent again, and a session that ended, are no logout."""
+    browser = served.logged_in("anna")
+    cookie = browser.cookies["discreet"]
+    sessions, trail = served.service.sessions, served.service.trail
+    assert sessions.log_out(cookie, trail) == 1
+    assert sessions.log_out(cookie, trail) == 0
+    assert sessions.log_out("made up", trail, everywhere=True) == 0
+    assert len(trail.search(kind=AuditKind.logout).entries) == 1
 
 
 @pytest.mark.parametrize(
