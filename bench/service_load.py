@@ -1,0 +1,329 @@
+"""The service under load: clients in processes of their own that mix questions over HTTP.
+
+    python bench/service_load.py --persons 8_000_000 --folder DIR --clients 16 --seconds 600
+
+Makes an invented census of that many persons with a store and a policy, unless DIR has one, serves
+it by `python -m discreet serve`, and asks: 70 % tables of one municipality or state, 20 % of twenty
+tables that were made before, 9 % national tables at once, 1 % national ones of many cells as jobs,
+up to --job-cells. Half of the policy's rules look at people: universes are sketched, and compared
+with all that were released. Prints p50, p95 and p99 per kind, answers a second, what was no answer,
+whether equal questions had equal answers, and the memory of all processes over time. --refuse-few
+lets the policy refuse: then refusals are counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import http.client
+import itertools
+import json
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PATH = "/api/v1/datasets/census/data"
+#: What spans the tables; codes with totals stand behind them.
+VARIABLES = {"sex": 3, "age5": 19, "marital_status": 7, "education": 14, "nationality": 60}
+KEPT = [
+    f"by={one}{more}"
+    for one in ("sex", "age5", "education", "marital_status")
+    for more in ("", ",region:state", ",region:district", ",nationality", ",occupation")
+]
+#: Least persons of a municipality that is asked for.
+LEAST_PLACE = 200
+_SAMPLE_SECONDS = 2.0
+DATASET = """
+[dataset]
+id = "census"
+version = "load"
+title = { en = "Census (synthetic)", de = "Zensus (synthetisch)" }
+description = { en = "Invented persons.", de = "Erfundene Personen." }
+period = "2022-05-15"
+geography = ["region", "state"]
+public_codes = ["occupation"]
+
+[units.person]
+source = "persons"
+store = "persons.store"
+label = { en = "Persons", de = "Personen" }
+"""
+
+
+def prepare(folder: Path, persons: int, clients: int) -> None:
+    """A service with a census, a store, a policy and a key for each client."""
+    import polars as pl
+
+    sys.path.insert(0, str(ROOT))
+    from discreet.demo import write_census, write_programme
+    from discreet_service.installation import new_key, new_service, opened
+    from tests.helpers.service_data import OPEN_POLICY, write_policy
+
+    made = new_service(folder, "adam")
+    place, start = folder / "datasets" / "census-load", time.perf_counter()
+    place.mkdir(mode=0o700)
+    write_census(place, persons=persons, seed=2022)
+    programme = write_programme(place)
+    print(f"{persons:,} persons written in {time.perf_counter() - start:.0f} s", flush=True)
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "discreet", "store", "build", str(programme)]
+    command += ["--out", str(place / "persons.store"), "--source", "persons"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    print(f"store built in {time.perf_counter() - start:.0f} s", flush=True)
+    (place / "DATASET.toml").write_text(DATASET, "utf-8")
+    policy = OPEN_POLICY.replace('"2022-1"', '"load"').replace("least = 2, blur = 0", "least = 10, blur = 2")  # fmt: skip
+    public = write_policy(place, folder, policy.replace("least = 3 ", "least = 50 "))
+    limits = "requests_per_second = 1e6\nburst = 1_000_000\n"
+    settings = made.settings.read_text("utf-8")
+    trusted = f'trusted_signers = ["office.pub", "{public.name}"]'
+    settings = settings.replace('trusted_signers = ["office.pub"]', trusted)
+    made.settings.write_text(f"{settings}\n[limits]\n{limits}\n[jobs]\nworkers = 1\n", "utf-8")
+    with opened(made.settings) as service:
+        service.datasets.publish("census", "load", "paul")
+    keys = [new_key(made.settings, f"load-{at}", ["requester"], 30)[0] for at in range(clients)]
+    counts = pl.scan_parquet(place / "persons.parquet").group_by("municipality").len().collect()
+    large = counts.filter(pl.col("len") >= LEAST_PLACE)["municipality"].cast(pl.String)
+    about = {"persons": persons, "keys": keys, "places": sorted(large)}
+    (folder / "load.json").write_text(json.dumps(about), "utf-8")
+
+
+class QuestionMix:
+    """What one client asks, at random but always the same for its number."""
+
+    def __init__(self, number: int, places: list[str], job_cells: int) -> None:
+        self.draw, self.places = random.Random(number), places
+        states = sorted({place[:2] for place in places})
+        self.states, self.pairs = states, list(itertools.combinations(VARIABLES, 2))
+        # The number of municipalities with a total, times the codes of two more variables.
+        rows = len(places) + 1
+        self.large = [by for by in self.pairs if self._cells(by) * rows <= job_cells]
+
+    @staticmethod
+    def _cells(by: tuple[str, ...]) -> int:
+        found = 1
+        for name in by:
+            found *= VARIABLES[name]
+        return found
+
+    def next(self) -> tuple[str, str]:
+        """The kind and the question."""
+        draw, kind = self.draw, self.draw.random()
+        by = draw.choice(self.pairs)
+        if kind < 0.55:
+            return "municipality", f"by={','.join(by)}&where.region={draw.choice(self.places)}"
+        if kind < 0.7:
+            return "state", f"by={','.join(by)}&where.region={draw.choice(self.states)}"
+        if kind < 0.9:
+            return "repeated", draw.choice(KEPT)
+        if kind < 0.99 or not self.large:
+            rest = draw.choice([name for name in ("sex", "marital_status") if name not in by] or [""])
+            code = {"sex": "m", "marital_status": "married", "": ""}[rest]
+            return "national", f"by={','.join(by)}" + (f"&where.{rest}={code}" if rest else "")
+        return "job", f"by=region:municipality,{','.join(draw.choice(self.large))}"
+
+
+class LoadClient:
+    """Asks one question after the other over one connection, and notes how long each took."""
+
+    def __init__(self, port: int, key: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self.head = {"Authorization": f"Bearer {key}"}
+
+    def get(self, path: str) -> tuple[int, bytes, str]:
+        """Status, content and place of a job."""
+        self.connection.request("GET", path, headers=self.head)
+        answer = self.connection.getresponse()
+        return answer.status, answer.read(), answer.headers.get("Location") or ""
+
+    def asked(self, question: str) -> tuple[int, bytes]:
+        """The answer; of a job its result."""
+        status, content, job = self.get(f"{PATH}?{question}&format=json-stat2")
+        if status != http.client.ACCEPTED:
+            return status, content
+        while True:
+            status, told, _ = self.get(job)
+            state = json.loads(told).get("state")
+            if status != http.client.OK or state not in ("queued", "running"):
+                break
+            time.sleep(0.2)
+        if state != "done":
+            return 599, told
+        status, content, _ = self.get(f"{job}/result")
+        return status, content
+
+
+def client(port: int, number: int, about: dict[str, Any], given: argparse.Namespace) -> None:
+    """Ask until the time is over; what came of it goes to the standard output."""
+    mix = QuestionMix(given.seed * 1000 + number, about["places"], given.job_cells)
+    asking = LoadClient(port, about["keys"][number])
+    rows, digests, until = [], {}, time.time() + given.seconds
+    while time.time() < until:
+        kind, question = mix.next()
+        start = time.perf_counter()
+        try:
+            status, content = asking.asked(question)
+        except (OSError, http.client.HTTPException) as error:
+            status, content = 598, type(error).__name__.encode()
+            asking = LoadClient(port, about["keys"][number])
+        took = time.perf_counter() - start
+        said = "" if status == http.client.OK else content[:300].decode(errors="replace")
+        rows.append((kind, round(took, 5), status, said))
+        if status == http.client.OK:
+            digests.setdefault(question, set()).add(hashlib.sha256(content).hexdigest()[:16])
+    told = {question: sorted(found) for question, found in digests.items()}
+    json.dump({"rows": rows, "digests": told}, sys.stdout)
+
+
+def memory_of(process: int) -> int:
+    """The memory of a process in bytes, without what is mapped from files."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    held = {name: value for name, _, value in (line.partition(":") for line in lines)}
+    return sum(int(held.get(name, "0").split()[0]) for name in ("RssAnon", "RssShmem")) * 1024
+
+
+def processes_below(process: int) -> list[int]:
+    """The processes that a process began, and those that they began."""
+    try:
+        found = [
+            int(each)
+            for path in Path(f"/proc/{process}/task").glob("*/children")
+            for each in path.read_text().split()
+        ]
+    except OSError:
+        return []
+    return found + [one for each in found for one in processes_below(each)]
+
+
+def watch(server: int, over: threading.Event, samples: list[tuple[float, int, int]]) -> None:
+    """Memory of the server and of all its workers, now and then."""
+    start = time.time()
+    while not over.wait(_SAMPLE_SECONDS):
+        workers = sum(map(memory_of, processes_below(server)))
+        samples.append((time.time() - start, memory_of(server), workers))
+
+
+def serve(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """The service, once it answers, and its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml")]
+    with (folder / "service.log").open("ab") as log:
+        server = subprocess.Popen([*command, "--port", str(port)], stdout=log, stderr=log)
+    for _ in range(600):
+        time.sleep(0.1)
+        try:
+            if LoadClient(port, "").get("/health/live")[0] == http.client.OK:
+                return server, port
+        except OSError:
+            pass
+        if server.poll() is not None:
+            break
+    server.kill()
+    raise SystemExit(f"the service did not start; see {folder / 'service.log'}")
+
+
+def told(rows: list[list[Any]], seconds: float) -> dict[str, Any]:
+    """What the clients found, as numbers."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for kind, took, status, _ in rows:
+        if status == http.client.OK:
+            times[kind].append(took)
+            times["all but jobs" if kind != "job" else "jobs"].append(took)
+    found: dict[str, Any] = {"answers a second": round(len(rows) / seconds, 1)}
+    for kind, each in sorted(times.items()):
+        each.sort()
+        at = {f"p{q}": round(each[min(len(each) - 1, len(each) * q // 100)] * 1000) for q in (50, 95, 99)}
+        found[kind] = {"answers": len(each), **at, "most": round(each[-1] * 1000)}
+    found["no answer"] = dict(Counter(f"{row[2]} {row[3][:160]}" for row in rows if row[2] != 200))
+    return found
+
+
+def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    """Serve, ask, and tell what was found."""
+    about = json.loads((folder / "load.json").read_text("utf-8"))
+    server, port = serve(folder)
+    samples: list[tuple[float, int, int]] = []
+    over = threading.Event()
+    watcher = threading.Thread(target=watch, args=(server.pid, over, samples), daemon=True)
+    try:
+        first = LoadClient(port, about["keys"][0])
+        start = time.perf_counter()
+        for question in KEPT:
+            status, content = first.asked(question)
+            assert status == http.client.OK, (question, status, content[:300])
+        print(f"{len(KEPT)} tables before: {time.perf_counter() - start:.1f} s", flush=True)
+        watcher.start()
+        command = [sys.executable, __file__, "--client", str(port), "--folder", str(folder)]
+        command += ["--seconds", str(given.seconds), "--job-cells", str(given.job_cells)]
+        command += ["--seed", str(given.seed)]
+        clients = [
+            subprocess.Popen([*command, "--number", str(at)], stdout=subprocess.PIPE)
+            for at in range(given.clients)
+        ]
+        # Read side by side: a pipe that is full would hold its client.
+        parts: list[bytes] = [b""] * len(clients)
+        readers = [
+            threading.Thread(target=lambda at=at, one=one: parts.__setitem__(at, one.communicate()[0]))
+            for at, one in enumerate(clients)
+        ]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+    finally:
+        over.set()
+        server.send_signal(signal.SIGINT)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+    read = [json.loads(part) for part in parts]
+    answers: dict[str, set[str]] = defaultdict(set)
+    for one in read:
+        for question, digests in one["digests"].items():
+            answers[question] |= set(digests)
+    found = told([row for one in read for row in one["rows"]], given.seconds)
+    found["questions"] = len(answers)
+    found["unequal answers"] = sum(len(each) > 1 for each in answers.values())
+    found["memory (s, MB server, MB workers)"] = [
+        (round(at), server // 2**20, workers // 2**20)
+        for at, server, workers in samples[:: max(1, len(samples) // 12)]
+    ]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--persons", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--job-cells", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--client", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--number", type=int, default=0, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.client is not None:
+        about = json.loads((given.folder / "load.json").read_text("utf-8"))
+        client(given.client, given.number, about, given)
+        return
+    if not (given.folder / "load.json").exists():
+        prepare(given.folder, given.persons, given.clients)
+    for name, value in run(given.folder, given).items():
+        print(f"{name}: {json.dumps(value)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
