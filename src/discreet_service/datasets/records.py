@@ -141,7 +141,14 @@ def offered_variables(
         place = where if wanted is None else f"{where}[{list(wanted).index(name)}]"
         tree = _tree(columns, name, public, place, problems)
         if tree is not None:
-            found[name] = CatalogueVariable(name=name, tree=tree, geography=name in geography)
+            joined = tuple(
+                each
+                for each, entry in programme.variables.items()
+                if name in (entry.alternatives or ())
+            )
+            found[name] = CatalogueVariable(
+                name=name, tree=tree, geography=name in geography, joined=joined
+            )
     return found
 
 

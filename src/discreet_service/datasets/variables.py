@@ -40,6 +40,8 @@ class CatalogueVariable:
         name: Its name.
         tree: Its classification, which has a code for every record.
         geography: Whether it tells where.
+        joined: Names under which the programme crosses it with nothing: it and others are
+            several classifications of one variable, of which a table has one.
 
     >>> place = Classification.from_parents("place", {"N": None, "N1": "N", "N2": "N", "S": None})
     >>> variable = CatalogueVariable(name="place", tree=place, geography=True)
@@ -52,6 +54,7 @@ class CatalogueVariable:
     name: str
     tree: Classification
     geography: bool
+    joined: tuple[str, ...] = ()
 
     @cached_property
     def levels(self) -> tuple[CatalogueLevel, ...]:

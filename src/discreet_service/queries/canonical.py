@@ -214,7 +214,10 @@ class _Reader:
         found = self.unit.variables.get(name)
         if found is None:
             what = f"there is no variable {name[:60]!r}"
+            several = [n for n, each in self.unit.variables.items() if name in each.joined]
             hint = nearest(name, list(self.unit.variables))
+            if several:
+                hint = f"it is several classifications; ask for one of {', '.join(several)}"
             self.wrong(what, f"{where}.variable", hint, "unknown-variable")
             return None
         if member in self.named.setdefault(name, []):
@@ -345,14 +348,18 @@ class _Reader:
         return tuple(sorted(left | around if total else left))
 
     def check_columns(self) -> None:
-        """Variables of the same column: together they would make categories of their own."""
-        columns: dict[str, list[str]] = {}
+        """Variables of one column, or alternatives: together they make categories of their own."""
+        same: dict[tuple[str, str], list[str]] = {}
         for name in self.named:
-            columns.setdefault(self.unit.variables[name].tree.source, []).append(name)
-        for names in columns.values():
+            variable = self.unit.variables[name]
+            same.setdefault(("column", variable.tree.source), []).append(name)
+            for whole in variable.joined:
+                same.setdefault(("variable", whole), []).append(name)
+        for names in dict.fromkeys(tuple(sorted(each)) for each in same.values()):
             if len(names) > 1:
                 what = f"{', '.join(map(repr, names))} describe the same; they do not go together"
-                self.wrong(what, "by", "ask for one of them")
+                hint = "ask for one of them, and for the other in a query of its own"
+                self.wrong(what, "by", hint)
 
     def check_measures(self, measures: Sequence[Measure], by: Sequence[str]) -> None:
         """Measures that need variables which do not span the table."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -217,3 +219,44 @@ def test_all_mistakes_are_told_at_once(census: DataVersion) -> None:
         "by[1].codes",
         "measures[2]",
     ]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"unit": "person", "by": ["sex", "legal_age", "age5"]},
+        {"unit": "person", "by": ["age5"], "where": [{"variable": "legal_age", "codes": ["Y0-5"]}]},
+    ],
+)
+def test_alternatives_do_not_go_together(census: DataVersion, document: dict[str, Any]) -> None:
+    legal = census.units["person"].variables["legal_age"]
+    if "where" in document:
+        document["where"][0]["codes"] = [legal.codes_of(1)[0]]
+    with pytest.raises(ServiceError) as refusal:
+        meant(census, document)
+    (problem,) = refusal.value.problems
+    assert problem.what == "'age5', 'legal_age' describe the same; they do not go together"
+    assert "for the other in a query of its own" in problem.hint
+
+
+def test_alternatives_of_two_columns_do_not_go_together(census: DataVersion) -> None:
+    """What the programme joins is crossed with nothing, whatever columns it is read from."""
+    unit = census.units["person"]
+    joined = {
+        name: replace(each, joined=("origin",)) if name in ("nationality", "education") else each
+        for name, each in unit.variables.items()
+    }
+    other = copy(census)
+    other.units = {**census.units, "person": replace(unit, variables=joined)}
+    with pytest.raises(ServiceError, match="'education', 'nationality' describe the same"):
+        meant(other, {"unit": "person", "by": ["nationality", "education"]})
+    with pytest.raises(ServiceError) as refusal:
+        meant(other, {"unit": "person", "by": ["origin"]})
+    assert "ask for one of" in refusal.value.problems[0].hint
+
+
+def test_who_asks_for_all_alternatives_is_told_their_names(census: DataVersion) -> None:
+    with pytest.raises(ServiceError) as refusal:
+        meant(census, {"unit": "person", "by": ["age", "sex"]})
+    (problem,) = refusal.value.problems
+    assert problem.hint == "it is several classifications; ask for one of age5, legal_age"
