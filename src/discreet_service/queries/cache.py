@@ -30,6 +30,8 @@ _SUFFIX = ".table"
 _NAME = re.compile(r"[0-9a-f]{64}")
 #: Cells of all tables in memory, and of the largest that goes there.
 _MEMORY_CELLS, _LARGEST_IN_MEMORY = 4_000_000, 400_000
+#: The part of the room that a process may fill before it counts again what all have written.
+_UNCOUNTED = 20
 
 
 class AnswerCache:
@@ -38,7 +40,7 @@ class AnswerCache:
     Args:
         folder: Where the files are; made if it is not there.
         key: What seals them.
-        most_bytes: How much of the disk they may take.
+        most_bytes: How much of the disk they may take; each process may exceed it by a twentieth.
 
     >>> from tempfile import mkdtemp
     >>> from discreet.publication.examples import census_example
@@ -53,6 +55,7 @@ class AnswerCache:
         self.folder, self.most_bytes = folder, most_bytes
         self._key = key
         self._held: OrderedDict[str, ProtectedTable] = OrderedDict()
+        self._cells, self._uncounted = 0, most_bytes
         self._lock = threading.Lock()
 
     def get(self, digest: str) -> ProtectedTable | None:
@@ -97,7 +100,12 @@ class AnswerCache:
                 temporary.write_bytes(content)
         except (DiscreetError, OSError):
             return
-        self._make_room()
+        with self._lock:
+            self._uncounted += len(content)
+            full = self._uncounted > self.most_bytes // _UNCOUNTED
+            self._uncounted = 0 if full else self._uncounted
+        if full:
+            self._make_room()
 
     def _path(self, digest: str) -> Path:
         assert _NAME.fullmatch(digest), "digests are of 64 hexadecimal digits"
@@ -125,10 +133,11 @@ class AnswerCache:
         if table.stored > _LARGEST_IN_MEMORY:
             return
         with self._lock:
+            before = self._held.pop(digest, None)
+            self._cells += table.stored - (0 if before is None else before.stored)
             self._held[digest] = table
-            self._held.move_to_end(digest)
-            while sum(each.stored for each in self._held.values()) > _MEMORY_CELLS:
-                self._held.popitem(last=False)
+            while self._cells > _MEMORY_CELLS:
+                self._cells -= self._held.popitem(last=False)[1].stored
 
     def _make_room(self) -> None:
         """Remove the files that were used longest ago."""
