@@ -29,3 +29,13 @@ def police(laid_out_file: Path, tmp_path: Path) -> Callable[..., PolicedTown]:
     yield put  # type: ignore[misc]
     for each in opened:
         each.close()
+
+
+@pytest.fixture(scope="session")
+def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a demonstration; only copies of it run."""
+    from discreet_service.demo import make_demonstration
+
+    found = tmp_path_factory.mktemp("attacked") / "demo"
+    make_demonstration(found)
+    return found
