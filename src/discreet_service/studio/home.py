@@ -7,13 +7,22 @@ waits for their decision, and alerts.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Request, Response
 
-from discreet_service.web.access import OpenToAll, ServiceDep
-from discreet_service.web.pages import back_to, page
-from discreet_service.web.problem_pages import LANGUAGE_COOKIE
+from discreet_service.jobs.records import JobState
+from discreet_service.people.approvals import KINDS, Proposal, ProposalState
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.studio.choices import address
+from discreet_service.web.access import OpenToAll, ServiceDep, principal_of
+from discreet_service.web.datasets import list_datasets
+from discreet_service.web.pages import back_to, page, words
+from discreet_service.web.problem_pages import LANGUAGE_COOKIE, language_of
+from discreet_service.web.releases import list_releases
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 
@@ -22,10 +31,87 @@ _OWN = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,8000}")
 _YEAR = 365 * 24 * 3600
 
 
+#: Who is told what is wrong.
+_STAFF = (Permission.status_read, Permission.releases_publish, Permission.datasets_publish)
+_NEWEST = 5
+
+
 @router.get("/", dependencies=[OpenToAll])
-def show_home(request: Request) -> Response:
-    """The first page."""
-    return page(request, "home")
+def show_home(request: Request, service: ServiceDep) -> Response:
+    """The first page: what there is, and what waits for the one who looks."""
+    principal, language = principal_of(request), language_of(request)
+    datasets, releases = [], []
+    if principal.may(Permission.catalogue_read):
+        spoken: Literal["en", "de"] = "de" if language == "de" else "en"
+        datasets = list_datasets(request, service, principal, spoken)["datasets"]
+    if principal.may(Permission.releases_read):
+        found = list_releases(request, service, principal, language, 1, _NEWEST)
+        releases = found["releases"]
+    return page(
+        request,
+        "home",
+        datasets=datasets,
+        releases=releases,
+        example=first_table(service, principal),
+        **_own(service, principal, language),
+    )
+
+
+def first_table(service: Service, principal: Principal) -> str:
+    """The address of a first table that is already chosen; empty if nothing can be asked.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+    """
+    for record in service.datasets.records():
+        if record.state != "published" or not principal.may(
+            Permission.catalogue_read, record.dataset
+        ):
+            continue
+        try:
+            version = service.datasets.version(record.dataset, record.version)
+        except ServiceError:
+            continue
+        for unit in version.units.values():
+            chosen = [
+                next((v for v in unit.variables.values() if v.geography is wanted), None)
+                for wanted in (True, False)
+            ]
+            by = [f"{each.name}:{each.levels[0].name}" for each in chosen if each is not None]
+            if by:
+                asked = [("unit", unit.name), ("by", ",".join(by))]
+                return address(f"/tables/{record.dataset}", asked)
+    return ""
+
+
+def _own(service: Service, principal: Principal, language: str) -> dict[str, Any]:
+    """What concerns the one who looks."""
+    known = principal.kind == "session"
+    mine = known and principal.may(Permission.jobs_own)
+    jobs = service.jobs.jobs(principal.name, size=_NEWEST).jobs if mine else ()
+    failed = (
+        service.jobs.jobs(principal.name, state=JobState.failed, size=_NEWEST).jobs if mine else ()
+    )
+    staff = known and any(map(principal.may, _STAFF))
+    unserved = sorted(service.releases.refused().items()) if staff else []
+    return {
+        "jobs": jobs,
+        "failed": failed,
+        "states": words("job_states", language),
+        "kinds": words("job_kinds", language),
+        "waiting": _waiting(service, principal) if known else [],
+        "proposal_kinds": {kind: getattr(facts, language) for kind, facts in KINDS.items()},
+        "staff": staff,
+        # Names of folders only: places are nobody's business.
+        "unserved": [(PurePath(folder).name, why) for folder, why in unserved],
+    }
+
+
+def _waiting(service: Service, principal: Principal) -> list[Proposal]:
+    """Proposals of others on which they can decide."""
+    found = service.approvals.proposals(principal, ProposalState.open)
+    return [each for each in found if each.proposer != principal.name]
 
 
 @router.post("/language", dependencies=[OpenToAll])

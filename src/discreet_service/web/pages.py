@@ -17,8 +17,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
+from discreet.publication.notation import number_text
 from discreet_service.people.sessions import LoginSession
 from discreet_service.permissions import ROLES, Permission, Principal
 from discreet_service.problems import ServiceError
@@ -113,6 +115,7 @@ def page(
     status: int = 200,
     secret: bool = False,
     title: str = "",
+    said_in: str = "",
     **values: Any,
 ) -> HTMLResponse:
     """A page.
@@ -123,6 +126,7 @@ def page(
         status: The status code.
         secret: Whether the page shows something once: then nothing keeps it.
         title: Its heading; the word "title" of the template if empty.
+        said_in: Whose words it has; those of the template if empty.
         values: What the template shows.
     """
     language = language_of(request)
@@ -130,7 +134,7 @@ def page(
     session = session_of(request)
     cookie = session_cookie(request) if session is not None else None
     layout = words("base", language)
-    spoken = {**layout, **words(template, language)}
+    spoken = {**layout, **words(said_in or template, language)}
     principal = principal_of(request)
     shown = {
         "layout": layout,
@@ -299,6 +303,31 @@ def iso_time(milliseconds: int | None) -> str | None:
     return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@pass_context
+def number(context: Context, value: float, decimals: int = 0) -> str:
+    """A number as people write it in the language of the page.
+
+    Args:
+        context: What the template knows.
+        value: The number.
+        decimals: Digits after the decimal point.
+    """
+    return number_text(value if decimals else round(value), decimals, str(context["language"]))
+
+
+def explained(term: str, language: str) -> str:
+    """What a word of the trade means, from the glossary.
+
+    Args:
+        term: Its name there.
+        language: "en" or "de".
+
+    >>> explained("release", "de").startswith("Tabellen")
+    True
+    """
+    return words("glossary", language)[term]
+
+
 @cache
 def _environment() -> Environment:
     found = Environment(
@@ -310,5 +339,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters["time"] = lambda when: (iso_time(when) or "–").replace("T", " ")
+    found.filters["number"] = number
     found.globals["asset"] = asset
+    found.globals["explained"] = explained
     return found

@@ -82,7 +82,7 @@ def check_query(
     verdict = service.answers.verdict(prepared, principal)
     language = _language(query, request)
     outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
-    _log(service, principal, prepared, LogMode.check, outcome, start)
+    note_query(service, principal, prepared, LogMode.check, outcome, start)
     return {**prepared.plan.described(), "verdict": verdict.told(language)}
 
 
@@ -135,7 +135,7 @@ def _answered(
     try:
         verdict = service.answers.admit(prepared, principal, language)
     except ServiceError as error:
-        _log(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
+        note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
              rules=[error.rule] if error.rule else [error.code])  # fmt: skip
         raise
     tag = service.answers.etag(prepared, f"{form.name} {language}")
@@ -146,14 +146,16 @@ def _answered(
         "Content-Language": language,
     }
     if _is_known(tag, known):
-        _log(service, principal, prepared, LogMode.query, LogVerdict.answered, start, kept=True)
+        note_query(
+            service, principal, prepared, LogMode.query, LogVerdict.answered, start, kept=True
+        )
         return Response(status_code=304, headers=headers)
     if not service.answers.is_instant(prepared, verdict):
-        _log(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
+        note_query(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
         return _deferred(service, principal, prepared, form, language, idempotency_key)
     answer = service.answers.answer(prepared)
     content = written_answer(answer.table, form, language, prepared.plan.geography)
-    _log(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
+    note_query(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
          kept=answer.cached, size=len(content))  # fmt: skip
     if form.file:
         headers["Content-Disposition"] = f'attachment; filename="{file_name_of(prepared, form)}"'
@@ -200,7 +202,7 @@ def _deferred(
     return JSONResponse(told, status_code=202, headers={"Location": address, "Retry-After": "2"})
 
 
-def _log(
+def note_query(
     service: Service,
     principal: Principal,
     prepared: PreparedQuery,

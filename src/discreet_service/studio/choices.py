@@ -1,0 +1,214 @@
+"""Choices: what somebody has chosen in the table builder, as a query and as an address.
+
+In: the parameters of the builder's form or of an address of the interface, which are the same but
+for `pick.VARIABLE`: codes to show if the variable spans the table, codes to count only if not.
+Out: the parameters of the query, as short as they can be, and how the table is to be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote, urlencode
+
+from discreet_service.datasets import CatalogueUnit, DataVersion
+from discreet_service.queries.grammar import TableQuery
+from discreet_service.web.addresses import read_address
+
+#: How a table is shown: nothing that changes a figure.
+_SHOWN = ("down", "across", "sort", "order", "page", "whole")
+_FORM_ONLY = ("pick", "open", "find", "format")
+_MOST = 5_000
+
+Pairs = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableView:
+    """How a table is shown.
+
+    Args:
+        down: Variables that go down, in order; None for the usual ones.
+        across: Variables that go across.
+        sort: Number of the column that rows are sorted by, from 1; 0 for their own order.
+        falling: Whether the largest come first.
+        page: Number of the page, from 1.
+        whole: Whether pages are as long as they can be.
+    """
+
+    down: tuple[str, ...] | None = None
+    across: tuple[str, ...] | None = None
+    sort: int = 0
+    falling: bool = True
+    page: int = 1
+    whole: bool = False
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> TableView:
+        """What an address says of it; what makes no sense is as if it had not been said.
+
+        >>> TableView.of([("across", "sex"), ("sort", "x"), ("page", "2")]).page
+        2
+        """
+        said = dict(pairs)
+        return cls(
+            down=_names(said.get("down")),
+            across=_names(said.get("across")),
+            sort=_number(said.get("sort"), 0),
+            falling=said.get("order", "falling") != "rising",
+            page=max(_number(said.get("page"), 1), 1),
+            whole=said.get("whole") == "1",
+        )
+
+    def at(self, page: int, *, whole: bool = False) -> TableView:
+        """The same on another page.
+
+        Args:
+            page: Its number.
+            whole: Whether it is to be as long as it can be.
+        """
+        return replace(self, page=page, whole=self.whole or whole)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The same as parameters."""
+        found = []
+        for name, names in (("down", self.down), ("across", self.across)):
+            if names is not None:
+                found.append((name, ",".join(names)))
+        if self.sort:
+            found += [("sort", str(self.sort)), ("order", "falling" if self.falling else "rising")]
+        if self.page > 1:
+            found.append(("page", str(self.page)))
+        return [*found, ("whole", "1")] if self.whole else found
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableChoices:
+    """What somebody has chosen.
+
+    Args:
+        unit: The unit.
+        levels: Per spanning variable, the numbers of its levels; none for the finest.
+        picks: Per variable, the codes picked.
+        rest: Parameters that the form does not have, but the address has.
+        measures: The figures, as an address names them.
+        totals: "all", "none" or names.
+        view: How the table is shown.
+        opened: The variable whose codes are shown.
+        wanted: What its codes are searched for.
+    """
+
+    unit: CatalogueUnit
+    levels: Mapping[str, tuple[str, ...]]
+    picks: Mapping[str, tuple[str, ...]]
+    rest: tuple[tuple[str, str], ...] = ()
+    measures: tuple[str, ...] = ()
+    totals: str = ""
+    view: TableView = field(default_factory=TableView)
+    opened: str = ""
+    wanted: str = ""
+
+    @classmethod
+    def of(cls, version: DataVersion, pairs: Pairs) -> TableChoices:
+        """What an address or form says.
+
+        Args:
+            version: The version of the data.
+            pairs: Names and values.
+        """
+        pairs = [(name, value) for name, value in pairs[:_MOST] if value]
+        said = dict(pairs)
+        unit = version.units.get(said.get("unit", "")) or next(iter(version.units.values()))
+        levels: dict[str, list[str]] = {}
+        picks: dict[str, list[str]] = {}
+        rest = []
+        listed = _several(pairs)
+        for name, value in listed:
+            head, _, variable = name.partition(".")
+            if name == "by":
+                spanning, _, level = value.partition(":")
+                levels.setdefault(spanning, []).extend([level] if level else [])
+            elif head in ("pick", "codes", "where") and variable:
+                picks.setdefault(variable, []).append(value)
+            elif name not in (*_SHOWN, *_FORM_ONLY, "unit", "measures", "totals", "language") and (
+                head != "find"
+            ):
+                rest.append((name, value))
+        own = {name for name in levels.keys() | picks.keys() if name in unit.variables}
+        return cls(
+            unit=unit,
+            levels={name: tuple(dict.fromkeys(levels[name])) for name in levels if name in own},
+            picks={name: tuple(dict.fromkeys(picks[name])) for name in picks if name in own},
+            rest=tuple(rest),
+            measures=tuple(dict.fromkeys(v for n, v in listed if n == "measures")),
+            totals=said.get("totals", ""),
+            view=TableView.of(pairs),
+            opened=said.get("open", ""),
+            wanted=said.get(f"find.{said.get('open', '')}", ""),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is anything to ask."""
+        return bool(self.levels or self.picks)
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """The parameters of the query."""
+        found = [("unit", self.unit.name)]
+        named = [
+            f"{name}:{level}" if level else name
+            for name, levels in self.levels.items()
+            for level in (levels or ("",))
+        ]
+        if named:
+            found += _listed("by", named)
+        for name, codes in self.picks.items():
+            found += _listed(f"{'codes' if name in self.levels else 'where'}.{name}", codes)
+        if self.measures and self.measures != ("count",):
+            found += _listed("measures", self.measures)
+        if self.totals and self.totals != "all":
+            found += _listed("totals", self.totals.split(","))
+        return [*found, *self.rest]
+
+    def query(self) -> TableQuery:
+        """The query; an error lists all that is wrong with its form."""
+        return read_address(self.parameters())
+
+
+def _several(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The parameters that are lists, item by item: a single one is divided at its commas."""
+    found, counts = [], dict[str, int]()
+    pairs = list(pairs)
+    for name, _ in pairs:
+        counts[name] = counts.get(name, 0) + 1
+    for name, value in pairs:
+        whole = counts[name] > 1 or name in _SHOWN or name.startswith(("pick.", "find."))
+        found += [(name, each) for each in ([value] if whole else value.split(",")) if each]
+    return found
+
+
+def _listed(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
+    """A list as parameters: one, unless an item has a comma of its own."""
+    if any("," in each for each in values):
+        # One alone would be divided; an empty one beside it is passed over.
+        return [*((name, each) for each in values), *([(name, "")] if len(values) == 1 else [])]
+    return [(name, ",".join(values))]
+
+
+def address(path: str, pairs: Pairs) -> str:
+    """An address that people can read.
+
+    >>> address("/tables/census", [("by", "region:1,sex"), ("where.age", "Y15-29")])
+    '/tables/census?by=region:1,sex&where.age=Y15-29'
+    """
+    text = urlencode(pairs, quote_via=quote, safe=":,")
+    return f"{path}?{text}" if text else path
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(each for each in text.split(",") if each)[:20]
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    fits = text is not None and text.isascii() and text.isdigit() and len(text) < 7
+    return int(text or 0) if fits else otherwise

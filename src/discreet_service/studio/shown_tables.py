@@ -1,0 +1,226 @@
+"""Shown tables: a protected table on a page, as in publication, turned, sorted and by pages.
+
+In: a `ProtectedTable` and a `TableView`. Out: the library's own HTML of it, whose texts it has
+escaped, and what the buttons around it say. Public on both sides: cells keep figure and status.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from discreet.arrays import IntArray
+from discreet.publication.description import check_texts, provenance_lines
+from discreet.publication.layout import BodyRows, PageLayout, arrange, lay_out
+from discreet.publication.notation import legend
+from discreet.publication.words import has_total, is_figure, labels_at
+from discreet.publication.writers.html import (
+    caption,
+    legend_html,
+    notes_html,
+    provenance_html,
+    table_html,
+)
+from discreet.tables import CellStatus, ProtectedTable
+from discreet_service.problems import ServiceError
+from discreet_service.studio.choices import TableView
+
+#: Cells on one page, usually and at most, and columns that can be looked at side by side.
+PAGE_CELLS, WHOLE_CELLS = 2_000, 10_000
+_MOST_COLUMNS = 2_000
+#: Columns that are offered for sorting.
+_SORT_COLUMNS = 60
+_IDENTIFIER = "table"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ShownVariable:
+    """A variable of a shown table.
+
+    Args:
+        name: Its name.
+        title: Its heading.
+        across: Whether it goes across.
+        moves: What can be done → the view then: "turn" and "earlier".
+    """
+
+    name: str
+    title: str
+    across: bool
+    moves: dict[str, TableView]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ShownTable:
+    """A table on a page.
+
+    Args:
+        table: Its rows and columns, as HTML.
+        legend: What its signs mean, as HTML.
+        notes: Its notes, as HTML.
+        provenance: Where it comes from, as HTML.
+        variables: What spans it.
+        columns: Number and heading of columns that rows can be sorted by.
+        view: How it is shown.
+        rows: How many rows there are.
+        first: Number of the first row shown, from 1.
+        last: Number of the last one.
+        pages: How many pages there are.
+        wholly: Whether all of it would fit on one page.
+    """
+
+    table: Markup
+    legend: Markup
+    notes: Markup
+    provenance: Markup
+    variables: tuple[ShownVariable, ...]
+    columns: tuple[tuple[int, str], ...]
+    view: TableView
+    rows: int
+    first: int
+    last: int
+    pages: int
+    wholly: bool
+
+
+class _SortedLayout(PageLayout):
+    """A layout whose rows stand in another order, or are some of them only."""
+
+    def blocks(self, rows: int = 2_000) -> Iterator[BodyRows]:
+        """The body in one block."""
+        order = np.lexsort(self.row_codes.T[::-1]) if self.rows else np.arange(len(self.row_codes))
+        place = np.argsort(order, kind="stable")
+        plain = PageLayout(
+            table=self.table,
+            rows=self.rows,
+            columns=self.columns,
+            row_codes=self.row_codes[order],
+            column_codes=self.column_codes,
+        )
+        for block in plain.blocks(max(len(order), 1)):
+            decimals: Any = block.decimals
+            bounds = block.bounds
+            if bounds is not None:
+                low, high = (each.reshape(block.value.shape)[place].ravel() for each in bounds)
+                bounds = (low, high)
+            yield BodyRows(
+                0,
+                block.value[place],
+                block.status[place],
+                decimals if isinstance(decimals, int) else decimals[place],
+                bounds,
+            )
+
+
+def shown_table(table: ProtectedTable, view: TableView, language: str) -> ShownTable:
+    """A table as a page shows it.
+
+    Args:
+        table: The table.
+        view: How it is to be shown.
+        language: "en" or "de".
+    """
+    check_texts(table, language)
+    down, across = _arranged(table, view)
+    layout = lay_out(table, rows=down, columns=across, limit=None)
+    if layout.shape[1] > _MOST_COLUMNS:
+        what, hint = "the table is too wide to be shown", "let fewer variables go across"
+        raise ServiceError(what, code="too-many-cells", limit=_MOST_COLUMNS, hint=hint)
+    cells = WHOLE_CELLS if view.whole else PAGE_CELLS
+    size = max(cells // max(layout.shape[1], 1), 1)
+    pages = max(-(-layout.shape[0] // size), 1)
+    sort = view.sort if view.sort <= layout.shape[1] else 0
+    view = dataclasses.replace(view, page=min(view.page, pages), sort=sort)
+    codes = _sorted(layout, view) if sort else layout.row_codes
+    start = (view.page - 1) * size
+    part = _SortedLayout(
+        table=table,
+        rows=layout.rows,
+        columns=layout.columns,
+        row_codes=codes[start : start + size],
+        column_codes=layout.column_codes,
+    )
+    pieces = table_html(part, language, identifier=_IDENTIFIER, caption=caption(table, language))
+    return ShownTable(
+        # The library has escaped every text.
+        table=Markup("".join(pieces)),  # noqa: S704
+        legend=Markup(legend_html(legend(table, language), language)),  # noqa: S704
+        notes=Markup(notes_html(table, language)),  # noqa: S704
+        provenance=Markup(  # noqa: S704
+            provenance_html([(table.name, provenance_lines(table, language))], language)
+        ),
+        variables=tuple(_variables(table, down, across, view, language)),
+        columns=tuple(_columns(layout, language)),
+        view=view,
+        rows=layout.shape[0],
+        first=min(start + 1, layout.shape[0]),
+        last=min(start + size, layout.shape[0]),
+        pages=pages,
+        wholly=pages > 1 and layout.shape[0] * layout.shape[1] <= WHOLE_CELLS,
+    )
+
+
+def _arranged(table: ProtectedTable, view: TableView) -> tuple[list[str], list[str]]:
+    """Names of the variables that go down and across; those not said stand where they fit."""
+    names = [dimension.name for dimension in table.dimensions]
+    if view.down is None and view.across is None:
+        usual_down, usual_across = arrange(table)
+        return [names[at] for at in usual_down], [names[at] for at in usual_across]
+    across = [name for name in dict.fromkeys(view.across or ()) if name in names]
+    down = [n for n in dict.fromkeys(view.down or ()) if n in names and n not in across]
+    rest = [name for name in names if name not in (*down, *across)]
+    return (down, [*across, *rest]) if view.across is None else ([*down, *rest], across)
+
+
+def _sorted(layout: PageLayout, view: TableView) -> IntArray:
+    """The rows by their figures in a column, within the groups that they form; totals stay first.
+
+    Cells without a figure come last.
+    """
+    codes, column = layout.row_codes, view.sort - 1
+    blocks = list(layout.blocks(max(len(codes), 1)))
+    value = np.concatenate([block.value[:, column] for block in blocks]).astype(np.float64)
+    status = np.concatenate([block.status[:, column] for block in blocks])
+    hidden = (status == CellStatus.suppressed) | (status == CellStatus.not_applicable)
+    key = np.where(hidden, np.inf, -value if view.falling else value)
+    if layout.rows and has_total(layout.table, layout.rows[-1]):
+        key[codes[:, -1] == 0] = -np.inf
+    outer = [codes[:, k] for k in range(codes.shape[1] - 1)]
+    return codes[np.lexsort((key, *reversed(outer)))]
+
+
+def _variables(
+    table: ProtectedTable, down: list[str], across: list[str], view: TableView, language: str
+) -> Iterator[ShownVariable]:
+    titles = {
+        dimension.name: dimension.title(language)
+        for at, dimension in enumerate(table.dimensions)
+        if not is_figure(table, at)
+    }
+    for name in (*down, *across):
+        own, other = (across, down) if name in across else (down, across)
+        left = [each for each in own if each != name]
+        moves = {"turn": _view(view, left, [*other, name], turned=name in across)}
+        at = own.index(name)
+        if at:
+            order = [*own[: at - 1], name, own[at - 1], *own[at + 1 :]]
+            moves["earlier"] = _view(view, order, other, turned=name in across)
+        yield ShownVariable(
+            name=name, title=titles.get(name, ""), across=name in across, moves=moves
+        )
+
+
+def _view(view: TableView, own: list[str], other: list[str], *, turned: bool) -> TableView:
+    down, across = (other, own) if turned else (own, other)
+    return dataclasses.replace(view, down=tuple(down), across=tuple(across), sort=0, page=1)
+
+
+def _columns(layout: PageLayout, language: str) -> Iterator[tuple[int, str]]:
+    """The columns that rows can be sorted by, with their headings."""
+    labels = [labels_at(layout.table, at, language) for at in layout.columns]
+    for number, codes in enumerate(layout.column_codes[:_SORT_COLUMNS].tolist(), 1):
+        yield number, " · ".join(each[code] for each, code in zip(labels, codes, strict=True))

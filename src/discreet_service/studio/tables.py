@@ -1,0 +1,390 @@
+"""The table builder: choose, see what it comes to, count, look, download.
+
+In: what somebody has chosen; the address holds all of it. Out: pages with what the interface gives
+for the same query: its size and verdict, its protected table, or its refusal in the words of the
+policy. Nothing is counted before it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, cast
+
+from fastapi import APIRouter, Depends, Form, Request, Response
+
+from discreet_service.audit.query_log import LogMode, LogVerdict
+from discreet_service.datasets import CatalogueVariable, DataVersion
+from discreet_service.permissions import Permission, Principal
+from discreet_service.policies.rules import Language
+from discreet_service.problems import ServiceError
+from discreet_service.queries import PreparedQuery
+from discreet_service.queries.formats import ANSWER_FORMATS
+from discreet_service.queries.titles import said_in, title_of
+from discreet_service.service import Service
+from discreet_service.studio.choices import Pairs, TableChoices, TableView, address
+from discreet_service.studio.shown_tables import shown_table
+from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.datasets import list_datasets
+from discreet_service.web.pages import FormPrincipal, back_to, page, words
+from discreet_service.web.problem_pages import language_of
+from discreet_service.web.queries import note_query
+
+router = APIRouter(tags=["studio"], include_in_schema=False)
+
+_Reader = Annotated[Principal, Depends(principal_with(Permission.catalogue_read))]
+_Asker = Annotated[Principal, Depends(principal_with(Permission.query_run))]
+
+#: Codes that are shown at once, and headings in a preview.
+_SHOWN_CODES, _PREVIEWED = 150, 6
+
+
+@router.get("/tables")
+def show_datasets(request: Request, service: ServiceDep, principal: _Reader) -> Response:
+    """The data sets that can be asked about."""
+    found = list_datasets(request, service, principal, _spoken(request))["datasets"]
+    return page(request, "datasets", datasets=found)
+
+
+@router.get("/tables/{dataset}")
+def show_builder(
+    dataset: str, request: Request, service: ServiceDep, principal: _Reader
+) -> Response:
+    """Choose what a table shows."""
+    pairs = request.query_params.multi_items()
+    version = service.datasets.version(dataset, dict(pairs).get("version") or None)
+    choices = TableChoices.of(version, pairs)
+    language = _spoken(request)
+    record = service.datasets.record(dataset, version.version)
+    return page(
+        request,
+        "builder",
+        title=said_in(record.facts["title"], language, dataset),
+        dataset=dataset,
+        record=record,
+        description=said_in(record.facts.get("description") or {}, language),
+        units=[(each.name, said_in(each.label, language, each.name))
+               for each in version.units.values()],
+        choices=choices,
+        variables=[_choice(each, choices, language) for each in choices.unit.variables.values()],
+        measures=_measures(choices, language),
+        estimate=_estimate(service, dataset, choices, principal, language),
+        examples=_examples(version, language),
+        may_run=principal.may(Permission.query_run, dataset),
+        back=address(f"/tables/{dataset}", choices.parameters()),
+    )  # fmt: skip
+
+
+@router.get("/tables/{dataset}/result")
+def show_result(dataset: str, request: Request, service: ServiceDep, principal: _Asker) -> Response:
+    """The table, its refusal, or how to get it as a job."""
+    start = time.perf_counter()
+    pairs = request.query_params.multi_items()
+    version = service.datasets.version(dataset, dict(pairs).get("version") or None)
+    choices = TableChoices.of(version, pairs)
+    asked = choices.parameters()
+    tidy = address(request.url.path, [*asked, *choices.view.pairs()])
+    if any(not value or name.startswith(("pick.", "find.")) for name, value in pairs):
+        return back_to(tidy)
+    language = _spoken(request)
+    facts: dict[str, Any] = {
+        "dataset": dataset,
+        "builder": address(f"/tables/{dataset}", asked),
+        "permalink": f"{service.settings.base_url}{tidy}",
+    }
+    try:
+        prepared = service.answers.prepared(dataset, choices.query())
+    except ServiceError as error:
+        return _refused(request, error, facts)
+    if not service.answers.is_instant(prepared, service.answers.verdict(prepared, principal)):
+        return _deferred(request, service, principal, prepared, facts, choices)
+    try:
+        service.answers.admit(prepared, principal, language)
+    except ServiceError as error:
+        note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
+                   rules=[error.rule] if error.rule else [error.code])  # fmt: skip
+        return _refused(request, error, facts)
+    answer = service.answers.answer(prepared)
+    note_query(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
+               kept=answer.cached)  # fmt: skip
+    shown = shown_table(answer.table, choices.view, language)
+
+    def viewed(view: TableView) -> str:
+        return address(request.url.path, [*asked, *view.pairs()])
+
+    return page(
+        request,
+        "result",
+        title=title_of(prepared.query, choices.unit)[language],
+        shown=shown,
+        viewed=viewed,
+        asked=asked,
+        downloads=_downloads(dataset, asked, language),
+        code=_code(service, dataset, asked, choices),
+        **facts,
+    )
+
+
+@router.post("/tables/{dataset}/job")
+def order_table(
+    dataset: str,
+    request: Request,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    query: Annotated[str, Form(max_length=16_000)],
+    form: Annotated[Literal[tuple(ANSWER_FORMATS)], Form(alias="format")],  # type: ignore[valid-type]
+) -> Response:
+    """Let a job make a large table."""
+    check_allowed(principal, Permission.query_run, dataset)
+    start = time.perf_counter()
+    pairs = [(str(name), str(value)) for name, value in json.loads(query)]
+    version = service.datasets.version(dataset, dict(pairs).get("version") or None)
+    language = _spoken(request)
+    prepared = service.answers.prepared(dataset, TableChoices.of(version, pairs).query())
+    service.answers.admit(prepared, principal, language)
+    job = service.jobs.submit(
+        kind="query",
+        owner=principal.name,
+        request={**service.answers.document(prepared), "format": form, "language": language},
+    )
+    note_query(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
+    return back_to(f"/jobs/{job.id}")
+
+
+def _spoken(request: Request) -> Language:
+    return "de" if language_of(request) == "de" else "en"
+
+
+def _refused(request: Request, error: ServiceError, facts: Mapping[str, Any]) -> Response:
+    """The page that says why there is no table."""
+    return page(request, "refused", status=error.kind.status, **_told(request, error), **facts)
+
+
+def _told(request: Request, error: ServiceError) -> dict[str, Any]:
+    """What is wrong, with hints."""
+    kind = error.kind.de if language_of(request) == "de" else error.kind.en
+    return {
+        "kind": kind,
+        "what": error.what,
+        "rule": error.rule,
+        "retry_after": error.retry_after,
+        "hint": error.hint,
+        "problems": error.problems if len(error.problems) > 1 else (),
+    }
+
+
+def _deferred(
+    request: Request,
+    service: Service,
+    principal: Principal,
+    prepared: PreparedQuery,
+    facts: Mapping[str, Any],
+    choices: TableChoices,
+) -> Response:
+    """The page that offers a job; or says why there is none."""
+    language = _spoken(request)
+    try:
+        prepared.plan.require()
+        service.answers.verdict(prepared, principal).require(language)
+    except ServiceError as error:
+        return _refused(request, error, facts)
+    return page(
+        request,
+        "large",
+        cells=prepared.plan.cells,
+        formats=list(ANSWER_FORMATS),
+        query=json.dumps(choices.parameters()),
+        **facts,
+    )
+
+
+def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -> dict[str, Any]:
+    """A variable in the form: its levels, and its codes if they are to be seen."""
+    tree = variable.tree
+    levels = choices.levels.get(variable.name)
+    picked = choices.picks.get(variable.name, ())
+    numbers = variable.level_numbers
+    chosen = set() if levels is None else {
+        numbers.get(each, 0) for each in levels
+    } or {variable.finest}  # fmt: skip
+    opened = choices.opened == variable.name
+    codes = _codes(variable, chosen, set(picked), choices.wanted, language) if opened else []
+    return {
+        "name": variable.name,
+        "title": tree.title(language),
+        "geography": variable.geography,
+        "levels": [
+            {"name": each.name, "codes": each.codes, "chosen": each.number in chosen}
+            for each in variable.levels
+        ],
+        "used": levels is not None or bool(picked),
+        "picked": [(each, tree.label(each, language)) for each in picked if each in tree.index],
+        "opened": opened,
+        "wanted": choices.wanted if opened else "",
+        "codes": codes[:_SHOWN_CODES],
+        "more": max(len(codes) - _SHOWN_CODES, 0),
+    }
+
+
+def _codes(
+    variable: CatalogueVariable, chosen: set[int], picked: set[str], wanted: str, language: str
+) -> list[dict[str, Any]]:
+    """The codes that can be picked: those picked and found, in the order of the classification."""
+    tree, text = variable.tree, wanted.casefold()
+    levels = sorted(chosen or range(1, variable.finest + 1))
+    members = {at for number in levels for at in variable.cuts[number].tolist()}
+    found = []
+    for at in _walk(tree.parents):
+        if at not in members:
+            continue
+        code = tree.codes[at]
+        label = tree.label(code, language)
+        if code in picked or text in label.casefold() or text in code.casefold():
+            depth = min(int(tree.levels[at]) - levels[0], 4)
+            found.append(
+                {"code": code, "label": label, "picked": code in picked, "depth": max(depth, 0)}
+            )
+    return found
+
+
+def _walk(parents: Sequence[int]) -> list[int]:
+    """All codes, each followed by those below it."""
+    below: dict[int, list[int]] = {}
+    for at, above in enumerate(parents):
+        below.setdefault(int(above), []).append(at)
+    found, waiting = [], list(reversed(below.get(-1, [])))
+    while waiting:
+        at = waiting.pop()
+        found.append(at)
+        waiting += reversed(below.get(at, []))
+    return found
+
+
+def _measures(choices: TableChoices, language: str) -> list[dict[str, Any]]:
+    """The figures that the unit has."""
+    unit, spoken = choices.unit, words("builder", language)
+    found = [("count", said_in(unit.label, language, unit.name))]
+    for value in unit.values.values():
+        label = said_in(value.label, language, value.column)
+        found += [(f"sum:{value.column}", f"{label} ({spoken['sum']})")] if value.sums else []
+        found += [(f"mean:{value.column}", f"{label} ({spoken['mean']})")] if value.means else []
+    found += [(name, said_in(each.title, language, name)) for name, each in unit.figures.items()]
+    chosen = choices.measures or ("count",)
+    known = [name for name, _ in found]
+    found += [(name, name) for name in chosen if name not in known]
+    return [{"name": name, "label": label, "chosen": name in chosen} for name, label in found]
+
+
+def _estimate(
+    service: Service,
+    dataset: str,
+    choices: TableChoices,
+    principal: Principal,
+    language: Language,
+) -> dict[str, Any]:
+    """What the interface says of the query before it is counted, with the headings it would have.
+
+    That this was looked at is noted as it is there.
+    """
+    empty: dict[str, Any] = {"plan": None, "verdict": None, "error": None, "preview": []}
+    if not choices.complete or not principal.may(Permission.query_check, dataset):
+        return empty
+    start = time.perf_counter()
+    try:
+        prepared = service.answers.prepared(dataset, choices.query())
+        verdict = service.answers.verdict(prepared, principal)
+    except ServiceError as error:
+        return {**empty, "error": error}
+    outcome = LogVerdict.answered if verdict.allowed else LogVerdict.refused
+    note_query(service, principal, prepared, LogMode.check, outcome, start)
+    return {
+        **empty,
+        "plan": prepared.plan.described(),
+        "verdict": verdict.told(language),
+        "refusal": verdict.error(language),
+        "instant": service.answers.is_instant(prepared, verdict),
+        "why": verdict.explained() if principal.may(Permission.refusals_explain, dataset) else [],
+        "preview": _preview(prepared, choices, language),
+    }
+
+
+def _preview(
+    prepared: PreparedQuery, choices: TableChoices, language: str
+) -> list[tuple[str, list[str], int]]:
+    """Per variable, its heading, its first codes and how many more there are."""
+    found = []
+    shown = {one.variable: one for one in prepared.query.by}
+    for name in prepared.order.by:
+        one, variable = shown[name], choices.unit.variables[name]
+        codes = one.codes or [code for level in one.levels for code in variable.codes_of(level)]
+        labels = [variable.tree.label(code, language) for code in codes[:_PREVIEWED]]
+        more = len(codes) - len(labels)
+        found.append((variable.tree.title(language), labels, more))
+    return found
+
+
+def _examples(version: DataVersion, language: str) -> list[tuple[str, str]]:
+    """First tables: of each unit one by its first variables, coarse."""
+    found = []
+    for unit in version.units.values():
+        names = [each for each in unit.variables.values() if len(each.levels[0].name)]
+        if not names:
+            continue
+        first, *others = names
+        second = next((each for each in others if not each.geography), None)
+        named = [each for each in (first, second) if each is not None]
+        by = ",".join(f"{each.name}:{each.levels[0].name}" for each in named)
+        label = said_in(unit.label, language, unit.name)
+        joined = ", ".join(each.tree.title(language) for each in named)
+        found.append((f"{label}: {joined}", address(
+            f"/tables/{version.dataset}/result", [("unit", unit.name), ("by", by)]
+        )))  # fmt: skip
+    return found
+
+
+def _downloads(dataset: str, asked: Pairs, language: str) -> list[tuple[str, str]]:
+    """The formats with their addresses."""
+    path = f"/api/v1/datasets/{dataset}/data"
+    return [
+        (name, address(path, [*asked, ("format", name), ("language", language)]))
+        for name in ANSWER_FORMATS
+    ]
+
+
+def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -> dict[str, str]:
+    """The same query for programs."""
+    base = service.settings.base_url
+    query = choices.query().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    body = json.dumps(query, ensure_ascii=False, indent=2)
+    link = address(f"{base}/api/v1/datasets/{dataset}/data", [*asked, ("format", "csv")])
+    return {
+        "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {_quoted(link)}',
+        "python": (
+            "import os\n\nfrom discreet_service.client import Client\n\n"
+            f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
+            f"    table = client.query({json.dumps(dataset)}, {_indented(body)})\n"
+        ),
+        "r": f"library(discreet)\n\ntable <- dc_service_query(\n  {json.dumps(dataset)},\n"
+        f"  {_r_value(cast('Any', query), 1)}\n)\n",
+    }
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n    ")
+
+
+def _r_value(value: Any, depth: int) -> str:
+    """A value as R writes it."""
+    pad = "  " * (depth + 1)
+    if isinstance(value, dict):
+        inner = [f"{pad}`{name}` = {_r_value(each, depth + 1)}" for name, each in value.items()]
+        return "list(\n" + ",\n".join(inner) + "\n" + "  " * depth + ")"
+    if isinstance(value, list):
+        inner = [_r_value(each, depth + 1) for each in value]
+        return f"list({', '.join(inner)})"
+    return json.dumps(value, ensure_ascii=False)
