@@ -11,8 +11,9 @@ PIP := $(BIN)/python -m pip install --quiet --no-build-isolation --constraint co
 JAVA := $(shell java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
 SPARK := $(shell test "$(or $(JAVA),0)" -ge 17 && echo yes)
 R := $(shell command -v Rscript)
+BROWSER := $(shell command -v chromium)
 SERVER := $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | head -n 1)
-WITHOUT := $(if $(SPARK),, and not spark)$(if $(R),, and not r)$(if $(SERVER),, and not postgresql)
+WITHOUT := $(if $(SPARK),, and not spark)$(if $(R),, and not r)$(if $(SERVER),, and not postgresql)$(if $(BROWSER),, and not browser)
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -40,6 +41,12 @@ $(if $(SERVER),true,if test -n "$$CI"; then \
     echo "No PostgreSQL: its tests are left out; install the server to run them too")
 endef
 
+define tell-browser
+$(if $(BROWSER),true,if test -n "$$CI"; then \
+    echo "No Chromium: the tests of the pages in a browser cannot run" >&2; exit 1; fi; \
+    echo "No Chromium: the tests of the pages in a browser are left out; install chromium to run them too")
+endef
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -55,15 +62,16 @@ demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; re
 	$(BIN)/python -m discreet demo $(ARGS)
 
 test: $(VENV)/.stamp-test ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
-	$(PYTEST) -m "not exhaustive and not spark and not r and not postgresql" $(ARGS)
+	$(PYTEST) -m "not exhaustive and not spark and not r and not postgresql and not browser" $(ARGS)
 
 test-more: $(VENV)/.stamp-test ## run only the tests that `make test` leaves out
 	@$(call tell-spark)
 	@$(call tell-r)
 	@$(call tell-postgresql)
-	$(PYTEST) -m "(exhaustive or spark or r or postgresql)$(WITHOUT)" $(ARGS)
+	@$(call tell-browser)
+	$(PYTEST) -m "(exhaustive or spark or r or postgresql or browser)$(WITHOUT)" $(ARGS)
 
-test-all: test test-more bench-smoke ## run every test: also Spark, R, PostgreSQL, kills at every call, long searches, benchmarks
+test-all: test test-more bench-smoke ## run every test: also Spark, R, PostgreSQL, Chromium, kills at every call, long searches, benchmarks
 
 check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
 

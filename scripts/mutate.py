@@ -384,7 +384,7 @@ class Bench:
                 environment["PYTHONDONTWRITEBYTECODE"] = "1"
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
             command += ["-p", "mutant_tests", "--no-header", "--tb=no", "--hypothesis-seed=0"]
-            command += ["-m", "not exhaustive and not spark", *options, *files]
+            command += ["-m", "not exhaustive and not spark and not browser", *options, *files]
             with (
                 Path(name, "said").open("wb") as output,
                 subprocess.Popen(

@@ -1,0 +1,174 @@
+"""Browsers that look at the studio of a demonstration: Chromium, as people have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from tests.conftest import without
+from tests.helpers.databases import postgresql_server
+from tests.helpers.served_studio import PLAYERS, ServedStudio, served_studio
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+#: What a page may weigh with its styles and its script, none of it compressed.
+MOST_BYTES = 150_000
+FIRST_BYTE_SECONDS = 0.1
+_RULES = {"resultTypes": ["violations"]}
+
+LoggedIn = Callable[..., Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here needs a browser."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(
+    scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
+)
+def studio(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServedStudio]:
+    """The studio of a demonstration, once per session and kind of database."""
+    folder = tmp_path_factory.mktemp("studio") / "demo"
+    if request.param == "sqlite":
+        with served_studio(folder) as found:
+            yield found
+        return
+    # Not among pytest's folders: each run closes them to all others, and the server is another.
+    with (
+        TemporaryDirectory(prefix="pg-") as place,
+        postgresql_server(Path(place)) as url,
+        served_studio(folder, database=url) as found,
+    ):
+        yield found
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Chromium, once per session."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if not CHROMIUM.exists():
+        without("Chromium is not there")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def messages() -> dict[Any, list[str]]:
+    """What the console of each page said."""
+    return {}
+
+
+@pytest.fixture
+def logged_in(
+    studio: ServedStudio, chromium: Any, messages: dict[Any, list[str]]
+) -> Iterator[LoggedIn]:
+    """Opens a browser of its own for somebody, and gives its page at the first page of the studio.
+
+    logged_in("reader") is nobody in particular; further words: width, height, language, dark,
+    scripts, downloads.
+    """
+    contexts = []
+
+    def open_for(
+        role: str,
+        *,
+        width: int = 1_280,
+        height: int = 900,
+        language: str = "en",
+        dark: bool = False,
+        scripts: bool = True,
+    ) -> Any:
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            locale={"en": "en-GB", "de": "de-DE"}[language],
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=scripts,
+            base_url=studio.url,
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        _listen(page, messages.setdefault(page, []))
+        if role != "reader":
+            person = PLAYERS[role]
+            page.goto("/login")
+            page.fill("#name", person)
+            page.fill("#password", studio.passwords[person])
+            page.click("main form button[type=submit]")
+            page.wait_for_url("**/account")
+        page.goto("/")
+        return page
+
+    yield open_for
+    for context in contexts:
+        context.close()
+    studio.check_nothing_told()
+
+
+def _listen(page: Any, heard: list[str]) -> None:
+    def on_console(message: Any) -> None:
+        # That a page was refused is what its status says; everything else is a mistake of ours.
+        refused = message.text.startswith("Failed to load resource")
+        address = message.location.get("url", "")
+        if message.type in ("error", "warning") and not (refused and address == page.url):
+            heard.append(f"{message.type}: {message.text} ({address})")
+
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: heard.append(f"exception: {error}"))
+    page.on("crash", lambda _: heard.append("crash"))
+
+
+@pytest.fixture
+def check_page(studio: ServedStudio, messages: dict[Any, list[str]]) -> Callable[..., None]:
+    """Looks at a page: nothing for axe to find, a clean console, small, fast, nothing told.
+
+    check_page(page, most_bytes=…, seconds=…) for pages that may be larger, such as long tables.
+    """
+    from urllib.parse import urlsplit
+
+    base = pytest.importorskip("axe_playwright_python.base")
+
+    def check(page: Any, *, most_bytes: int = MOST_BYTES, seconds: float | None = None) -> None:
+        path = urlsplit(page.url).path
+        assert messages[page] == [], messages[page]
+        scripts = page.evaluate("() => true") if page.context else True
+        if scripts:
+            page.evaluate(base.AXE_SCRIPT)
+            found = base.AxeResults(page.evaluate("rules => axe.run(rules)", _RULES))
+            assert not found.violations_count, f"{path}\n{found.generate_snapshot()}\n" + "\n".join(
+                f"{each['id']}: {node['html'][:300]} {node['failureSummary'][:300]}"
+                for each in found.response["violations"]
+                for node in each["nodes"][:3]
+            )
+        wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+        assert wide[0] <= wide[1], f"{path} is wider than its window: {wide}"
+        sent = studio.pages(path)
+        weight = sum(
+            one.size
+            for one in {each.path: each for each in studio.sent}.values()
+            if one.path.startswith("/static/")
+        )
+        assert sent, f"{path} was not sent"
+        assert sent[-1].size + weight <= most_bytes, f"{path}: {sent[-1].size} + {weight} bytes"
+        best = min(one.seconds for one in sent)
+        if seconds is None and len(sent) > 1:
+            seconds = FIRST_BYTE_SECONDS
+        assert seconds is None or best <= seconds, f"{path}: first byte after {best:.3f} s"
+        studio.check_nothing_told()
+
+    return check
