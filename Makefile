@@ -51,7 +51,7 @@ endef
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help demo test test-more test-all check bench bench-smoke mutate docs picture
+.PHONY: help demo serve test test-more test-all check bench bench-smoke mutate docs picture
 .PHONY: dist audit lock format clean distclean
 .PHONY: check-lint check-types check-imports check-sizes check-docs
 
@@ -60,6 +60,9 @@ help: ## list what make can do
 
 demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; results in demo-output/
 	$(BIN)/python -m discreet demo $(ARGS)
+
+serve: $(VENV)/.stamp-serve ## serve a synthetic census over HTTP, with keys to try it; ends with Ctrl-C
+	$(BIN)/python -m discreet serve --demo $(ARGS)
 
 test: $(VENV)/.stamp-test ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
 	$(PYTEST) -m "not exhaustive and not spark and not r and not postgresql and not browser" $(ARGS)
@@ -124,7 +127,7 @@ format: $(VENV)/.stamp-dev ## format and sort imports
 	$(BIN)/ruff format .
 
 clean: ## remove everything made, except the environment
-	rm -rf build dist demo-output src/*.egg-info
+	rm -rf build dist demo-output demo-service src/*.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -147,6 +150,11 @@ $(VENV)/.stamp-venv: constraints.txt
 $(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml
 	@echo "Installing what discreet needs"
 	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.stamp-serve: $(VENV)/.stamp-run
+	@echo "Installing what the service needs"
+	@$(PIP) --editable ".[service]"
 	@touch $@
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp-run
