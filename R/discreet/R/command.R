@@ -18,7 +18,8 @@ run <- function(words) {
   output <- tempfile("discreet-")
   on.exit(unlink(c(errors, output)))
   # Colours and widths of terminals are not for texts that are read on.
-  settings <- c("NO_COLOR=1", "TERM=dumb", "COLUMNS=200", "PYTHONIOENCODING=utf-8")
+  settings <- c("NO_COLOR=1", "TERM=dumb", "COLUMNS=200", "PYTHONIOENCODING=utf-8",
+                libraries_of_others())
   status <- suppressWarnings(
     system2(dc_command(), shQuote(words), stdout = output, stderr = errors, env = settings)
   )
@@ -32,6 +33,19 @@ run <- function(words) {
                    list(message = text, call = NULL, status = status)))
   }
   invisible(readLines(output, warn = FALSE, encoding = "UTF-8"))
+}
+
+# R puts libraries of its own before all others, which other programs, such as a Python that was
+# built with another OpenSSL, cannot use: the search path as it was before R was started.
+libraries_of_others <- function() {
+  now <- Sys.getenv("LD_LIBRARY_PATH")
+  file <- file.path(R.home("etc"), "ldpaths")
+  if (!nzchar(now) || !file.exists(file)) return(character())
+  script <- paste0(". ", shQuote(file), "; printf %s \"$LD_LIBRARY_PATH\"")
+  added <- system2("sh", c("-c", shQuote(script)), stdout = TRUE, env = "LD_LIBRARY_PATH=")
+  if (identical(now, added)) return("LD_LIBRARY_PATH=")
+  if (!startsWith(now, paste0(added, ":"))) return(character())
+  paste0("LD_LIBRARY_PATH=", shQuote(substring(now, nchar(added) + 2)))
 }
 
 # Lines of a message without the frame that is drawn around it on terminals.
