@@ -16,6 +16,7 @@ from pathlib import Path
 
 import uvicorn
 
+from discreet_service.jobs.upkeep import upkeep
 from discreet_service.operation.logs import log_event, start_log
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
@@ -62,7 +63,7 @@ def run_service(
         limit_concurrency=_MOST_AT_ONCE,
         h11_max_incomplete_event_size=_LARGEST_HEAD,
     )
-    with _workers(file, settings.jobs.workers):
+    with upkeep(service), _workers(file, settings.jobs.workers):
         log_event("serving", host=settings.host, port=settings.port)
         uvicorn.Server(config).run()
     log_event("stopped")

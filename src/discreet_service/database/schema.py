@@ -286,6 +286,10 @@ RATE_COUNTERS = _table(
     _whole("amount"),
 )
 
+# When each task of upkeep was done last, by whichever process.
+
+UPKEEP_RUNS = _table("upkeep_runs", _text("task", primary_key=True), _time("at"))
+
 # What was asked and released, as policies judge it.
 
 RELEASED_TABLES = _table(

@@ -1,18 +1,27 @@
-"""Upkeep: what the service does by itself once an hour.
+"""Upkeep: what the service does by itself, each task on its own schedule.
 
-In: a service. Out: old results and names deleted, proposals ended, the trail's head signed once a
-day. Each is written down in the trail; one that fails keeps none of the others from being done.
+In: a service. Out: old results and names deleted, proposals ended, the trail verified and its head
+signed once a day. Whoever comes first does a task, of all processes; each is written down in the
+trail where it changed something; one that fails keeps none of the others from being done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
+
+import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
 from discreet.files import make_folder
-from discreet.release.packages.keys import read_signing_key
-from discreet_service.operation.logs import log_event
+from discreet.release.packages.keys import public_bytes, read_signing_key
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.database.schema import UPKEEP_RUNS
+from discreet_service.operation.logs import log_event, place_of_failure
 from discreet_service.policies.patterns import forget_patterns
 
 #: Who does it, in the trail.
@@ -20,28 +29,119 @@ SYSTEM = "service"
 #: Folder of signed heads, in that of the service.
 HEADS = "heads"
 
-_DAY = 86_400_000
+_MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
+#: What failed is tried again after this time.
+_AGAIN = 10 * _MINUTE
+#: Seconds between two looks at what is due, and that a task has to end.
+_LOOK, _GRACE = 60.0, 20.0
 
 
-def keep_up(service: Any) -> None:
-    """Do all of it.
+@dataclass(frozen=True, slots=True)
+class UpkeepTask:
+    """Something that is done now and then.
+
+    Args:
+        every: After how many milliseconds it is due again.
+        act: What is done.
+    """
+
+    every: int
+    act: Callable[[Any], object]
+
+
+def keep_up(service: Any) -> list[str]:
+    """Do what is due; the names of the tasks that were done.
 
     Args:
         service: The service.
     """
-    steps: dict[str, Callable[[Any], object]] = {
-        "results": lambda service: service.jobs.expire(),
-        "names": _take_names_out,
-        "rows": _delete_rows,
-        "proposals": _end_proposals,
-        "patterns": _forget_patterns,
-        "head": sign_daily_head,
-    }
-    for name, step in steps.items():
+    done = []
+    for name, task in TASKS.items():
         try:
-            step(service)
+            if _claim(service, name, task):
+                _do(service, name, task)
+                done.append(name)
         except DiscreetError as error:
             log_event("upkeep failed", step=name, code=error.code)
+        except Exception as error:  # What is not foreseen must not end upkeep for good.
+            log_event("upkeep failed", step=name, **place_of_failure(error))
+    return done
+
+
+@contextmanager
+def upkeep(service: Any, look: float = _LOOK) -> Iterator[None]:
+    """Do what is due beside the block, on a thread of its own.
+
+    Args:
+        service: The service.
+        look: Seconds between two looks.
+    """
+    over = threading.Event()
+
+    def run() -> None:
+        while True:
+            keep_up(service)
+            try:
+                show_chain(service)
+            except DiscreetError as error:
+                log_event("upkeep failed", step="metric", code=error.code)
+            if over.wait(look):
+                return
+
+    thread = threading.Thread(target=run, daemon=True, name="upkeep")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(_GRACE)
+
+
+def show_chain(service: Any) -> None:
+    """Tell metrics how the last verification of the trail ended, whichever process did it.
+
+    Args:
+        service: The service.
+    """
+    page = service.trail.search(kind=AuditKind.trail_verified, size=1)
+    for entry in page.entries:
+        service.metrics.chain.set(json.loads(entry.facts).get("whole") is True)
+
+
+def _claim(service: Any, name: str, task: UpkeepTask) -> bool:
+    """Whether a task is due, and nobody else does it."""
+    columns, now = UPKEEP_RUNS.c, service.clock()
+    last = sa.select(columns.at).where(columns.task == name)
+
+    def due(connection: sa.Connection) -> bool:
+        at = connection.scalar(last)
+        return at is None or now - at >= task.every
+
+    with service.database.reading() as connection:
+        if not due(connection):
+            return False
+    with service.database.writing() as connection:
+        # Another process may have come first meanwhile.
+        if not due(connection):
+            return False
+        _note(connection, name, now)
+    return True
+
+
+def _do(service: Any, name: str, task: UpkeepTask) -> None:
+    try:
+        task.act(service)
+    except BaseException:
+        with service.database.writing() as connection:
+            _note(connection, name, service.clock() - task.every + min(_AGAIN, task.every))
+        raise
+
+
+def _note(connection: sa.Connection, name: str, at: int) -> None:
+    columns = UPKEEP_RUNS.c
+    changed = connection.execute(sa.update(UPKEEP_RUNS).where(columns.task == name).values(at=at))
+    if not changed.rowcount:
+        connection.execute(sa.insert(UPKEEP_RUNS).values(task=name, at=at))
 
 
 def _take_names_out(service: Any) -> None:
@@ -65,6 +165,24 @@ def _forget_patterns(service: Any) -> None:
         forget_patterns(connection, before)
 
 
+def verify_trail(service: Any) -> bool:
+    """Verify the trail, and write down how that ended; whether it is whole.
+
+    Args:
+        service: The service.
+    """
+    place = service.settings.signing_key_file
+    keys = [] if place is None else [public_bytes(read_signing_key(place))]
+    verdict = service.trail.verify((), keys)
+    service.metrics.chain.set(verdict.whole)
+    log_event("trail verified", whole=verdict.whole, entries=verdict.entries)
+    facts = {"entries": verdict.entries, "whole": verdict.whole, "heads": verdict.heads}
+    with service.database.writing() as connection:
+        kind = AuditKind.trail_verified
+        service.trail.append(connection, kind=kind, person=SYSTEM, facts=facts)
+    return bool(verdict.whole)
+
+
 def sign_daily_head(service: Any) -> bool:
     """Sign the head of the trail, unless that was done within a day; whether it was done.
 
@@ -81,3 +199,15 @@ def sign_daily_head(service: Any) -> bool:
     make_folder(folder, 0o700)
     service.trail.sign_head(read_signing_key(place), folder, SYSTEM)
     return True
+
+
+#: What there is to do. A head is signed of a trail that was verified before.
+TASKS: Mapping[str, UpkeepTask] = {
+    "results": UpkeepTask(_HOUR, lambda service: service.jobs.expire()),
+    "names": UpkeepTask(_HOUR, _take_names_out),
+    "rows": UpkeepTask(_HOUR, _delete_rows),
+    "proposals": UpkeepTask(_HOUR, _end_proposals),
+    "patterns": UpkeepTask(_HOUR, _forget_patterns),
+    "chain": UpkeepTask(_DAY, verify_trail),
+    "head": UpkeepTask(_HOUR, sign_daily_head),
+}
