@@ -66,8 +66,10 @@ class ServiceDemonstration:
         roles = {**_PEOPLE, _ADMINISTRATOR: "admin"}
         people = [f"  {name:6} {roles[name]:10} {word}" for name, word in self.passwords.items()]
         tool, client = (self.keys[name] for name in _KEYS)
-        cells = '{"parameter_set": "census@1", "cells": [{"n": 7, "key": 123456789012345}]}'
-        data = f"{url}/api/v1/datasets/census/data?by=region:state,sex&format=csv"
+        cell = {"n": 7, "key": 123_456_789_012_345, "official": False}
+        cells = json.dumps({"parameter_set": _STATISTIC, "version": _VERSION, "cells": [cell]})
+        asked = "unit=person&by=region:state&by=sex&format=csv"
+        data = f"{url}/api/v1/datasets/census/data?{asked}"
         return "\n".join(
             (
                 f"A demonstration with invented people is in {self.settings.parent}.",
