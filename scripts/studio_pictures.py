@@ -1,0 +1,242 @@
+"""Pictures of all pages of the studio, for the documentation and to be looked at.
+
+python scripts/studio_pictures.py [NAME…] [--out FOLDER] [--looks] [--folder DEMONSTRATION]
+
+In: a demonstration, made anew if none is named. Out: one small PNG per page; with --looks, also in
+the dark, on a telephone and in German. Nothing in it is secret: its people are invented.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import struct
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+#: The largest file of a picture, and how tall one may be.
+MOST_BYTES, TALLEST = 80_000, 1_400
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    "": {},
+    "-dark": {"color_scheme": "dark"},
+    "-narrow": {"viewport": {"width": 360, "height": 740}},
+    "-de": {"locale": "de-DE"},
+}
+_BY = "unit=person&by=region:state,sex"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudioPicture:
+    """A page to be shown.
+
+    Args:
+        name: Name of its file.
+        person: Who looks at it; nobody in particular if empty.
+        path: Its path.
+    """
+
+    name: str
+    person: str
+    path: str
+
+
+def _page(name: str, person: str, path: str) -> StudioPicture:
+    return StudioPicture(name=name, person=person, path=path)
+
+
+#: Pages that no navigation leads to directly; those that it leads to are found.
+DEEP = (
+    _page("login", "", "/login"),
+    _page("home-reader", "", "/"),
+    _page("home", "rita", "/"),
+    _page("account", "rita", "/account"),
+    _page("help", "rita", "/help"),
+    _page("builder-empty", "rita", "/tables/census"),
+    _page("builder", "rita", f"/tables/census?{_BY}"),
+    _page("result", "rita", f"/tables/census/result?{_BY}"),
+    _page(
+        "result-figures",
+        "rita",
+        "/tables/census/result?unit=dwelling&by=region:district&measures=mean:rent,vacancy",
+    ),
+    _page("refused", "rita", "/tables/census/result?unit=person&by=region:municipality,sex,age5"),
+    _page("large", "rita", "/tables/census/result?unit=person&by=region:municipality,age5"),
+    _page("release", "", "/releases/census-2022"),
+)
+PEOPLE = ("paul", "cora", "vera", "otto", "adam", "rita")
+
+
+class Camera:
+    """Takes pictures of a studio.
+
+    Args:
+        browser: Chromium.
+        url: Address of the studio.
+        passwords: Per person, the password.
+    """
+
+    def __init__(self, browser: Any, url: str, passwords: Mapping[str, str]) -> None:
+        self._browser, self._url, self._passwords = browser, url, passwords
+        self._dark_room = browser.new_page()
+
+    def open(self, person: str, look: Mapping[str, Any]) -> Any:
+        """A page of somebody's own browser."""
+        common = {"viewport": {"width": 1_180, "height": 820}, "locale": "en-GB"}
+        page = self._browser.new_context(**(common | dict(look)), base_url=self._url).new_page()
+        if person:
+            page.goto("/login")
+            page.fill("#name", person)
+            page.fill("#password", self._passwords[person])
+            page.click("main form button[type=submit]")
+            page.wait_for_url("**/account")
+        return page
+
+    def take(self, page: Any, path: str) -> bytes:
+        """A picture of a page, from its top, as a small PNG."""
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        size = page.viewport_size
+        tall = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({**size, "height": max(size["height"], min(tall, TALLEST))})
+        shot = page.screenshot()
+        page.set_viewport_size(size)
+        return small_png(self._pixels(shot))
+
+    def _pixels(self, shot: bytes) -> npt.NDArray[np.uint8]:
+        """The colours of a picture: the browser itself knows best how to read its PNG."""
+        told = self._dark_room.evaluate(
+            """async text => {
+              const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+              const image = await createImageBitmap(new Blob([bytes], {type: 'image/png'}));
+              const canvas = new OffscreenCanvas(image.width, image.height);
+              const context = canvas.getContext('2d');
+              context.drawImage(image, 0, 0);
+              const data = context.getImageData(0, 0, image.width, image.height).data;
+              let out = '';
+              for (let k = 0; k < data.length; k += 32768)
+                out += String.fromCharCode(...data.subarray(k, k + 32768));
+              return [image.width, image.height, btoa(out)];
+            }""",
+            base64.b64encode(shot).decode(),
+        )
+        width, height, text = told
+        flat = np.frombuffer(base64.b64decode(text), dtype=np.uint8)
+        return flat.reshape(height, width, 4)[:, :, :3].copy()
+
+
+def small_png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    r"""A PNG of at most 256 colours: pages are flat, few colours draw them.
+
+    Args:
+        pixels: Height × width × red, green, blue.
+
+    >>> small_png(np.zeros((2, 3, 3), dtype=np.uint8))[:4]
+    b'\x89PNG'
+    """
+    height, width, _ = pixels.shape
+    # Shades of the edges of letters that nobody can tell apart become one.
+    coarse = (pixels & 0xF0) | (pixels >> 4)
+    keys = coarse.astype(np.uint32) @ np.array([65_536, 256, 1], dtype=np.uint32)
+    found, place, often = np.unique(keys, return_inverse=True, return_counts=True)
+    order = np.argsort(-often.astype(np.int64), kind="stable")
+    kept = found[order[:256]]
+    colours = np.stack([kept >> 16, (kept >> 8) & 255, kept & 255], axis=1).astype(np.int32)
+    every = np.stack([found >> 16, (found >> 8) & 255, found & 255], axis=1).astype(np.int32)
+    far = ((every[:, None, :] - colours[None, :, :]) ** 2).sum(axis=2)
+    rows = far.argmin(axis=1).astype(np.uint8)[place].reshape(height, width)
+    exact = {int(key): k for k, key in enumerate(kept)}
+    palette = bytearray(colours.astype(np.uint8).tobytes())
+    for key, k in exact.items():  # the commonest true colour of each shade
+        palette[3 * k : 3 * k + 3] = _true_colour(pixels, keys, key)
+    raw = b"".join(b"\0" + row.tobytes() for row in rows)
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"PLTE", bytes(palette)), (b"IDAT", zlib.compress(raw, 9)))
+    chunks = b"".join(_chunk(name, content) for name, content in (*parts, (b"IEND", b"")))
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+def _true_colour(pixels: npt.NDArray[np.uint8], keys: npt.NDArray[np.uint32], key: int) -> bytes:
+    at = np.argwhere(keys == key)[:2_000]
+    colours, often = np.unique(pixels[at[:, 0], at[:, 1]], axis=0, return_counts=True)
+    return bytes(colours[often.argmax()].tobytes())
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    checked = name + content
+    return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+
+def _navigated(camera: Camera) -> Iterator[StudioPicture]:
+    """The pages that the navigation leads to, each by the first person who may."""
+    known = set()
+    for person in PEOPLE:
+        page = camera.open(person, {})
+        page.goto("/")
+        links = "all => all.map(a => a.getAttribute('href'))"
+        for path in page.eval_on_selector_all("nav.pages a", links):
+            if path not in known:
+                known.add(path)
+                yield _page(path.strip("/").replace("/", "-"), person, path)
+        page.context.close()
+
+
+def take_all(camera: Camera, out: Path, names: list[str], looks: Mapping[str, Any]) -> list[str]:
+    """Write all pictures; what is wrong with them is given back."""
+    wrong = []
+    pictures = [*DEEP, *_navigated(camera)]
+    for person in dict.fromkeys(one.person for one in pictures):
+        for suffix, look in looks.items():
+            page = camera.open(person, look)
+            for one in pictures:
+                if one.person != person or (names and one.name not in names):
+                    continue
+                content = camera.take(page, one.path)
+                (out / f"{one.name}{suffix}.png").write_bytes(content)
+                print(f"{one.name}{suffix}.png  {len(content):,} bytes  {one.path}")
+                if len(content) > MOST_BYTES:
+                    wrong.append(f"{one.name}{suffix}.png has {len(content):,} bytes")
+            page.context.close()
+    return wrong
+
+
+def main() -> int:
+    """Take the pictures."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.helpers.served_studio import served_studio
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images" / "studio")
+    parser.add_argument("--looks", action="store_true")
+    parser.add_argument("--folder", type=Path)
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    looks = LOOKS if asked.looks else {"": {}}
+    with tempfile.TemporaryDirectory(prefix="studio-") as place:
+        folder = asked.folder or Path(place) / "demo"
+        with served_studio(folder, persons=8_000) as studio, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=list(_ARGUMENTS))
+            wrong = take_all(
+                Camera(browser, studio.url, studio.passwords), asked.out, asked.names, looks
+            )
+            browser.close()
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
