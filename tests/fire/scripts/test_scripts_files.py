@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -280,8 +280,10 @@ def test_clean_programs_stay_as_they_are() -> None:
     assert (rewrite_r(text).text, rewrite_r(text).findings) == (text, ())
 
 
+@pytest.mark.filterwarnings("ignore:invalid escape sequence", "ignore:invalid decimal literal")
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from("ab1 .,()[]{}<-=+|>~`'\"\\\n#%:;"), max_size=60))
+@example("'\\:'")
 def test_any_text_gives_findings_or_a_program(text: str) -> None:
     for rewriter, parse in ((rewrite_python, ast.parse), (rewrite_r, parse_r)):
         done = rewriter(text)
