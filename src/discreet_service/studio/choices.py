@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote, urlencode
 
 from discreet_service.datasets import CatalogueUnit, DataVersion
+from discreet_service.problems import ServiceError
 from discreet_service.queries.grammar import TableQuery
 from discreet_service.web.addresses import read_address
 
@@ -109,16 +110,21 @@ class TableChoices:
     wanted: str = ""
 
     @classmethod
-    def of(cls, version: DataVersion, pairs: Pairs) -> TableChoices:
+    def of(cls, version: DataVersion, pairs: Pairs, *, strict: bool = False) -> TableChoices:
         """What an address or form says.
 
         Args:
             version: The version of the data.
             pairs: Names and values.
+            strict: Keep what the unit does not have, so that it is told; else it is left out, as
+                when somebody has just chosen another unit.
         """
-        pairs = [(name, value) for name, value in pairs[:_MOST] if value]
-        said = dict(pairs)
+        pairs = pairs[:_MOST]
+        said = {name: value for name, value in pairs if value}
         unit = version.units.get(said.get("unit", "")) or next(iter(version.units.values()))
+        if strict and said.get("unit", unit.name) != unit.name:
+            what, hint = "there is no such unit", f"units: {', '.join(version.units)}"
+            raise ServiceError(what, code="invalid-query", where="unit", hint=hint)
         levels: dict[str, list[str]] = {}
         picks: dict[str, list[str]] = {}
         rest = []
@@ -134,7 +140,8 @@ class TableChoices:
                 head != "find"
             ):
                 rest.append((name, value))
-        own = {name for name in levels.keys() | picks.keys() if name in unit.variables}
+        named = levels.keys() | picks.keys()
+        own = {name for name in named if strict or name in unit.variables}
         return cls(
             unit=unit,
             levels={name: tuple(dict.fromkeys(levels[name])) for name in levels if name in own},
@@ -142,7 +149,9 @@ class TableChoices:
             rest=tuple(rest),
             measures=tuple(dict.fromkeys(v for n, v in listed if n == "measures")),
             totals=said.get("totals", ""),
-            view=TableView.of(pairs),
+            view=TableView.of(
+                [(name, value) for name, value in pairs if value or name == "across"]
+            ),
             opened=said.get("open", ""),
             wanted=said.get(f"find.{said.get('open', '')}", ""),
         )

@@ -67,7 +67,7 @@ def show_builder(
         units=[(each.name, said_in(each.label, language, each.name))
                for each in version.units.values()],
         choices=choices,
-        variables=[_choice(each, choices, language) for each in choices.unit.variables.values()],
+        variables=_choices(choices, language),
         measures=_measures(choices, language),
         estimate=_estimate(service, dataset, choices, principal, language),
         examples=_examples(version, language),
@@ -82,7 +82,7 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
     start = time.perf_counter()
     pairs = request.query_params.multi_items()
     version = service.datasets.version(dataset, dict(pairs).get("version") or None)
-    choices = TableChoices.of(version, pairs)
+    choices = TableChoices.of(version, pairs, strict=True)
     asked = choices.parameters()
     tidy = address(request.url.path, [*asked, *choices.view.pairs()])
     if any(not value or name.startswith(("pick.", "find.")) for name, value in pairs):
@@ -138,10 +138,12 @@ def order_table(
     """Let a job make a large table."""
     check_allowed(principal, Permission.query_run, dataset)
     start = time.perf_counter()
-    pairs = [(str(name), str(value)) for name, value in json.loads(query)]
+    pairs = _pairs(query)
     version = service.datasets.version(dataset, dict(pairs).get("version") or None)
     language = _spoken(request)
-    prepared = service.answers.prepared(dataset, TableChoices.of(version, pairs).query())
+    prepared = service.answers.prepared(
+        dataset, TableChoices.of(version, pairs, strict=True).query()
+    )
     service.answers.admit(prepared, principal, language)
     job = service.jobs.submit(
         kind="query",
@@ -150,6 +152,15 @@ def order_table(
     )
     note_query(service, principal, prepared, LogMode.query, LogVerdict.deferred, start)
     return back_to(f"/jobs/{job.id}")
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """The choices that our own page put into a form."""
+    try:
+        return [(str(name), str(value)) for name, value in json.loads(text)]
+    except (ValueError, TypeError, RecursionError):
+        what, hint = "this is no query", "open the page again"
+        raise ServiceError(what, code="invalid-input", where="query", hint=hint) from None
 
 
 def _spoken(request: Request) -> Language:
@@ -199,6 +210,16 @@ def _deferred(
     )
 
 
+def _choices(choices: TableChoices, language: str) -> list[dict[str, Any]]:
+    """The variables in the form; those of one heading are told apart by their names."""
+    found = [_choice(each, choices, language) for each in choices.unit.variables.values()]
+    titles = [each["title"] for each in found]
+    for each in found:
+        if titles.count(each["title"]) > 1:
+            each["title"] = f"{each['title']} ({each['name']})"
+    return found
+
+
 def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -> dict[str, Any]:
     """A variable in the form: its levels, and its codes if they are to be seen."""
     tree = variable.tree
@@ -215,7 +236,14 @@ def _choice(variable: CatalogueVariable, choices: TableChoices, language: str) -
         "title": tree.title(language),
         "geography": variable.geography,
         "levels": [
-            {"name": each.name, "codes": each.codes, "chosen": each.number in chosen}
+            {
+                "name": each.name,
+                "label": each.name
+                if each.name != str(each.number)
+                else f"{words('builder', language)['level']} {each.number}",
+                "codes": each.codes,
+                "chosen": each.number in chosen,
+            }
             for each in variable.levels
         ],
         "used": levels is not None or bool(picked),
@@ -356,14 +384,17 @@ def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -
     """The same query for programs."""
     base = service.settings.base_url
     query = choices.query().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    body = json.dumps(query, ensure_ascii=False, indent=2)
+    lines = [f"{json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}"
+             for name, each in query.items()]  # fmt: skip
     link = address(f"{base}/api/v1/datasets/{dataset}/data", [*asked, ("format", "csv")])
     return {
         "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {_quoted(link)}',
         "python": (
             "import os\n\nfrom discreet_service.client import Client\n\n"
             f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
-            f"    table = client.query({json.dumps(dataset)}, {_indented(body)})\n"
+            f"    table = client.query({json.dumps(dataset)}, {{\n        "
+            + ",\n        ".join(lines)
+            + ",\n    })\n"
         ),
         "r": f"library(discreet)\n\ntable <- dc_service_query(\n  {json.dumps(dataset)},\n"
         f"  {_r_value(cast('Any', query), 1)}\n)\n",
@@ -372,10 +403,6 @@ def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
-
-
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n    ")
 
 
 def _r_value(value: Any, depth: int) -> str:

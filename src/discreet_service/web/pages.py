@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -137,8 +137,8 @@ def page(
     spoken = {**layout, **words(said_in or template, language)}
     principal = principal_of(request)
     shown = {
-        "layout": layout,
-        "words": spoken,
+        "layout": PageWords(layout),
+        "words": PageWords(spoken),
         "heading": title or spoken["title"],
         "language": language,
         "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
@@ -153,6 +153,29 @@ def page(
     text = _environment().get_template(f"{template}.html").render(shown | values)
     headers = {"Cache-Control": "no-store" if secret else "private, no-cache"}
     return HTMLResponse(text, status, headers)
+
+
+class PageWords:
+    """The words of a page, as templates name them: `words.keys` is the word, not a method.
+
+    Args:
+        said: The words.
+
+    >>> PageWords({"keys": "My keys"}).keys
+    'My keys'
+    """
+
+    def __init__(self, said: Mapping[str, str]) -> None:
+        self._said = said
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return self._said[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __getitem__(self, name: str) -> str:
+        return self._said[name]
 
 
 def navigation(request: Request, principal: Principal) -> list[NavigationEntry]:
@@ -174,9 +197,18 @@ def _paths(app: FastAPI) -> frozenset[str]:
     """The paths that there are."""
     known: frozenset[str] | None = getattr(app.state, "paths", None)
     if known is None:
-        known = frozenset(getattr(route, "path", "") for route in app.routes)
+        known = frozenset(_route_paths(app.routes))
         app.state.paths = known
     return known
+
+
+def _route_paths(routes: Iterable[Any]) -> Iterator[str]:
+    """The paths of routes, of routers within, too."""
+    for route in routes:
+        path = getattr(route, "path", None)
+        if path:
+            yield path
+        yield from _route_paths(getattr(getattr(route, "original_router", None), "routes", ()))
 
 
 @cache
@@ -328,9 +360,19 @@ def explained(term: str, language: str) -> str:
     return words("glossary", language)[term]
 
 
+class _WordsFirst(Environment):
+    """Words may be called like methods of the table in which they stand."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """The word of a name, if there is one."""
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
 @cache
 def _environment() -> Environment:
-    found = Environment(
+    found = _WordsFirst(
         loader=FileSystemLoader([folder / "templates" for folder in _FOLDERS]),
         # Everything, whatever a template is called.
         autoescape=True,
