@@ -1,0 +1,87 @@
+"""A demonstration, and browsers that look at its studio without a socket."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet_service.application import create_app
+from discreet_service.demo import make_demonstration
+from discreet_service.service import Service
+from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.asgi_browser import AsgiBrowser
+
+HTML = {"Accept": "text/html"}
+GERMAN = {**HTML, "Accept-Language": "de"}
+
+
+class StudioReaders:
+    """The studio of a demonstration, and who looks at it."""
+
+    def __init__(self, folder: Path) -> None:
+        made = make_demonstration(folder, persons=3_000)
+        limits = LimitSettings(requests_per_second=1e6, burst=10**6, anonymous_per_second=1e6)
+        settings = dataclasses.replace(ServiceSettings.read(made.settings), limits=limits)
+        self.folder = made.settings.parent
+        self.service = Service(settings)
+        self.app = create_app(self.service)
+        self._passwords = made.passwords
+        self._browsers: dict[str, AsgiBrowser] = {}
+
+    def browser(self, name: str = "") -> AsgiBrowser:
+        """The browser of somebody who has logged in; of nobody in particular if not named."""
+        if not name:
+            return AsgiBrowser(self.app)
+        if name not in self._browsers:
+            found = AsgiBrowser(self.app)
+            answer = found.submit("/login", "/login", name=name, password=self._passwords[name])
+            assert answer.status_code == 303, answer.text
+            self._browsers[name] = found
+        return self._browsers[name]
+
+    def page(self, path: str, name: str = "", status: int = 200, **head: str) -> str:
+        """The text of a page."""
+        answer = self.browser(name).get(path, headers={**HTML, **head})
+        assert answer.status_code == status, (path, answer.status_code, answer.text[:2_000])
+        assert answer.headers["content-type"].startswith("text/html")
+        return answer.text
+
+    def close(self) -> None:
+        self.service.close()
+
+
+@pytest.fixture(scope="session")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioReaders]:
+    found = StudioReaders(tmp_path_factory.mktemp("studio") / "demo")
+    yield found
+    found.close()
+
+
+def text_of(page: str, identifier: str) -> str:
+    """The text of the element with an id that has no elements of its kind in it."""
+    found = re.search(rf'<(\w+)[^>]*\bid="{identifier}"[^>]*>(.*?)</\1>', page, re.DOTALL)
+    assert found, identifier
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", found[2]).split()))
+
+
+def body_cells(page: str) -> list[list[str]]:
+    """The cells of the rows of the protected table."""
+    part = page[page.index('<table id="table">') : page.index("</table>", page.index('id="table"'))]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", part, re.DOTALL)
+    found = [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
+    return [
+        [html.unescape(re.sub(r"<sup>.*?</sup>|<[^>]+>", "", cell)) for cell in row]
+        for row in found
+        if row
+    ]
+
+
+def parsed(answer: Any) -> Any:
+    return json.loads(answer.content)

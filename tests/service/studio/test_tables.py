@@ -1,0 +1,280 @@
+"""The table builder shows what the interface gives, and refuses what it refuses."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+
+from discreet.publication.layout import lay_out
+from discreet.publication.writers.html import caption, notes_html, table_html
+from discreet_service.studio.choices import TableChoices, TableView
+from discreet_service.studio.shown_tables import ShownTable, shown_table
+from discreet_service.web.addresses import read_address
+from tests.service.studio.conftest import HTML, body_cells, text_of
+
+API = "/api/v1/datasets/census"
+ASKED = "unit=person&by=region:district,sex"
+TOO_MUCH = "unit=person&by=region:municipality,sex,age5,education:2"
+
+
+def _csv(readers: Any, query: str) -> list[str]:
+    answer = readers.browser("rita").get(f"{API}/data?{query}&format=csv&language=en")
+    assert answer.status_code == 200, answer.text
+    head, *lines = answer.text.splitlines()
+    at = head.split(",").index("symbol") if "symbol" in head else -1
+    return [line.rsplit(",", 1)[-1] if at == -1 else line.split(",")[at] for line in lines]
+
+
+def test_result_is_what_the_library_writes(readers: Any) -> None:
+    """The table on the page, byte by byte; and its cells are those of the interface."""
+    page = readers.page(f"/tables/census/result?{ASKED}", "rita")
+    answers = readers.service.answers
+    query = read_address([("unit", "person"), ("by", "region:district,sex")])
+    table = answers.answer(answers.prepared("census", query)).table
+    wanted = "".join(
+        table_html(lay_out(table), "en", identifier="table", caption=caption(table, "en"))
+    )
+    assert wanted in page
+    assert notes_html(table, "en") in page
+    told = json.loads(
+        readers.browser("rita").get(f"{API}/data?{ASKED}&format=json&language=en").content
+    )
+    assert told["title"] in page
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ASKED,
+        "unit=person&by=sex,age5&where.region=x",
+        "unit=person&by=region:municipality,sex:1&totals=none",
+        "unit=dwelling&by=region:state&measures=mean:rent,vacancy",
+        TOO_MUCH,
+    ],
+)
+def test_estimate_is_that_of_the_interface(readers: Any, asked: str) -> None:
+    page = readers.page(f"/tables/census?{asked}", "rita")
+    pairs = [each.split("=", 1) for each in asked.split("&")]
+    query = read_address([(name, value) for name, value in pairs])
+    body = query.model_dump(mode="json", exclude_none=True)
+    told = readers.browser("rita").post(f"{API}/query:check", json=body)
+    if told.status_code != 200:
+        for problem in told.json()["problems"]:
+            assert html.escape(problem["message"], quote=False).replace("'", "&#39;") in page
+        return
+    found = told.json()
+    assert text_of(page, "cells") == f"{found['cells']:,}"
+    assert text_of(page, "exposure") == f"{found['exposure']:.2f}"
+    assert ("would be refused" in page) is not found["verdict"]["allowed"]
+    for rule in found["verdict"]["rules"]:
+        if rule["outcome"] == "refused":
+            assert f"{rule['rule']}: {rule['text']}" in page
+
+
+def test_refusal_is_worded_as_the_interface_does(readers: Any) -> None:
+    told = readers.browser("rita").get(f"{API}/data?{TOO_MUCH}").json()
+    page = readers.page(f"/tables/census/result?{TOO_MUCH}", "rita", status=told["status"])
+    assert told["detail"] in page
+    assert f"Rule: {told['rule']}" in page
+    german = readers.page(
+        f"/tables/census/result?{TOO_MUCH}", "rita", told["status"], **{"Accept-Language": "de"}
+    )
+    assert "zu viele Merkmale" in german
+
+
+def test_form_and_address_are_one(readers: Any) -> None:
+    """What the form sends is made into the address of the same query, without empty parts."""
+    sent = "unit=person&by=region:state&pick.sex=&pick.sex=w&measures=count&totals=all&find.sex="
+    answer = readers.browser("rita").get(f"/tables/census/result?{sent}", headers=HTML)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == (
+        "/tables/census/result?unit=person&by=region:state&where.sex=w"
+    )
+    page = readers.page(answer.headers["location"], "rita")
+    assert "/tables/census/result?unit=person&amp;by=region:state&amp;where.sex=w" in page
+    back = re.search(r'href="(/tables/census\?[^"]+)">← Change', page)
+    assert back
+    form = readers.page(html.unescape(back[1]), "rita")
+    assert "Only these are counted: female" in form
+
+
+def test_codes_with_commas_survive(readers: Any) -> None:
+    version = readers.service.datasets.version("census")
+    pairs = [("unit", "person"), ("by", "sex"), ("pick.nationality", "a,b"), ("pick.sex", "w")]
+    asked = TableChoices.of(version, pairs).parameters()
+    query = read_address(asked)
+    assert query.where[0].codes == ["a,b"]
+    assert TableChoices.of(version, asked).picks == {"nationality": ("a,b",), "sex": ("w",)}
+
+
+def test_codes_are_searched_and_picked(readers: Any) -> None:
+    path = "/tables/census?unit=person&by=region:state&pick.nationality=fr&open=nationality"
+    page = readers.page(path, "rita")
+    version = readers.service.datasets.version("census")
+    codes = version.units["person"].variables["nationality"].tree
+    # All codes but the total, and the empty field that keeps commas.
+    assert page.count('name="pick.nationality"') == len(codes)
+    assert '<input type="checkbox" name="pick.nationality" value="fr" checked>' in page
+    found = readers.page(f"{path}&find.nationality=finn", "rita")
+    assert re.findall(r'name="pick.nationality" value="(\w+)"', found) == ["fi", "fr"]
+
+
+def test_turning_and_sorting_change_no_figure(readers: Any) -> None:
+    plain = body_cells(readers.page(f"/tables/census/result?{ASKED}", "rita"))
+    turned = body_cells(
+        readers.page(f"/tables/census/result?{ASKED}&down=sex&across=region", "rita")
+    )
+    assert [list(row) for row in zip(*turned, strict=True)] == plain
+    page = readers.page(f"/tables/census/result?{ASKED}&sort=2&order=falling", "rita")
+    found = body_cells(page)
+    assert found[0] == plain[0]
+    assert sorted(found) == sorted(plain)
+    numbers = [int(row[1].replace(",", "").replace("–", "0")) for row in found[1:]]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_every_view_has_all_cells(readers: Any) -> None:
+    """Released tables with several figures, groups and remarks, by pages and in any turn."""
+    for listed in readers.service.releases.tables().values():
+        table = readers.service.releases.table(listed.id)
+        names = [dimension.name for dimension in table.dimensions]
+        plain = shown_table(table, TableView(whole=True), "en")
+        assert plain.pages == 1
+        wanted = sorted(_flat(plain))
+        for view in (
+            TableView(down=tuple(names), across=()),
+            TableView(sort=1, whole=True),
+            TableView(sort=1, falling=False, whole=True),
+        ):
+            cells: list[str] = []
+            for page in range(1, shown_table(table, view, "de").pages + 1):
+                shown = shown_table(table, view.at(page), "en")
+                cells += _flat(shown)
+            assert sorted(cells) == wanted, (listed.id, view)
+
+
+def _flat(shown: ShownTable) -> list[str]:
+    return [cell for row in body_cells(str(shown.table)) for cell in row]
+
+
+def test_released_table_is_that_of_the_release(readers: Any) -> None:
+    page = readers.page("/releases/census-2022/population")
+    table = readers.service.releases.table("census-2022.population")
+    wanted = table_html(lay_out(table), "en", identifier="table", caption=caption(table, "en"))
+    assert "".join(wanted) in page
+    for path in ("/releases/census-2022/nothing", "/releases/nothing", "/releases/nothing/x"):
+        readers.page(path, status=404)
+
+
+def test_releases_are_searched(readers: Any) -> None:
+    page = readers.page("/releases/census-2022?query=rents")
+    assert "/releases/census-2022/rents" in page
+    assert "/releases/census-2022/population" not in page
+    assert "No table has all of these words" in readers.page("/releases/census-2022?query=zzz")
+
+
+def test_downloads_are_those_of_the_interface(readers: Any) -> None:
+    page = readers.page(f"/tables/census/result?{ASKED}", "rita")
+    links = [html.unescape(each) for each in re.findall(r'href="([^"]+)" download', page)]
+    assert len(links) >= 8
+    for link in links:
+        answer = readers.browser("rita").get(link)
+        assert answer.status_code == 200, link
+        assert answer.content
+
+
+def test_code_to_copy_asks_the_same(readers: Any) -> None:
+    page = readers.page(f"/tables/census/result?{ASKED}&totals=none", "rita")
+    code = html.unescape(re.search(r'id="code-python">(.*?)</code>', page, re.DOTALL)[1])
+    compile(code, "code", "exec")
+    asked: list[Any] = []
+
+    class _Client:
+        def __init__(self, *said: Any) -> None:
+            asked.append(said)
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: Any) -> None:
+            pass
+
+        def query(self, dataset: str, query: Any) -> None:
+            asked.append((dataset, query))
+
+    lines = [line for line in code.splitlines() if "import" not in line]
+    exec("\n".join(lines), {"Client": _Client, "os": __import__("types").SimpleNamespace(
+        environ={"DISCREET_SERVICE_KEY": "k"})})  # fmt: skip
+    assert asked[0] == (readers.service.settings.base_url, "k")
+    answer = readers.browser("rita").post(f"{API}/query", json={**asked[1][1], "format": "csv"})
+    link = f"{API}/data?{ASKED}&totals=none&format=csv"
+    assert answer.content == readers.browser("rita").get(link).content
+
+
+def test_who_may_only_read_is_led_to_the_login(readers: Any) -> None:
+    page = readers.page("/tables/census?by=sex&unit=person")
+    assert "log in" in page
+    assert 'id="cells"' not in page
+    refused = readers.page(f"/tables/census/result?{ASKED}", status=401)
+    assert 'href="/login"' in refused
+    readers.page(f"/tables/census/result?{ASKED}", "vera", status=403)
+
+
+def test_large_table_becomes_a_job(readers: Any) -> None:
+    rita = readers.browser("rita")
+    asked = "unit=person&by=nationality:2,occupation:2,age5&totals=all"
+    assert "A large table" in readers.page(f"/tables/census/result?{asked}", "rita")
+    answer = rita.submit(f"/tables/census/result?{asked}", "/tables/census/job", format="csv")
+    assert answer.status_code == 303
+    place = answer.headers["location"]
+    job = readers.page(place, "rita")
+    assert f'data-events="/api/v1{place}/events"' in job
+    readers.page(place, "paul", status=404)
+    assert place in readers.page("/jobs", "rita")
+    stopped = rita.submit(place, f"{place}/cancel")
+    assert stopped.headers["location"] == place
+    assert "stopped" in readers.page(place, "rita")
+
+
+def test_forms_without_a_token_are_refused(readers: Any) -> None:
+    rita = readers.browser("rita")
+    for path in ("/tables/census/job", f"/jobs/{'0' * 32}/cancel"):
+        answer = rita.post(path, data={"query": "[]", "format": "csv"}, headers=HTML)
+        assert answer.status_code == 403, path
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "by=<script>alert(1)</script>",
+        "unit=%00&by=sex",
+        "by=sex&page=999999&sort=99999&down=x,,y&across=%22%3E",
+        "by=sex&where.sex=%22%3E%3Cimg%20src=x%3E",
+        "totals=%22onload&by=sex&measures=<b>",
+        "open=<b>&find.<b>=1&by=region:%27",
+        "by=sex&" + "&".join(f"pick.sex={n}" for n in range(300)),
+        "version=<b>&by=sex",
+        "format=<b>&language=xx&by=sex:9999999999999999999",
+    ],
+)
+def test_what_was_sent_is_escaped_and_never_fatal(readers: Any, query: str) -> None:
+    for path in ("/tables/census", "/tables/census/result", "/releases/census-2022/population"):
+        answer = readers.browser("rita").get(f"{path}?{query}", headers=HTML)
+        assert answer.status_code < 500, (path, query, answer.text)
+        for raw in ("<script>alert", "<img src=x", "<b>", '"onload'):
+            assert raw not in answer.text, (path, query)
+
+
+def test_ten_thousand_cells_are_made_in_time(readers: Any) -> None:
+    listed = readers.service.releases.tables()
+    largest = max(listed.values(), key=lambda each: each.cells)
+    path = f"/releases/{largest.release}/{largest.name}?whole=1"
+    readers.page(path)
+    start = time.perf_counter()
+    readers.page(path)
+    assert time.perf_counter() - start < 1
