@@ -73,8 +73,11 @@ class QueryEvidence:
         finest = replace(self.query, by=inner, measures=(COUNT_MEASURE,))
         table = self.table_of(finest)
         shape = tuple(len(dimension) for dimension in table.dimensions)
+        published = np.rint(table.value).astype(np.int64)
+        if not shape:  # the grand total alone
+            return published.reshape(())
         counts = np.zeros(shape, dtype=np.int64)
-        counts[table.index] = np.rint(table.value).astype(np.int64)
+        counts[table.index] = published
         return counts[tuple(slice(1, None) for _ in shape)]
 
     def _inner(self, one: SpanningCodes) -> SpanningCodes:
