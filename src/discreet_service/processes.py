@@ -7,24 +7,29 @@ finishes what it has begun. A worker that dies is started again; its job is take
 from __future__ import annotations
 
 import dataclasses
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 
+from discreet_service.application import create_app
 from discreet_service.jobs.upkeep import upkeep
 from discreet_service.operation.logs import log_event, start_log
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
-from discreet_service.application import create_app
 
 #: Seconds that requests at hand, and workers, have to end.
 _GRACE = 20
 _LOOK_SECONDS = 0.5
+#: Tells workers which process began them; who starts one by hand does not set it.
+_SERVER = "DISCREET_SERVER_PROCESS"
 #: Requests at once beyond which others are told to come back.
 _MOST_AT_ONCE = 200
 _LARGEST_HEAD = 32 * 2**10
@@ -65,8 +70,21 @@ def run_service(
     )
     with upkeep(service), _workers(file, settings.jobs.workers):
         log_event("serving", host=settings.host, port=settings.port)
-        uvicorn.Server(config).run()
+        _serve(uvicorn.Server(config))
     log_event("stopped")
+
+
+def _serve(server: uvicorn.Server) -> None:
+    """Serve until told to stop, and then go on here."""
+
+    def stop(_number: int, _frame: object) -> None:
+        server.should_exit = True
+
+    # The server sends itself once more what ended it: by default that would end this process
+    # before its workers are told.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    server.run()
 
 
 @contextmanager
@@ -76,7 +94,8 @@ def _workers(file: Path, number: int) -> Iterator[None]:
     command = [sys.executable, "-m", "discreet", "service", "worker", str(file.absolute())]
 
     def begin() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(command)  # noqa: S603 - our own program
+        told = {**os.environ, _SERVER: str(os.getpid())}
+        return subprocess.Popen(command, env=told)  # noqa: S603 - our own program
 
     running = [begin() for _ in range(number)]
 
@@ -113,5 +132,15 @@ def run_worker(settings: ServiceSettings) -> None:
     from discreet_service.jobs.worker import work
 
     start_log()
+    server = os.environ.pop(_SERVER, "")
+    if server.isdecimal():
+        threading.Thread(target=_end_with, args=(int(server),), daemon=True).start()
     service = Service(settings)
     work(service)
+
+
+def _end_with(server: int) -> None:
+    """Stop when the server is gone, also one that was killed: the next one has workers too."""
+    while os.getppid() == server:
+        time.sleep(_LOOK_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
