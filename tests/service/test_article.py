@@ -1,0 +1,341 @@
+"""The service as it is described: whoever asks, and however, a cell has one figure.
+
+A script that has counted cells, a client that asks for tables, a third party with records of its own
+and the signed package, and clients of the release: each is a caller of its own, of a server that runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.release.cell_programme import CellProgramme, protect_by_programme
+from discreet.release.packages import open_parameters
+from discreet_service.client import Client, ServiceJob
+from discreet_service.installation import opened
+from discreet_service.jobs.upkeep import show_chain
+from discreet_service.problems import ServiceError
+from tests.helpers.places import ROOT
+
+BY = ["region", "sex"]
+#: What `official` of the statistic names beside the variables of the table.
+OTHERS = ("age", "age5", "nationality", "marital_status", "education", "occupation", "grid_cell")
+LAYOUT = {"by": BY, "count": "n", "cell_key": "key", "totals": dict.fromkeys(OTHERS, "Total")}
+#: Whole country, states, districts, municipalities: so many characters of the code.
+LEVELS = (0, 2, 5, 8)
+FIRST_TABLE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A demonstration that runs."""
+
+    url: str
+    folder: Path
+    commands: list[str]
+    keys: dict[str, str]
+    first: str
+    seconds: float
+    log: Path
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "datasets" / "census-2022-1"
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def printed_commands(text: str) -> list[str]:
+    lines = text.replace("\\\n", "").splitlines()
+    return [line.strip() for line in lines if line.startswith("  curl ")]
+
+
+def run_printed(command: str) -> str:
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def processor_seconds(number: int) -> float:
+    """What a process has taken, waiting for others not counted; endless if nobody tells."""
+    try:
+        words = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("inf")
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """`discreet serve --demo`, up to its first table."""
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl")
+    place = tmp_path_factory.mktemp("article")
+    folder, port, begun = place / "demo", free_port(), time.monotonic()
+    words = ["serve", "--demo", "--folder", str(folder), "--port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with (place / "printed").open("w") as printed, (place / "log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "discreet", *words], env=environment, stdout=printed, stderr=log
+        )
+    try:
+        while not answers(port):
+            assert server.poll() is None, (place / "log").read_text()
+            assert time.monotonic() - begun < 120
+            time.sleep(0.05)
+        commands = printed_commands((place / "printed").read_text("utf-8"))
+        first = run_printed(commands[0])
+        # On a machine that does other work too, its own processor time says more.
+        seconds = min(time.monotonic() - begun, processor_seconds(server.pid))
+        keys = json.loads((folder / "DEMONSTRATION.json").read_text())["keys"]
+        yield Shown(
+            url=f"http://127.0.0.1:{port}", folder=folder, commands=commands, keys=keys,
+            first=first, seconds=seconds, log=place / "log",
+        )  # fmt: skip
+        server.terminate()
+        assert server.wait(30) == 0
+        # Its workers ended before: one that was left over would say so only after this.
+        assert '"event": "stopped"' in (place / "log").read_text()
+        assert not left_over(folder)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def left_over(folder: Path) -> list[str]:
+    """Processes that still work for a service."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # others end meanwhile
+            found.append(place.read_bytes().decode("utf-8", "replace"))
+    return [text for text in found if str(folder) in text]
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as found:
+        return found.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def client(shown: Shown) -> Iterator[Client]:
+    with Client(shown.url, shown.keys["demo-client"]) as found:
+        yield found
+
+
+@pytest.fixture
+def script(shown: Shown) -> Iterator[Client]:
+    with Client(shown.url, shown.keys["demo-tool"]) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def persons(shown: Shown) -> pl.DataFrame:
+    found = pl.read_parquet(shown.data / "persons.parquet")
+    keyed = dc.with_record_keys(found, id="person_id", secret=shown.data / "secret.key")
+    return keyed.select(
+        pl.col("municipality").cast(pl.String), pl.col("sex").cast(pl.String), "record_key"
+    )
+
+
+def counted(persons: pl.DataFrame) -> pl.DataFrame:
+    """Cells as any other program counts them: by region and sex, with totals."""
+    parts = []
+    for length, sex in product(LEVELS, (pl.lit("Total"), pl.col("sex"))):
+        region = pl.col("municipality").str.slice(0, length) if length else pl.lit("Total")
+        grouped = persons.group_by(region.alias("region"), sex.alias("sex"))
+        key = pl.col("record_key").cast(pl.Int64).sum().mod(10**15).alias("key")
+        parts.append(grouped.agg(pl.len().cast(pl.Int64).alias("n"), key))
+    return pl.concat(parts)
+
+
+def figures(table: Any, by: list[str] = BY) -> dict[tuple[str, ...], tuple[float | None, str]]:
+    """Value and status of each cell."""
+    texts = table.with_columns(pl.col(*by, "status").cast(pl.String))
+    return {tuple(row[: len(by)]): (row[-2], row[-1])
+            for row in texts.select(*by, "value", "status").iter_rows()}  # fmt: skip
+
+
+def asked_at_all_levels(client: Client, query: dict[str, Any]) -> dict[tuple[str, ...], Any]:
+    """The cells of a query for the whole country and each level of regions."""
+    found: dict[tuple[str, ...], Any] = {}
+    by = [each for each in query["by"] if each != "region"]
+    for level in ("state", "district", "municipality"):
+        asked = {**query, "by": [{"variable": "region", "level": level}, *by]}
+        table = figures(client.query("census", asked), ["region", *by])
+        assert all(found[code] == table[code] for code in found.keys() & table.keys())
+        found |= table
+    return found
+
+
+def released(shown: Shown, name: str, by: list[str]) -> dict[tuple[str, ...], Any]:
+    """A table of the release, as its file says it."""
+    content = httpx.get(f"{shown.url}/api/v1/releases/census-2022/tables/{name}?format=csv").content
+    table = pl.read_csv(content, infer_schema=False)
+    return figures(table.with_columns(pl.col("value").cast(pl.Float64)), by)
+
+
+def of_px(shown: Shown, name: str, by: list[str]) -> tuple[dict[tuple[str, ...], Any], Any]:
+    """All cells of a table as clients of PxWeb get them; the document."""
+    params = {"outputFormat": "json-stat2", **{f"valuecodes[{each}]": "*" for each in by}}
+    answer = httpx.get(f"{shown.url}/pxapi/v2/tables/census-2022.{name}/data", params=params)
+    document = answer.raise_for_status().json()
+    index = [document["dimension"][each]["category"]["index"] for each in document["id"]]
+    codes = [each if isinstance(each, list) else sorted(each, key=each.get) for each in index]
+    cells = dict(zip(product(*codes), document["value"], strict=True))
+    order = [document["id"].index(each) for each in by]
+    return {tuple(code[at] for at in order): value for code, value in cells.items()}, document
+
+
+def test_the_first_table_is_there_in_ten_seconds(shown: Shown) -> None:
+    assert shown.first.startswith("region,region_label,sex,sex_label,value,status")
+    assert "Total,Total,Total,Total,8000,official" in shown.first
+    assert shown.seconds < FIRST_TABLE_SECONDS
+
+
+def test_commands_work_as_printed(shown: Shown) -> None:
+    assert len(shown.commands) == 2
+    assert run_printed(shown.commands[0]) == shown.first
+    (cell,) = json.loads(run_printed(shown.commands[1]))["cells"]
+    assert abs(cell["value"] - 7) <= 5
+    assert cell["status"] in ("published", "zero_or_changed_to_zero")
+
+
+def test_every_common_cell_is_identical(
+    shown: Shown, client: Client, script: Client, persons: pl.DataFrame
+) -> None:
+    cells = counted(persons)
+    asked = asked_at_all_levels(client, {"unit": "person", "by": BY})
+    handed_in = figures(script.protect_table(cells, LAYOUT, "census", "1"))
+    official = cells.with_columns(official=pl.col("sex") == "Total")
+    counts = script.protect_counts(official, "census", "1", official="official")
+    by_counts = figures(pl.concat((cells.select(BY), counts), how="horizontal"))
+    # A third party: records of its own, the package, and the library without a network.
+    subprocess.run(
+        [sys.executable, "-m", "discreet", "params", "verify", "census.dcparams",
+         "--verify-key", "office.pub", "--key-file", "package.key"],
+        cwd=shown.folder, check=True, capture_output=True,
+    )  # fmt: skip
+    parameters = open_parameters(
+        shown.folder / "census.dcparams",
+        key=shown.folder / "package.key",
+        verify_key=shown.folder / "office.pub",
+        statistic="census",
+        version="1",
+    )
+    own = counted(persons.filter(pl.col("municipality").str.starts_with("01")))
+    own = own.filter(pl.col("region") != "Total")
+    apart = figures(protect_by_programme(own, CellProgramme.of(LAYOUT, parameters)).to_polars())
+    files, (px, document) = released(shown, "population", BY), of_px(shown, "population", BY)
+
+    assert len(asked) == len(handed_in) == len(by_counts) == len(files) == len(px) > 100
+    assert handed_in == asked
+    assert by_counts == asked
+    assert files == asked
+    assert px == {code: value for code, (value, _) in asked.items()}
+    common = apart.keys() & asked.keys()
+    assert len(common) == len(own) > 20
+    assert all(apart[code] == asked[code] for code in common)
+    assert any("need not add up" in note for note in document["note"])
+    changed = {tuple(row[:2]): row[2] for row in cells.select(*BY, "n").iter_rows()}
+    assert any(changed[code] != value for code, (value, _) in asked.items())  # it is no mirror
+
+
+def test_brackets_parts_notes_and_legends_arrive(shown: Shown, client: Client) -> None:
+    query = {"unit": "dwelling", "by": ["region"], "measures": ["vacancy"]}
+    asked = asked_at_all_levels(client, query)
+    files = released(shown, "dwellings", ["region", "figure"])
+    of_vacancy = {code[:1]: each for code, each in files.items() if code[1] == "vacancy"}
+    assert asked == of_vacancy
+    assert "bracketed" in {status for _, status in asked.values()}
+    page = client.query("census", query, format="html")
+    assert isinstance(page, bytes)
+    for words in ("<dt>( )</dt>", "limited value", "need not add up"):
+        assert words in page.decode()
+    german = client.query("census", {**query, "language": "de"}, format="html")
+    assert isinstance(german, bytes)
+    assert "eingeschränkt" in german.decode()
+
+    by = ["region", "building_type", "construction"]
+    parts, (px, document) = released(shown, "buildings", by), of_px(shown, "buildings", by)
+    hidden = {code for code, (_, status) in parts.items() if status == "suppressed"}
+    assert hidden
+    assert len(hidden) < len(parts)
+    assert px == {code: value for code, (value, _) in parts.items()}
+    assert {px[code] for code in hidden} == {None}
+    assert any("need not add up" in note for note in document["note"])
+    assert "With at least one dwelling." in json.dumps(document)
+
+
+def test_parameters_without_thresholds_hide_no_parts(script: Client) -> None:
+    cells = pl.DataFrame({"sex": ["Total", "m"], "n": [9, 1], "key": [10**14, 7]})
+    layout = {"by": ["sex"], "count": "n", "cell_key": "key"}
+    with pytest.raises(ServiceError, match="no thresholds for parts"):
+        script.protect_table(cells, layout, "census", kind="parts")
+
+
+def test_a_large_query_becomes_a_job_of_the_workers(client: Client) -> None:
+    query = {"unit": "person", "by": ["age5", "nationality", "sex", "marital_status"]}
+    said = client.check("census", query)
+    assert (said["class"], said["verdict"]["allowed"]) == ("job", True)
+    seen: list[ServiceJob] = []
+    table = client.query("census", query, progress=seen.append, timeout=120)
+    assert isinstance(table, pl.DataFrame)
+    assert seen[-1].state == "done"
+    assert table.height == said["cells"]
+    totals = (pl.col("nationality") == "Total") & (pl.col("marital_status") == "Total")
+    small = client.query("census", {"unit": "person", "by": ["age5", "sex"]})
+    assert figures(table.filter(totals), ["age5", "sex"]) == figures(small, ["age5", "sex"])
+    assert client.job(seen[-1].id).ended
+    assert client.result(seen[-1].id)
+    # Once more it is there already, and the figures are the same.
+    assert client.query("census", query, timeout=120).equals(table)
+
+
+def test_who_may_not_is_told_so(shown: Shown, client: Client, script: Client) -> None:
+    with pytest.raises(ServiceError) as told:
+        script.query("census", {"unit": "person", "by": ["sex"]})
+    assert told.value.code == "not-allowed"
+    with pytest.raises(ServiceError) as told:
+        client.protect_counts(pl.DataFrame({"n": [1], "key": [2]}), "census")
+    assert told.value.code == "not-allowed"
+    with Client(shown.url, "dsc_0") as nobody, pytest.raises(ServiceError) as told:
+        nobody.datasets()
+    assert told.value.code == "not-authenticated"
+
+
+def test_the_server_keeps_its_own_house(shown: Shown) -> None:
+    until = time.monotonic() + 20
+    with opened(shown.folder / "SERVICE.toml") as service:
+        while service.trail.last_signed() is None and time.monotonic() < until:
+            time.sleep(0.2)
+        show_chain(service)
+        assert b"discreet_audit_chain_ok 1.0" in service.metrics.page()
+    assert list((shown.folder / "heads").iterdir())
+    log = shown.log.read_text()
+    assert "upkeep failed" not in log
+    assert not any(key in log for key in shown.keys.values())
+
+
+def test_the_configuration_of_pxweb_is_free_of_rates(shown: Shown) -> None:
+    with httpx.Client(base_url=shown.url) as caller:
+        found = {caller.get("/pxapi/v2/config").status_code for _ in range(120)}
+    assert found == {200}
