@@ -1,7 +1,7 @@
 """The service as it is described: whoever asks, and however, a cell has one figure.
 
-A script that has counted cells, a client that asks for tables, a third party with records of its own
-and the signed package, and clients of the release: each is a caller of its own, of a server that runs.
+A script that has counted cells, a client that asks for tables, a third party with records of its
+own and the signed package, and clients of the release: each calls a server that runs.
 """
 
 from __future__ import annotations
