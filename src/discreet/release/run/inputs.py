@@ -350,7 +350,7 @@ def read_records(
     if data.store is not None:
         return Store.open(programme.file(data.store), check=True).records.plan()
     if data.spark is not None:
-        if data.table or data.query or data.format or data.stated:
+        if any(getattr(data, key) for key in ("table", "query", "format", *data.stated)):
             return None  # reported by the checks of the programme: no cluster is asked
         from discreet.microdata.spark import read_spark
 
