@@ -75,7 +75,7 @@ class QueryEvidence:
         shape = tuple(len(dimension) for dimension in table.dimensions)
         published = np.rint(table.value).astype(np.int64)
         if not shape:  # the grand total alone
-            return published.reshape(())
+            return np.asarray(published.sum())  # none is listed where it is zero
         counts = np.zeros(shape, dtype=np.int64)
         counts[table.index] = published
         return counts[tuple(slice(1, None) for _ in shape)]
