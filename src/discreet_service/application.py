@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute, APIRouter
 
 from discreet._version import __version__
 from discreet_service.service import Service
+from discreet_service.web.openapi import describe_interface
 from discreet_service.web.problem_pages import add_problem_pages
 
 _STUDIO = "discreet_service.studio."
@@ -93,6 +94,7 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
         _check_permissions(name, router)
         app.include_router(router)
     add_problem_pages(app)
+    describe_interface(app)
     from discreet_service.web.security import add_security
 
     add_security(app, service)

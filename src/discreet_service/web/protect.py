@@ -147,7 +147,10 @@ _SEX: list[dict[str, Any]] = [
 _EXAMPLES: Mapping[Kind, dict[str, Any]] = {
     "counts": {
         "parameter_set": "census",
-        "cells": [{"n": 3, "key": 250_000_000_000_000}, {"n": 0, "key": 0}],
+        "cells": [
+            {"n": 3, "key": 250_000_000_000_000, "official": False},
+            {"n": 0, "key": 0, "official": False},
+        ],
     },
     "values": {
         "parameter_set": "census",
@@ -159,6 +162,7 @@ _EXAMPLES: Mapping[Kind, dict[str, Any]] = {
                 "largest_2": 550.0,
                 "count": 2,
                 "key": 750_000_000_000_000,
+                "official": False,
             }
         ],
     },
