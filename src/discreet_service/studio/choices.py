@@ -150,7 +150,7 @@ class TableChoices:
             measures=tuple(dict.fromkeys(v for n, v in listed if n == "measures")),
             totals=said.get("totals", ""),
             view=TableView.of(
-                [(name, value) for name, value in pairs if value or name == "across"]
+                [(name, value) for name, value in pairs if value or name in ("down", "across")]
             ),
             opened=said.get("open", ""),
             wanted=said.get(f"find.{said.get('open', '')}", ""),

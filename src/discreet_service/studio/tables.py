@@ -85,7 +85,10 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
     choices = TableChoices.of(version, pairs, strict=True)
     asked = choices.parameters()
     tidy = address(request.url.path, [*asked, *choices.view.pairs()])
-    if any(not value or name.startswith(("pick.", "find.")) for name, value in pairs):
+    if any(
+        name.startswith(("pick.", "find.")) or not (value or name in ("down", "across"))
+        for name, value in pairs
+    ):
         return back_to(tidy)
     language = _spoken(request)
     facts: dict[str, Any] = {

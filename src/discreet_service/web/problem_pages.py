@@ -84,7 +84,9 @@ def _page(told: dict[str, Any], language: str) -> str:
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{words["title"]}</title>'
-        '<link rel="stylesheet" href="/static/service.css"></head><body><main id="content">'
+        '<link rel="icon" href="/static/icon.svg">'
+        '<link rel="stylesheet" href="/static/service.css"></head><body>'
+        '<main id="content">'
         f"<h1>{words['title']}</h1><p>{words['detail']}</p><ul>{hints}</ul>"
         f'<p><a href="/">{home}</a>{login}</p>'
         f"<p><small>{words['instance']}</small></p></main></body></html>"

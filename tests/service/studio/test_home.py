@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.studio.conftest import GERMAN, HTML
+from tests.service.studio.conftest import GERMAN, HTML, text_of
 
 
 def _pages(text: str) -> set[str]:
@@ -29,7 +29,7 @@ def test_first_table_can_be_tried(readers: Any) -> None:
     link = re.search(r'class="button" href="(/tables/census\?[^"]+)"', readers.page("/"))
     assert link
     page = readers.page(link[1].replace("&amp;", "&"), "rita")
-    assert 'id="cells">12<' in page
+    assert int(text_of(page, "cells")) > 0
     assert "Nothing speaks against" in page
 
 

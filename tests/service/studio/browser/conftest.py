@@ -54,9 +54,9 @@ def studio(
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """Chromium, once per session."""
+    """Chromium, once per module: while it is there, no other test could run a loop of its own."""
     sync_api = pytest.importorskip("playwright.sync_api")
     if not CHROMIUM.exists():
         without("Chromium is not there")

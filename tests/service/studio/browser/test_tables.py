@@ -1,0 +1,242 @@
+"""The table builder in Chromium: by keyboard, without a script, narrow, in German, in the dark."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.helpers.served_studio import ServedStudio
+
+BUILDER = "/tables/census?unit=person&by=region:district"
+RESULT = "/tables/census/result?unit=person&by=region:district,sex"
+TOO_MUCH = "unit=person&by=region:municipality,sex,age5,education:2"
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {},
+    "dark": {"dark": True},
+    "narrow": {"width": 360, "height": 740},
+    "german": {"language": "de"},
+}
+
+LoggedIn = Callable[..., Any]
+
+
+def _cells(page: Any) -> list[str]:
+    return list(page.locator("#table tbody td").all_inner_texts())
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_pages_of_tables(look: str, logged_in: LoggedIn, check_page: Any) -> None:
+    page = logged_in("requester", **LOOKS[look])
+    for path in (
+        "/tables",
+        "/tables/census",
+        BUILDER,
+        f"{BUILDER}&open=nationality&pick.sex=w",
+        f"/tables/census?{TOO_MUCH}",
+        f"/tables/census/result?{TOO_MUCH}",
+        RESULT,
+        f"{RESULT}&sort=1",
+        "/releases",
+        "/releases/census-2022",
+        "/releases/census-2022?query=zzz",
+        "/releases/census-2022/rents",
+        "/jobs",
+    ):
+        page.goto(path)
+        # A table is counted when it is asked for the first time, and refusals are padded.
+        check_page(page, seconds=1.0 if "/result" in path else None)
+
+
+def test_reader_goes_from_home_to_a_download(logged_in: LoggedIn, studio: ServedStudio) -> None:
+    """In seven steps: home, release, table, its file, as everybody may."""
+    page = logged_in("reader")
+    page.get_by_role("link", name="Releases", exact=True).first.click()
+    page.get_by_role("link", name=re.compile("Census")).click()
+    page.get_by_role("link", name=re.compile("Rents")).click()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="csv", exact=True).click()
+    content = waiting.value.path().read_bytes()
+    assert b"rent" in content.lower()
+    assert studio.pages("/releases/census-2022/rents")
+
+
+def test_estimate_follows_what_is_chosen(logged_in: LoggedIn, check_page: Any) -> None:
+    """Each change is asked for after a moment, and told to who cannot see it."""
+    page = logged_in("requester")
+    page.goto(BUILDER)
+    before = page.inner_text("#cells")
+    start = time.monotonic()
+    page.get_by_label(re.compile("male|in the table")).nth(1).check()
+    page.wait_for_function("b => document.querySelector('#cells').textContent !== b", arg=before)
+    assert time.monotonic() - start < 3
+    page.wait_for_function("document.querySelector('#live').textContent.startsWith('Cells')")
+    page.get_by_role("button", name="Show the table").click()
+    page.wait_for_url("**/result?**")
+    assert "pick." not in page.url
+    assert page.locator("#table").is_visible()
+    check_page(page)
+
+
+def test_codes_are_found_and_picked(logged_in: LoggedIn) -> None:
+    page = logged_in("requester")
+    page.goto(BUILDER)
+    page.get_by_role("button", name="Choose codes: Nationality").click()
+    search = page.get_by_label("Search the codes of Nationality")
+    search.fill("french")
+    assert page.locator("ul.codes > li:visible").count() == 1
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("button", name="Apply codes").click()
+    page.get_by_text("Only these are counted: French").wait_for()
+    page.get_by_role("button", name="Show the table").click()
+    page.wait_for_url("**/result?**where.nationality=fr**")
+
+
+def test_table_by_keyboard_alone(logged_in: LoggedIn) -> None:
+    """Choose, look, turn and sort, without a mouse."""
+    page = logged_in("requester")
+    page.goto("/tables/census?unit=person")
+    box = page.locator("input[value='region:state']")
+    _tab_to(page, box)
+    page.keyboard.press("Space")
+    page.locator("#cells").wait_for()
+    _tab_to(page, page.get_by_role("button", name="Show the table"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/result?**")
+    page.goto(RESULT)
+    _tab_to(page, page.locator("#arrange > summary"))
+    page.keyboard.press("Enter")
+    turn = page.get_by_role("link", name="Sex: down")
+    _tab_to(page, turn)
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Sex: across").wait_for()
+    # Who turned a variable goes on from there.
+    assert page.evaluate("document.activeElement.dataset.focus") == "turn-sex"
+
+
+def _tab_to(page: Any, target: Any, most: int = 120) -> None:
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if target.evaluate("one => one === document.activeElement"):
+            return
+    raise AssertionError("the keyboard does not get there")
+
+
+def test_turned_by_dragging_and_sorted(logged_in: LoggedIn) -> None:
+    page = logged_in("requester")
+    page.goto(RESULT)
+    plain = _cells(page)
+    page.locator("#arrange > summary").click()
+    page.locator("[data-move=sex]").drag_to(page.locator("[data-onto=down]"))
+    page.get_by_role("link", name="Sex: across").wait_for()
+    assert "across=" in page.url
+    assert sorted(_cells(page)) == sorted(plain)
+    page.go_back()
+    page.wait_for_function(
+        "n => document.querySelectorAll('#table td').length === n", arg=len(plain)
+    )
+    page.locator("#arrange > summary").click()
+    page.select_option("#sort", "1")
+    page.locator("#sort-now").click()
+    page.wait_for_url("**sort=1**")
+    page.wait_for_function(
+        "first => document.querySelectorAll('#table tbody tr')[1].innerText !== first",
+        arg=page.evaluate("''"),
+    )
+    numbers = [
+        int(each.replace(",", "").replace("*", "").replace("–", "0"))
+        for each in page.locator("#table tbody tr td:nth-of-type(1)").all_inner_texts()
+    ]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_address_shows_the_same_to_others(logged_in: LoggedIn) -> None:
+    page = logged_in("requester")
+    page.goto(f"{RESULT}&down=sex&across=region&sort=2&order=rising")
+    address = page.inner_text("#permalink")
+    address = address[address.index("/tables/") :]
+    other = logged_in("producer")
+    other.goto(address)
+    assert _cells(other) == _cells(page)
+
+
+def test_code_is_copied(logged_in: LoggedIn) -> None:
+    page = logged_in("requester")
+    page.goto(RESULT)
+    page.get_by_role("button", name="Copy: Python").click()
+    page.wait_for_function("document.querySelector('#live').textContent === 'Copied'")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "client.query" in copied
+
+
+def test_everything_without_a_script(logged_in: LoggedIn) -> None:
+    """The same way as with one: choose, search codes, count, turn, sort."""
+    page = logged_in("requester", scripts=False)
+    page.goto("/tables/census?unit=household")
+    page.check("input[name=unit][value=person]")
+    page.get_by_role("button", name="Use", exact=True).click()
+    page.check("input[value='region:district']")
+    page.check("input[value='sex:1']")
+    page.get_by_role("button", name="Choose codes: Nationality").click()
+    page.get_by_label("Search the codes of Nationality").fill("french")
+    page.get_by_role("button", name="Search").click()
+    page.check("input[name='pick.nationality'][value=fr]")
+    page.get_by_role("button", name="Check", exact=True).click()
+    assert page.inner_text("#cells").isdigit()
+    page.uncheck("input[value='region:district']")
+    page.goto(RESULT)
+    page.locator("#arrange > summary").click()
+    page.get_by_role("link", name="Sex: down").click()
+    page.wait_for_url("**across=**")
+    page.select_option("#sort", "1")
+    page.locator("#sort-now").click()
+    page.wait_for_url("**sort=1**")
+    assert page.locator("#table").is_visible()
+    assert page.locator("button[data-copy]:visible").count() == 0
+
+
+def test_refusal_in_german(logged_in: LoggedIn) -> None:
+    page = logged_in("requester", language="de")
+    answer = page.goto(f"/tables/census/result?{TOO_MUCH}")
+    assert answer.status == 403
+    assert "zu viele Merkmale" in page.inner_text("[role=alert]")
+    page.get_by_role("link", name="Tabelle ändern").click()
+    page.wait_for_url("**/tables/census?**")
+
+
+def test_large_table_is_followed_to_its_result(logged_in: LoggedIn, check_page: Any) -> None:
+    """A job is handed in, followed by events, and fetched."""
+    page = logged_in("requester")
+    page.goto("/tables/census/result?unit=person&by=nationality:2,occupation:2,age5")
+    check_page(page)
+    page.get_by_role("button", name="Make the table").click()
+    page.wait_for_url("**/jobs/**")
+    check_page(page)
+    page.get_by_role("link", name="Download the result").wait_for(timeout=60_000)
+    check_page(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download the result").click()
+    assert waiting.value.path().read_bytes().count(b"\n") > 10_000
+
+
+def test_ten_thousand_cells_within_a_second(logged_in: LoggedIn, studio: ServedStudio) -> None:
+    page = logged_in("requester")
+    path = (
+        "/tables/census/result?unit=person&by=region:municipality,occupation:2,sex"
+        "&totals=none&whole=1"
+    )
+    first = page.goto(path)
+    if first.status != 200:  # the largest released table in its place
+        listed = studio.service.releases.tables()
+        largest = max(listed.values(), key=lambda each: each.cells)
+        path = f"/releases/{largest.release}/{largest.name}?whole=1"
+        page.goto(path)
+    start = time.monotonic()
+    page.goto(path)
+    page.locator("#table tbody tr").last.wait_for(state="attached")
+    took = time.monotonic() - start
+    print(f"{page.locator('#table td').count():,} cells in {took:.2f} s")
+    assert took < 1
