@@ -192,9 +192,15 @@ def endpoints(app: Any) -> list[Endpoint]:
     return found
 
 
-_CELLS = [{"sex": "Total", "n": COUNT, "key": KEY}, {"sex": "m", "n": 3, "key": KEY + 1}]
+_CELLS = [
+    {"sex": "Total", "n": COUNT, "key": KEY, "official": True},
+    {"sex": "m", "n": 3, "key": KEY + 1, "official": False},
+]
 _KNOWN_BODIES: Mapping[str, Any] = {
-    "/api/v1/protect/counts": {"parameter_set": "census", "cells": [{"n": COUNT, "key": KEY}]},
+    "/api/v1/protect/counts": {
+        "parameter_set": "census",
+        "cells": [{"n": COUNT, "key": KEY, "official": False}],
+    },
     "/api/v1/protect/values": {
         "parameter_set": "census",
         "value": "rent",
