@@ -169,6 +169,24 @@ class FewUnits:
     small: bool
 
 
+@dataclass(frozen=True, kw_only=True, repr=False, slots=True)
+class ComparedUniverse:
+    """A universe that was compared with all that had been released until then. CONFIDENTIAL.
+
+    Args:
+        released: How many these were.
+        policy: What was few.
+        few: Those from which it differs by few.
+    """
+
+    released: int
+    policy: DifferencePolicy
+    few: list[FewUnits]
+
+    def __repr__(self) -> str:
+        return "<ComparedUniverse>"
+
+
 @dataclass(kw_only=True, repr=False)
 class UniverseLedger:
     """The universes of one data version and unit. CONFIDENTIAL.
@@ -199,6 +217,15 @@ class UniverseLedger:
             self._sketches.append(sketch)
             self._known.add(definition.digest)
             self._shelves = {}
+
+    def as_it_is(self) -> UniverseLedger:
+        """The same, to compare with while others add to this one."""
+        return UniverseLedger(
+            key=self.key,
+            _definitions=[*self._definitions],
+            _sketches=[*self._sketches],
+            _known={*self._known},
+        )
 
     def few(
         self, definition: UniverseDefinition, sketch: UniverseSketch, policy: DifferencePolicy

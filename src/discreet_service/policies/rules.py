@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.exposure import ReleasedLayers
-from discreet_service.policies.ledger import UniverseLedger, UniverseSketch
+from discreet_service.policies.ledger import ComparedUniverse, UniverseLedger, UniverseSketch
 from discreet_service.policies.sparsity import SparsityShares
 
 Language = Literal["en", "de"]
@@ -76,11 +76,13 @@ class UniverseFacts:
         count: Perturbed count of the universe.
         sketch: Its sketch; None if the ledger has it, or it is everybody.
         sparsity: How sparse the perturbed table is.
+        compared: What its universe differs from by few; None if that is to be worked out.
     """
 
     count: int
     sketch: UniverseSketch | None
     sparsity: SparsityShares
+    compared: ComparedUniverse | None = None
 
     def __repr__(self) -> str:
         return "<UniverseFacts>"

@@ -68,7 +68,11 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
         return passed("P5", "everybody, or released before")
     if len(case.ledger) >= case.policy.differences.most_universes:
         return refused("P5", "the ledger has as many universes as it may have")
-    few = case.ledger.few(UniverseDefinition.of(case.asked), sketch, case.policy.differences)
+    compared, policy = case.facts.compared, case.policy.differences
+    if compared and compared.released == len(case.ledger) and compared.policy == policy:
+        few = compared.few
+    else:
+        few = case.ledger.few(UniverseDefinition.of(case.asked), sketch, policy)
     small = [" and ".join(one.others) for one in few if one.small]
     near = tuple(one.others for one in few)
     if small:

@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -28,7 +28,12 @@ from discreet_service.policies.asked import AskedTable, Evidence
 from discreet_service.policies.custom_groups import custom_groups_rule
 from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_of, shape_text
 from discreet_service.policies.in_force import PoliciesInForce
-from discreet_service.policies.ledger import UniverseDefinition, UniverseLedger, UniverseSketch
+from discreet_service.policies.ledger import (
+    ComparedUniverse,
+    UniverseDefinition,
+    UniverseLedger,
+    UniverseSketch,
+)
 from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
 from discreet_service.policies.rates import charge_cells, rate_rule, take_query
 from discreet_service.policies.rules import (
@@ -70,6 +75,8 @@ RULES_BY_NAME: Mapping[str, Rule] = {
 _ALWAYS = ("P1", "P8", "P9")
 #: Rules that two persons can set aside.
 _OVERRIDABLE = ("P2", "P3", "P4", "P5", "P6", "P7")
+#: Milliseconds by which clocks of processes may differ before everything is read anew.
+_CLOCKS_APART = 5_000
 #: Under which problem a refusal is told.
 _CODES = {"P1": "too-many-cells", "P8": "rate-limited", "P9": "rate-limited"}
 
@@ -185,7 +192,11 @@ class _Released:
     ledger: UniverseLedger
     layers: ReleasedLayers = field(default_factory=ReleasedLayers)
     last: int = 0
+    #: When the newest universe was released that was read.
+    newest: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
+    #: Who is about to release something; held while universes are compared, as nothing else is.
+    deciding: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Policies:
@@ -260,15 +271,22 @@ class Policies:
             return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
-            with self._database.writing() as connection:
-                case = self._case(asked, principal, connection, self._clock(), facts)
-                verdict = self._judged(case)
-                near = [each for one in verdict.rules for each in one.near]
-                note(case, [near_pattern(asked, others) for others in near])
-                if verdict.allowed:
-                    self._release(case, verdict)
-                else:
-                    self._note_refusal(case, verdict)
+            with self._released[_place(asked)].deciding:
+                # Others write while universes are compared; what they release is compared again.
+                facts = self._compared(asked, facts)
+                with self._database.writing() as connection:
+                    case = self._case(asked, principal, connection, self._clock(), facts)
+                    verdict = self._judged(case)
+                    near = [each for one in verdict.rules for each in one.near]
+                    note(case, [near_pattern(asked, others) for others in near])
+                    if verdict.allowed:
+                        self._release(case, verdict)
+                    else:
+                        self._note_refusal(case, verdict)
+                if verdict.allowed and facts.sketch is not None:
+                    with self._released[_place(asked)].lock:
+                        case.ledger.add(UniverseDefinition.of(asked), facts.sketch)
+                        self._released[_place(asked)].newest = case.now
         return verdict
 
     def verdict(
@@ -345,6 +363,25 @@ class Policies:
             released = self._read(asked, connection)
             policy = self.in_force.policy(connection, asked.dataset, asked.version)
         return gathered(asked, evidence, policy, released.ledger)
+
+    def _compared(self, asked: AskedTable, facts: UniverseFacts) -> UniverseFacts:
+        """The same with what a new universe differs from by few, as things are."""
+        if facts.sketch is None:
+            return facts
+        with self._database.reading() as connection:
+            released = self._read(asked, connection)
+            policy = self.in_force.policy(connection, asked.dataset, asked.version)
+        with released.lock:
+            ledger = released.ledger.as_it_is()
+        if policy.differences.most_universes <= len(ledger):
+            return facts
+        try:
+            few = ledger.few(UniverseDefinition.of(asked), facts.sketch, policy.differences)
+        except Exception:
+            # The rule ends in the same error, which refuses.
+            return facts
+        compared = ComparedUniverse(released=len(ledger), policy=policy.differences, few=few)
+        return replace(facts, compared=compared)
 
     def _is_released(self, case: RuleCase) -> bool:
         columns = RELEASED_TABLES.c
@@ -428,7 +465,7 @@ class Policies:
             released = self._released.setdefault(
                 place, _Released(ledger=UniverseLedger(key=self._key))
             )
-        columns, known = RELEASED_TABLES.c, RELEASED_UNIVERSES.c
+        columns = RELEASED_TABLES.c
         with released.lock:
             rows: Sequence[Any] = connection.execute(
                 sa.select(columns.id, columns.shape)
@@ -443,25 +480,34 @@ class Policies:
             for row in rows:
                 released.layers.add(read_shape(row.shape))
                 released.last = int(row.id)
-            ledger = released.ledger
-            where = (
-                known.dataset == asked.dataset,
-                known.version == asked.version,
-                known.unit == asked.unit,
-            )
-            counted = sa.select(sa.func.count()).select_from(RELEASED_UNIVERSES).where(*where)
-            if connection.scalar(counted) != len(ledger):
-                for row in connection.execute(
-                    sa.select(RELEASED_UNIVERSES)
-                    .where(*where)
-                    .order_by(known.released_at, known.universe)
-                ):
-                    definition = UniverseDefinition.of_text(row.variables)
-                    about = _about(asked, definition)
-                    if definition not in ledger:
-                        sketch = UniverseSketch.opened(row.sketch, self._key, about)
-                        ledger.add(definition, sketch)
+            self._read_universes(asked, connection, released)
         return released
+
+    def _read_universes(
+        self, asked: AskedTable, connection: sa.Connection, released: _Released
+    ) -> None:
+        """Universes that others released: the newest, and if some are missing, all."""
+        known, ledger = RELEASED_UNIVERSES.c, released.ledger
+        where = (
+            known.dataset == asked.dataset,
+            known.version == asked.version,
+            known.unit == asked.unit,
+        )
+        counted = sa.select(sa.func.count()).select_from(RELEASED_UNIVERSES).where(*where)
+        number = connection.scalar(counted)
+        for since in (released.newest - _CLOCKS_APART, 0):
+            if number == len(ledger):
+                return
+            for row in connection.execute(
+                sa.select(RELEASED_UNIVERSES)
+                .where(*where, known.released_at >= since)
+                .order_by(known.released_at, known.universe)
+            ):
+                released.newest = max(released.newest, int(row.released_at))
+                definition = UniverseDefinition.of_text(row.variables)
+                if definition not in ledger:
+                    about = _about(asked, definition)
+                    ledger.add(definition, UniverseSketch.opened(row.sketch, self._key, about))
 
 
 def judged(name: str, case: RuleCase) -> RuleVerdict:
