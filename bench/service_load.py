@@ -5,10 +5,9 @@
 Makes an invented census of that many persons with a store and a policy, unless DIR has one, serves
 it by `python -m discreet serve`, and asks: 70 % tables of one municipality or state, 20 % of twenty
 tables that were made before, 9 % national tables at once, 1 % national ones of many cells as jobs,
-up to --job-cells. Half of the policy's rules look at people: universes are sketched, and compared
-with all that were released. Prints p50, p95 and p99 per kind, answers a second, what was no answer,
-whether equal questions had equal answers, and the memory of all processes over time. --refuse-few
-lets the policy refuse: then refusals are counted apart.
+up to --job-cells. The policy has all rules: universes are sketched, and compared with all that
+were released. Prints p50, p95 and p99 per kind, answers a second, what was no answer,
+whether equal questions had equal answers, and the memory of all processes over time.
 """
 
 from __future__ import annotations
@@ -79,8 +78,9 @@ def prepare(folder: Path, persons: int, clients: int) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     print(f"store built in {time.perf_counter() - start:.0f} s", flush=True)
     (place / "DATASET.toml").write_text(DATASET, "utf-8")
-    policy = OPEN_POLICY.replace('"2022-1"', '"load"').replace("least = 2, blur = 0", "least = 10, blur = 2")  # fmt: skip
-    public = write_policy(place, folder, policy.replace("least = 3 ", "least = 50 "))
+    policy = OPEN_POLICY.replace('"2022-1"', '"load"').replace("least = 3 ", "least = 50 ")
+    policy = policy.replace("least = 2, blur = 0", "least = 10, blur = 2")
+    public = write_policy(place, folder, policy)
     limits = "requests_per_second = 1e6\nburst = 1_000_000\n"
     settings = made.settings.read_text("utf-8")
     trusted = f'trusted_signers = ["office.pub", "{public.name}"]'
@@ -124,7 +124,9 @@ class QuestionMix:
         if kind < 0.9:
             return "repeated", draw.choice(KEPT)
         if kind < 0.99 or not self.large:
-            rest = draw.choice([name for name in ("sex", "marital_status") if name not in by] or [""])
+            rest = draw.choice(
+                [name for name in ("sex", "marital_status") if name not in by] or [""]
+            )
             code = {"sex": "m", "marital_status": "married", "": ""}[rest]
             return "national", f"by={','.join(by)}" + (f"&where.{rest}={code}" if rest else "")
         return "job", f"by=region:municipality,{','.join(draw.choice(self.large))}"
@@ -244,7 +246,10 @@ def told(rows: list[list[Any]], seconds: float) -> dict[str, Any]:
     found: dict[str, Any] = {"answers a second": round(len(rows) / seconds, 1)}
     for kind, each in sorted(times.items()):
         each.sort()
-        at = {f"p{q}": round(each[min(len(each) - 1, len(each) * q // 100)] * 1000) for q in (50, 95, 99)}
+        at = {
+            f"p{q}": round(each[min(len(each) - 1, len(each) * q // 100)] * 1000)
+            for q in (50, 95, 99)
+        }
         found[kind] = {"answers": len(each), **at, "most": round(each[-1] * 1000)}
     found["no answer"] = dict(Counter(f"{row[2]} {row[3][:160]}" for row in rows if row[2] != 200))
     return found
@@ -275,7 +280,9 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         # Read side by side: a pipe that is full would hold its client.
         parts: list[bytes] = [b""] * len(clients)
         readers = [
-            threading.Thread(target=lambda at=at, one=one: parts.__setitem__(at, one.communicate()[0]))
+            threading.Thread(
+                target=lambda at=at, one=one: parts.__setitem__(at, one.communicate()[0])
+            )
             for at, one in enumerate(clients)
         ]
         for reader in readers:
