@@ -62,7 +62,7 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     swap(link.dataset.swap, link.href).then((done) => {
       if (!done) location.assign(link.href);
-      else if (link.dataset.address !== "keep") history.pushState({}, "", link.href);
+      else if (link.dataset.address !== "keep") push(link.href);
     });
   }
   const button = event.target.closest("button[data-copy], button[data-check]");
@@ -74,7 +74,15 @@ document.addEventListener("click", (event) => {
     button.form?.dispatchEvent(new Event("change", { bubbles: true }));
   }
 });
-addEventListener("popstate", () => location.reload());
+
+// Going back shows what was there; a leap within the page, such as to its content, changes nothing.
+const here = () => location.pathname + location.search;
+let shown = here();
+function push(address) {
+  history.pushState({}, "", address);
+  shown = here();
+}
+addEventListener("popstate", () => { if (here() !== shown) location.reload(); });
 
 async function copy(button) {
   await navigator.clipboard.writeText(document.querySelector(button.dataset.copy).textContent);
@@ -89,7 +97,7 @@ document.addEventListener("submit", (event) => {
   const get = form.method === "get";
   const sent = get ? swap(target, `${address}?${data}`) : swap(target, address, { method: "POST", body: data });
   sent.then((answer) => {
-    if (get && answer && form.dataset.address !== "keep") history.pushState({}, "", `${address}?${data}`);
+    if (get && answer && form.dataset.address !== "keep") push(`${address}?${data}`);
   });
 });
 
