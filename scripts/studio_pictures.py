@@ -229,7 +229,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="studio-") as place:
         folder = asked.folder or Path(place) / "demo"
         with served_studio(folder, persons=8_000) as studio, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=list(_ARGUMENTS))
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
             wrong = take_all(
                 Camera(browser, studio.url, studio.passwords), asked.out, asked.names, looks
             )
