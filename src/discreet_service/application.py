@@ -29,6 +29,7 @@ RESOURCES = (
     "datasets",
     "queries",
     "protect",
+    "suppression",
     "parameter_sets",
     "policies",
     "jobs",

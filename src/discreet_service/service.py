@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet_service.database import ServiceDatabase
     from discreet_service.datasets import DatasetCatalogue
     from discreet_service.jobs import JobQueue
+    from discreet_service.jobs.inputs import JobInputs
     from discreet_service.parameter_sets import ParameterSets
     from discreet_service.people.api_keys import ApiKeys
     from discreet_service.people.approvals import Approvals
@@ -217,6 +218,13 @@ class Service:
         )
 
     @cached_property
+    def job_inputs(self) -> JobInputs:
+        """Sealed inputs of jobs. CONFIDENTIAL."""
+        from discreet_service.jobs.inputs import JobInputs
+
+        return JobInputs(self.settings.folder / "inputs", self.key_for("job inputs"))
+
+    @cached_property
     def jobs(self) -> JobQueue:
         """Work in the background."""
         from discreet_service.jobs import JobQueue
@@ -227,6 +235,7 @@ class Service:
             self.settings.folder / "jobs",
             self.clock,
             trail=self.trail,
+            inputs=self.job_inputs,
             lease_seconds=stated.lease_seconds,
             retries=stated.retries,
             keep_days=stated.keep_days,

@@ -80,7 +80,7 @@ def rules_from(
         stated["missing_safe"] = True
     if waivers is not None:
         stated["waivers"] = {"where": waivers}
-    return _checked(stated, "rules" if file is None else str(file))
+    return checked_rules(stated, "rules" if file is None else str(file))
 
 
 def _parsed(text: str) -> tuple[str, dict[str, Any]]:
@@ -120,8 +120,16 @@ def _stated_in(place: Path) -> dict[str, Any]:
         raise SuppressionError(what, code="rules", where=str(place), hint=hint) from None
 
 
-def _checked(stated: Mapping[str, Any], where: str) -> RuleSet:
-    """The rules, if they are in order."""
+def checked_rules(stated: Mapping[str, Any], where: str) -> RuleSet:
+    """The rules, if they are in order. SECRET.
+
+    Args:
+        stated: The keys of [rules.NAME].
+        where: Where they stand.
+
+    >>> checked_rules({"minimum_frequency": 3}, "rules").contributions
+    1
+    """
     try:
         entry = RuleSetEntry.model_validate(dict(stated))
     except ValidationError as error:

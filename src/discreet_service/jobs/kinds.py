@@ -60,6 +60,21 @@ KINDS: Mapping[str, JobKind] = {
         minutes=720,
         schema=None,
     ),
+    # Their cells and rules are sealed: nothing of them is handed in as a plain request.
+    "suppress": JobKind(
+        permission=Permission.tables_protect,
+        function="discreet_service.cells.suppression_jobs:run_suppression",
+        memory="8GB",
+        minutes=240,
+        schema=None,
+    ),
+    "audit": JobKind(
+        permission=Permission.tables_protect,
+        function="discreet_service.cells.suppression_jobs:run_audit",
+        memory="8GB",
+        minutes=240,
+        schema=None,
+    ),
 }
 
 

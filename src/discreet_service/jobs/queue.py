@@ -25,6 +25,7 @@ from discreet_service.audit.kinds import AuditKind, shown_text
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import IDEMPOTENCY_KEYS, JOB_EVENTS, JOBS
+from discreet_service.jobs.inputs import JobInputs
 from discreet_service.jobs.outputs import FinishedFile
 from discreet_service.jobs.records import Job, JobEvent, JobPage, JobState
 from discreet_service.problems import ServiceError, problem_document
@@ -59,6 +60,7 @@ class JobQueue:
         folder: Where their results lie.
         clock: What tells the time, in milliseconds.
         trail: Where results that are released are written down; nowhere if None.
+        inputs: What jobs were handed in with, sealed; deleted when they end.
         lease_seconds: After which silence another takes a job over.
         retries: How often a job whose worker died is begun again.
         keep_days: How long results are kept.
@@ -71,13 +73,14 @@ class JobQueue:
         clock: Callable[[], int],
         *,
         trail: AuditTrail | None = None,
+        inputs: JobInputs | None = None,
         lease_seconds: int = 60,
         retries: int = 2,
         keep_days: int = 28,
     ) -> None:
         self._database, self._clock, self._trail = database, clock, trail
         self._lease, self._retries, self._keep = lease_seconds * 1000, retries, keep_days * _DAY
-        self.folder, self.lease_seconds = folder, lease_seconds
+        self.folder, self.lease_seconds, self._inputs = folder, lease_seconds, inputs
         for name in (_RESULTS, _WORK):
             make_folder(folder / name, 0o700)
 
@@ -269,7 +272,7 @@ class JobQueue:
             else:
                 running = [JOBS.c.id == number, JOBS.c.state == JobState.running.value]
                 self._change(connection, running, {"cancel_asked": True})
-        return self.job(number, owner)
+        return self._without_input(self.job(number, owner))
 
     def counts(self) -> dict[str, int]:
         """How many jobs there are in each state."""
@@ -408,6 +411,7 @@ class JobQueue:
                 )
             # Before the end of the transaction: nobody is told of a file that is not there.
             self._put(made, name)
+        self._without_input(Job.of(row))
         return True
 
     def _put(self, made: FinishedFile, name: str) -> None:
@@ -485,7 +489,16 @@ class JobQueue:
             row = self._change(connection, _held_by(job), values)
             if row is not None:
                 self._tell(connection, job.id, event)
+        if row is not None:
+            self._without_input(Job.of(row))
         return row is not None
+
+    def _without_input(self, job: Job) -> Job:
+        """Delete what a job was handed in with, once it has ended."""
+        name = job.asked().get("input") if self._inputs is not None else None
+        if self._inputs is not None and isinstance(name, str) and job.state.final:
+            self._inputs.drop(name)
+        return job
 
     # What time does ---------------------------------------------------------------------------
 
@@ -510,6 +523,7 @@ class JobQueue:
     def _sweep(self) -> None:
         """Delete files that belong to no job: a worker died between two steps."""
         with self._database.reading() as connection:
+            wanted = connection.scalars(sa.select(JOBS.c.request).where(_is_open())).all()
             done = JOBS.c.state == JobState.done.value
             kept = set(connection.scalars(sa.select(JOBS.c.result_file).where(done)))
             running = JOBS.c.state == JobState.running.value
@@ -517,6 +531,8 @@ class JobQueue:
                 f"{row.id}-{row.attempt}"
                 for row in connection.execute(sa.select(JOBS.c.id, JOBS.c.attempt).where(running))
             }
+        if self._inputs is not None:
+            self._inputs.sweep({str(json.loads(each).get("input")) for each in wanted})
         # Files have the times of the system, whatever clock the service goes by.
         limit = time.time() - _YOUNG
         for name, known in ((_RESULTS, kept), (_WORK, at_work)):

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import hmac
 import json
-import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from typing import IO, Annotated, Any, Literal
 
-import anyio
-import anyio.to_thread
 import numpy as np
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -46,16 +42,12 @@ from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.body_gate import BodyGate
 from discreet_service.web.problem_pages import language_of
 
 router = APIRouter(prefix="/api/v1/protect", tags=["cells"])
 
 Kind = Literal["counts", "values", "figures", "parts"]
-#: Calls that are worked on at once; the others wait, so many at most.
-_AT_ONCE, _WAITING = max(2, os.cpu_count() or 1), 40
-#: Bodies up to this size stay in memory; pieces in which others are written.
-_SMALL, _PIECE = 2**20, 2**22
-
 _Caller = Annotated[Principal, Depends(principal_with(Permission.cells_protect))]
 
 
@@ -90,20 +82,6 @@ class CellOptions(BaseModel):
     classifications: dict[str, Any] = Field(default_factory=dict)
     value: _Text = ""
     figure: Literal["sum", "mean"] | None = None
-
-
-class _Gate:
-    """Lets a few calls work at once."""
-
-    def __init__(self) -> None:
-        self.limiter, self.waiting = anyio.CapacityLimiter(_AT_ONCE), 0
-
-
-def _gate(request: Request) -> _Gate:
-    found: _Gate | None = getattr(request.app.state, "cells_gate", None)
-    if found is None:
-        found = request.app.state.cells_gate = _Gate()
-    return found
 
 
 def _described(kind: Kind) -> dict[str, Any]:
@@ -258,33 +236,9 @@ async def _answered(
     request: Request, service: Service, caller: Principal, kind: Kind, work: _Work
 ) -> Response:
     body = body_kind(request.headers.get("content-type", ""))
-    gate = _gate(request)
-    if gate.waiting >= _WAITING:
-        what = "others are being served"
-        raise ServiceError(what, code="overloaded", retry_after=2)
-    gate.waiting += 1
-    try:
-        folder = service.settings.folder
-        with tempfile.SpooledTemporaryFile(max_size=_SMALL, dir=str(folder)) as file:
-            await _save(request, file)
-            return await anyio.to_thread.run_sync(
-                _made, request, service, caller, kind, work, file, body, limiter=gate.limiter
-            )
-    finally:
-        gate.waiting -= 1
-
-
-async def _save(request: Request, file: IO[bytes]) -> None:
-    """Stream a body to a file; its size is watched before it comes here."""
-    held, size = [], 0
-    async for chunk in request.stream():
-        held.append(chunk)
-        size += len(chunk)
-        if size >= _PIECE:
-            await anyio.to_thread.run_sync(file.writelines, held)
-            held, size = [], 0
-    await anyio.to_thread.run_sync(file.writelines, held)
-    file.seek(0)
+    gate = BodyGate.of(request, service)
+    async with gate.body(request, service) as file:
+        return await gate.work(_made, request, service, caller, kind, work, file, body)
 
 
 def _made(

@@ -1,0 +1,104 @@
+"""The gate of large bodies: how many are read and worked on at once, and how much of them.
+
+In: a request with a body. Out: a file on the disk that has no name (CONFIDENTIAL), while the gate
+has room for it; beyond, callers are told to come again (503, Retry-After).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import IO, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from fastapi import Request
+
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+
+#: Calls that are worked on at once; the others wait, so many at most.
+AT_ONCE, WAITING = max(2, os.cpu_count() or 1), 40
+#: Bodies up to this size stay in memory; pieces in which others are written.
+_SMALL, _PIECE = 2**20, 2**22
+#: Largest bodies for which there is room at once.
+_LARGEST_AT_ONCE = 2
+
+_Result = TypeVar("_Result")
+
+
+class BodyGate:
+    """Lets a few calls work at once, and few bytes in.
+
+    Args:
+        most: Bytes of all bodies at once.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.limiter, self.waiting = anyio.CapacityLimiter(AT_ONCE), 0
+        self.most, self.held = most, 0
+
+    @classmethod
+    def of(cls, request: Request, service: Service) -> BodyGate:
+        """The gate of an application."""
+        found: BodyGate | None = getattr(request.app.state, "body_gate", None)
+        if found is None:
+            made = cls(_LARGEST_AT_ONCE * service.settings.limits.arrow_bytes)
+            found = request.app.state.body_gate = made
+        return found
+
+    @asynccontextmanager
+    async def body(self, request: Request, service: Service) -> AsyncIterator[IO[bytes]]:
+        """The body of a request as a file; it counts as held until it is let go.
+
+        Args:
+            request: The request.
+            service: The service.
+        """
+        if self.waiting >= WAITING:
+            raise _busy()
+        # Whoever says that it is too much for now need not send it.
+        stated = request.headers.get("content-length", "0")
+        self._check(int(stated) if stated.isdecimal() else 0)
+        self.waiting += 1
+        taken = 0
+        try:
+            folder = str(service.settings.folder)
+            with tempfile.SpooledTemporaryFile(max_size=_SMALL, dir=folder) as file:
+                held, size = [], 0
+                async for chunk in request.stream():
+                    self._check(len(chunk))
+                    self.held += len(chunk)
+                    taken += len(chunk)
+                    held.append(chunk)
+                    size += len(chunk)
+                    if size >= _PIECE:
+                        await anyio.to_thread.run_sync(file.writelines, held)
+                        held, size = [], 0
+                await anyio.to_thread.run_sync(file.writelines, held)
+                held.clear()
+                file.seek(0)
+                yield file
+        finally:
+            self.held -= taken
+            self.waiting -= 1
+
+    async def work(self, function: Callable[..., _Result], *given: Any) -> _Result:
+        """Do something beside the event loop, when it is one's turn.
+
+        Args:
+            function: What is done.
+            given: What it is given.
+        """
+        return await anyio.to_thread.run_sync(function, *given, limiter=self.limiter)
+
+    def _check(self, more: int) -> None:
+        # The largest body that is allowed always passes where it is alone.
+        if self.held + more > self.most:
+            raise _busy()
+
+
+def _busy() -> ServiceError:
+    return ServiceError("others are being served", code="overloaded", retry_after=2)

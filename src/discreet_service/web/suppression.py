@@ -1,0 +1,163 @@
+"""Suppression: cells of a table come in, and a job hides cells or audits hidden ones.
+
+In: a body with cells, streamed to a file that has no name (CONFIDENTIAL), and rules (SECRET); both
+are sealed until the job ends, and gone then. Out: a job, whose result is a protected table or an
+audit.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import IO, Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Request
+from fastapi.responses import JSONResponse
+
+from discreet_service.cells import BodyKind, body_kind, chosen_format, read_body
+from discreet_service.cells.bodies import BODY_TYPES
+from discreet_service.cells.suppression import (
+    SuppressionRequest,
+    judged_cells,
+    read_request,
+)
+from discreet_service.cells.suppression_jobs import packed
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.body_gate import BodyGate
+from discreet_service.web.problem_pages import language_of
+
+router = APIRouter(prefix="/api/v1", tags=["suppression"])
+
+_Producer = Annotated[Principal, Depends(principal_with(Permission.tables_protect))]
+_Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
+#: What a call says in its address where the body is no JSON: one document.
+_ASKED = "request"
+
+_CELLS: list[dict[str, Any]] = [
+    {"branch": "Total", "n": 18, "turnover": 980.0, "first": 300.0, "second": 120.0},
+    {"branch": "A", "n": 9, "turnover": 500.0, "first": 120.0, "second": 80.0},
+    {"branch": "B", "n": 7, "turnover": 150.0, "first": 60.0, "second": 30.0},
+    {"branch": "C", "n": 2, "turnover": 330.0, "first": 300.0, "second": 30.0},
+]
+_EXAMPLE: dict[str, Any] = {
+    "by": ["branch"],
+    "classifications": {"branch": {"codes": {"A": None, "B": None, "C": None}}},
+    "value": "turnover",
+    "largest": ["first", "second"],
+    "rules": {"p_percent": 10, "minimum_frequency": 3},
+    "suppression": {"method": "optimal"},
+    "format": "csv",
+    "cells": _CELLS,
+}
+_HIDDEN = (False, False, True, True)
+_AUDITED: dict[str, Any] = {
+    **{name: each for name, each in _EXAMPLE.items() if name != "format"},
+    "hidden": "hidden",
+    "bounds": True,
+    "cells": [{**cell, "hidden": own} for cell, own in zip(_CELLS, _HIDDEN, strict=True)],
+}
+
+
+def _described(example: Mapping[str, Any]) -> dict[str, Any]:
+    """What OpenAPI says of the body."""
+    schema = SuppressionRequest.model_json_schema(ref_template="#/$defs/{model}")
+    schema.pop("$defs", None)
+    stated = {"type": "object", "required": ["cells", "by", "rules"], "properties": {
+        name: {"description": each.get("description", name)}
+        for name, each in schema["properties"].items()
+    } | {"cells": {}}}  # fmt: skip
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    content: dict[str, Any] = dict.fromkeys(BODY_TYPES, binary)
+    content["application/json"] = {"schema": stated, "example": dict(example)}
+    asked = {
+        "name": _ASKED,
+        "in": "query",
+        "required": False,
+        "description": "Where the body is no JSON: all but the cells, as JSON",
+        "schema": {"type": "string"},
+    }
+    return {"parameters": [asked], "requestBody": {"required": True, "content": content}}
+
+
+@router.post("/suppress", status_code=202, openapi_extra=_described(_EXAMPLE))
+async def suppress_table_cells(
+    request: Request, service: ServiceDep, principal: _Producer, again: _Key = None
+) -> JSONResponse:
+    """Hide sensitive cells of a table, and others with them: a job of the kind "suppress"."""
+    return await _handed_in(request, service, principal, "suppress", again)
+
+
+@router.post("/audit", status_code=202, openapi_extra=_described(_AUDITED))
+async def audit_table_cells(
+    request: Request, service: ServiceDep, principal: _Producer, again: _Key = None
+) -> JSONResponse:
+    """Find out what hidden cells of a table still tell: a job of the kind "audit".
+
+    The body has the true cells, and a column that says which of them are hidden.
+    """
+    return await _handed_in(request, service, principal, "audit", again)
+
+
+async def _handed_in(
+    request: Request, service: Service, principal: Principal, kind: str, again: str | None
+) -> JSONResponse:
+    body = body_kind(request.headers.get("content-type", ""))
+    gate = BodyGate.of(request, service)
+    async with gate.body(request, service) as file:
+        return await gate.work(_job, request, service, principal, kind, again, file, body)
+
+
+def _job(
+    request: Request,
+    service: Service,
+    principal: Principal,
+    kind: str,
+    again: str | None,
+    file: IO[bytes],
+    body: BodyKind,
+) -> JSONResponse:
+    """Look at all that can be wrong, seal it, and hand in the job."""
+    cells = read_body(file, body, service.settings.limits.cells_protect)
+    asked = _asked(request, cells.members, kind)
+    judged_cells(cells.frame, asked)
+    inputs = service.job_inputs
+    name = inputs.put(packed(cells.frame, asked), owner=f"{kind} {principal.name}", again=again)
+    try:
+        job = service.jobs.submit(
+            kind=kind, owner=principal.name, request={"input": name}, idempotency_key=again
+        )
+    except ServiceError:
+        if again is None:
+            inputs.drop(name)
+        raise
+    if job.state.final:
+        inputs.drop(name)
+    place = f"/api/v1/jobs/{job.id}"
+    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+
+
+def _asked(request: Request, members: Mapping[str, Any], kind: str) -> SuppressionRequest:
+    """What a call says beside its cells, or in its address; nothing twice."""
+    given: dict[str, Any] = dict(members)
+    for name, text in request.query_params.multi_items():
+        if name != _ASKED or given:
+            what = "a call is described once: beside its cells, or in the address"
+            raise ServiceError(what, code="invalid-input", where=_ASKED)
+        try:
+            given = dict(json.load(io.StringIO(text)))
+        except (ValueError, TypeError, RecursionError):
+            what = "this is no JSON object"
+            raise ServiceError(what, code="invalid-input", where=_ASKED) from None
+    given.setdefault("language", language_of(request))
+    asked = read_request(given)
+    if (kind == "audit") != (asked.hidden is not None):
+        what = "an audit says which cells are hidden, and nothing else does"
+        raise ServiceError(what, code="invalid-input", where="hidden")
+    if kind == "suppress":
+        form = chosen_format(asked.format, request.headers.get("accept", "*/*"), table=True)
+        return asked.model_copy(update={"format": form})
+    return asked
