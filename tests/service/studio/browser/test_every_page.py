@@ -103,13 +103,22 @@ def test_navigation_leads_to_nothing_that_is_refused(
 def test_policy_of_contents_is_strict(logged_in: Callable[..., Any]) -> None:
     """No page may run or load anything but our own files, and none has a style of its own."""
     page = logged_in("producer")
-    for path in _paths(page, more=True):
+    table = "/tables/census/result?unit=person&by=region:state,sex"
+    for path in (*_paths(page, more=True), table):
         answer = page.goto(path)
         policy = answer.header_value("content-security-policy")
         assert "default-src 'self'" in policy
         assert "unsafe" not in policy
         text = answer.text()
-        for wrong in (" style=", "<style", "javascript:", " onclick=", " onload="):
+        for wrong in (
+            "built-in",
+            "object at",
+            " style=",
+            "<style",
+            "javascript:",
+            " onclick=",
+            " onload=",
+        ):
             assert wrong not in text, (path, wrong)
 
 
