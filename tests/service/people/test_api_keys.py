@@ -265,9 +265,9 @@ def test_the_time_does_not_tell_which_keys_there_are(people: PeopleOfService) ->
     times: dict[str, list[float]] = {wrong: [], nobody: []}
     for _ in range(60):
         for token, taken in times.items():
-            begun = time.perf_counter()
+            begun = time.process_time()
             assert people.keys.principal(token) is None
-            taken.append(time.perf_counter() - begun)
+            taken.append(time.process_time() - begun)
     there, not_there = (statistics.median(taken) for taken in times.values())
     assert 0.5 < there / not_there < 2
 

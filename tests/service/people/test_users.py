@@ -119,10 +119,10 @@ def test_the_time_does_not_tell_who_there_is(people: PeopleOfService) -> None:
     times: dict[str, list[float]] = {"anna": [], "nobody-1": []}
     for _ in range(12):
         for name, taken in times.items():
-            begun = time.perf_counter()
+            begun = time.process_time()
             with pytest.raises(ServiceError):
                 users.login(name, once + "x", HERE)
-            taken.append(time.perf_counter() - begun)
+            taken.append(time.process_time() - begun)
             people.clock.later(hours=1)
     there, not_there = (statistics.median(taken) for taken in times.values())
     assert 0.6 < there / not_there < 1.6
