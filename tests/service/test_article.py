@@ -33,6 +33,9 @@ from discreet_service.jobs.upkeep import show_chain
 from discreet_service.problems import ServiceError
 from tests.helpers.places import ROOT
 
+#: A server with its workers is started for them.
+pytestmark = pytest.mark.exhaustive
+
 BY = ["region", "sex"]
 #: What `official` of the statistic names beside the variables of the table.
 OTHERS = ("age", "age5", "nationality", "marital_status", "education", "occupation", "grid_cell")

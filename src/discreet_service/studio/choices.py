@@ -25,7 +25,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TableView:
+class StudioView:
     """How a table is shown.
 
     Args:
@@ -45,10 +45,10 @@ class TableView:
     whole: bool = False
 
     @classmethod
-    def of(cls, pairs: Pairs) -> TableView:
+    def of(cls, pairs: Pairs) -> StudioView:
         """What an address says of it; what makes no sense is as if it had not been said.
 
-        >>> TableView.of([("across", "sex"), ("sort", "x"), ("page", "2")]).page
+        >>> StudioView.of([("across", "sex"), ("sort", "x"), ("page", "2")]).page
         2
         """
         said = dict(pairs)
@@ -61,7 +61,7 @@ class TableView:
             whole=said.get("whole") == "1",
         )
 
-    def at(self, page: int, *, whole: bool = False) -> TableView:
+    def at(self, page: int, *, whole: bool = False) -> StudioView:
         """The same on another page.
 
         Args:
@@ -105,7 +105,7 @@ class TableChoices:
     rest: tuple[tuple[str, str], ...] = ()
     measures: tuple[str, ...] = ()
     totals: str = ""
-    view: TableView = field(default_factory=TableView)
+    view: StudioView = field(default_factory=StudioView)
     opened: str = ""
     wanted: str = ""
 
@@ -149,7 +149,7 @@ class TableChoices:
             rest=tuple(rest),
             measures=tuple(dict.fromkeys(v for n, v in listed if n == "measures")),
             totals=said.get("totals", ""),
-            view=TableView.of(
+            view=StudioView.of(
                 [(name, value) for name, value in pairs if value or name in ("down", "across")]
             ),
             opened=said.get("open", ""),

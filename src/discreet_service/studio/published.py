@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from discreet.publication.formats import FORMATS
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.studio.choices import TableView, address
+from discreet_service.studio.choices import StudioView, address
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.access import ServiceDep, principal_with
 from discreet_service.web.pages import page
@@ -69,13 +69,13 @@ def show_release_table(
     listed = found.tables.get(table)
     if listed is None:
         raise ServiceError("there is no such table", code="not-found", where="table")
-    view = TableView.of(request.query_params.multi_items())
+    view = StudioView.of(request.query_params.multi_items())
     shown = shown_table(service.releases.table(listed.id), view, language)
     path = address(f"/releases/{release}/{table}", [])
     api = f"/api/v1/releases/{release}/tables/{table}"
     base = service.settings.base_url
 
-    def viewed(view: TableView) -> str:
+    def viewed(view: StudioView) -> str:
         return address(path, view.pairs())
 
     return page(

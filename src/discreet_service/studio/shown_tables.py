@@ -1,6 +1,6 @@
 """Shown tables: a protected table on a page, as in publication, turned, sorted and by pages.
 
-In: a `ProtectedTable` and a `TableView`. Out: the library's own HTML of it, whose texts it has
+In: a `ProtectedTable` and a `StudioView`. Out: the library's own HTML of it, whose texts it has
 escaped, and what the buttons around it say. Public on both sides: cells keep figure and status.
 """
 
@@ -27,7 +27,7 @@ from discreet.publication.writers.html import (
 )
 from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.problems import ServiceError
-from discreet_service.studio.choices import TableView
+from discreet_service.studio.choices import StudioView
 
 #: Cells on one page, usually and at most, and columns that can be looked at side by side.
 PAGE_CELLS, WHOLE_CELLS = 2_000, 10_000
@@ -51,7 +51,7 @@ class ShownVariable:
     name: str
     title: str
     across: bool
-    moves: dict[str, TableView]
+    moves: dict[str, StudioView]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +79,7 @@ class ShownTable:
     provenance: Markup
     variables: tuple[ShownVariable, ...]
     columns: tuple[tuple[int, str], ...]
-    view: TableView
+    view: StudioView
     rows: int
     first: int
     last: int
@@ -116,7 +116,7 @@ class _SortedLayout(PageLayout):
             )
 
 
-def shown_table(table: ProtectedTable, view: TableView, language: str) -> ShownTable:
+def shown_table(table: ProtectedTable, view: StudioView, language: str) -> ShownTable:
     """A table as a page shows it.
 
     Args:
@@ -164,7 +164,7 @@ def shown_table(table: ProtectedTable, view: TableView, language: str) -> ShownT
     )
 
 
-def _arranged(table: ProtectedTable, view: TableView) -> tuple[list[str], list[str]]:
+def _arranged(table: ProtectedTable, view: StudioView) -> tuple[list[str], list[str]]:
     """Names of the variables that go down and across; those not said stand where they fit."""
     names = [dimension.name for dimension in table.dimensions]
     if view.down is None and view.across is None:
@@ -176,7 +176,7 @@ def _arranged(table: ProtectedTable, view: TableView) -> tuple[list[str], list[s
     return (down, [*across, *rest]) if view.across is None else ([*down, *rest], across)
 
 
-def _sorted(layout: PageLayout, view: TableView) -> IntArray:
+def _sorted(layout: PageLayout, view: StudioView) -> IntArray:
     """The rows by their figures in a column, within the groups that they form; totals stay first.
 
     Cells without a figure come last.
@@ -194,7 +194,7 @@ def _sorted(layout: PageLayout, view: TableView) -> IntArray:
 
 
 def _variables(
-    table: ProtectedTable, down: list[str], across: list[str], view: TableView, language: str
+    table: ProtectedTable, down: list[str], across: list[str], view: StudioView, language: str
 ) -> Iterator[ShownVariable]:
     titles = {
         dimension.name: dimension.title(language)
@@ -214,7 +214,7 @@ def _variables(
         )
 
 
-def _view(view: TableView, own: list[str], other: list[str], *, turned: bool) -> TableView:
+def _view(view: StudioView, own: list[str], other: list[str], *, turned: bool) -> StudioView:
     down, across = (other, own) if turned else (own, other)
     return dataclasses.replace(view, down=tuple(down), across=tuple(across), sort=0, page=1)
 

@@ -23,7 +23,7 @@ from discreet_service.queries import PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS
 from discreet_service.queries.titles import said_in, title_of
 from discreet_service.service import Service
-from discreet_service.studio.choices import Pairs, TableChoices, TableView, address
+from discreet_service.studio.choices import Pairs, StudioView, TableChoices, address
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.datasets import list_datasets
@@ -113,7 +113,7 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
                kept=answer.cached)  # fmt: skip
     shown = shown_table(answer.table, choices.view, language)
 
-    def viewed(view: TableView) -> str:
+    def viewed(view: StudioView) -> str:
         return address(request.url.path, [*asked, *view.pairs()])
 
     return page(

@@ -63,13 +63,6 @@ def _attack(demo: RunningDemo, number: int, seed: int) -> Counter[int]:
     return statuses
 
 
-def test_a_thousand_mutated_requests(demo: RunningDemo) -> None:
-    statuses = _attack(demo, 1_000, seed=22)
-    # They get far: many are answered, and many refused only where they are looked at closely.
-    assert statuses[200] > 100
-    assert statuses[422] > 100
-
-
 @pytest.mark.exhaustive
 def test_ten_thousand_mutated_requests(demo: RunningDemo) -> None:
     statuses = _attack(demo, 10_000, seed=2022)

@@ -81,6 +81,7 @@ def directly() -> tuple[Table, Any]:
     return table, primary(table, rules, value="turnover")
 
 
+@pytest.mark.exhaustive
 def test_a_job_hides_the_cells_that_the_library_hides(office: Office) -> None:
     answer = office.ask("suppress", _EXAMPLE)
     assert answer.status_code == 202, answer.text
@@ -99,6 +100,7 @@ def test_a_job_hides_the_cells_that_the_library_hides(office: Office) -> None:
     assert own["value"].to_list()[2:] == [None, None]
 
 
+@pytest.mark.exhaustive
 def test_a_job_audits_hidden_cells(office: Office) -> None:
     number = office.ask("audit", _AUDITED).json()["id"]
     job = office.done(number)

@@ -82,6 +82,7 @@ def _check(service: Service, jobs: int) -> None:
 
 
 @pytest.mark.parametrize("service_url", ["sqlite"], indirect=True)
+@pytest.mark.exhaustive
 def test_some_kills(service: Service) -> None:
     _kill_often(service, kills=3, jobs=30, seed=1)
     _check(service, 30)

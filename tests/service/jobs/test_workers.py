@@ -108,6 +108,7 @@ def test_what_dies_or_takes_too_much(sqlite_service: Service, worker: JobWorker)
     assert json.loads(large.problem or "")["type"].endswith("overloaded")
 
 
+@pytest.mark.exhaustive
 def test_jobs_are_stopped(
     sqlite_service: Service, worker: JobWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +141,7 @@ def _alive(number: int) -> bool:
         return False
 
 
+@pytest.mark.exhaustive
 def test_a_worker_that_is_told_to_stop_gives_its_job_back(
     sqlite_service: Service, tmp_path: Path
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_worker_that_is_told_to_stop_gives_its_job_back(
     assert not any(map(_alive, children))
 
 
+@pytest.mark.exhaustive
 def test_nothing_survives_its_worker(sqlite_service: Service, tmp_path: Path) -> None:
     jobs, url = sqlite_service.jobs, sqlite_service.settings.database
     job = hand_in(sqlite_service, "deaf")
@@ -168,6 +171,7 @@ def test_nothing_survives_its_worker(sqlite_service: Service, tmp_path: Path) ->
     until(lambda: jobs.claim("another") is not None, 5)
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_leaves_no_half_result(sqlite_service: Service, tmp_path: Path) -> None:
     jobs, url = sqlite_service.jobs, sqlite_service.settings.database
     with worker_process(tmp_path, url) as process:

@@ -166,12 +166,17 @@ def test_a_filter_on_a_spanning_variable_picks_cells(census: DataVersion) -> Non
             "where[0].codes",
             "state a condition with the codes of one level",
         ),
-        ({"by": ["age5", "legal_age"]}, "invalid-query", "by", "ask for one of them"),
+        (
+            {"by": ["age5", "legal_age"]},
+            "invalid-query",
+            "by",
+            "ask for one of them, and for the other in a query of its own",
+        ),
         (
             {"by": ["age5"], "where": [{"variable": "legal_age", "codes": ["0-5"]}]},
             "invalid-query",
             "by",
-            "ask for one of them",
+            "ask for one of them, and for the other in a query of its own",
         ),
         (
             {"by": [{"variable": "region", "level": 1}],

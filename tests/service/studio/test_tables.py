@@ -12,7 +12,7 @@ import pytest
 
 from discreet.publication.layout import lay_out
 from discreet.publication.writers.html import caption, notes_html, table_html
-from discreet_service.studio.choices import TableChoices, TableView
+from discreet_service.studio.choices import StudioView, TableChoices
 from discreet_service.studio.shown_tables import ShownTable, shown_table
 from discreet_service.web.addresses import read_address
 from tests.service.studio.conftest import HTML, body_cells, text_of
@@ -143,13 +143,13 @@ def test_every_view_has_all_cells(readers: Any) -> None:
     for listed in readers.service.releases.tables().values():
         table = readers.service.releases.table(listed.id)
         names = [dimension.name for dimension in table.dimensions]
-        plain = shown_table(table, TableView(whole=True), "en")
+        plain = shown_table(table, StudioView(whole=True), "en")
         assert plain.pages == 1
         wanted = sorted(_flat(plain))
         for view in (
-            TableView(down=tuple(names), across=()),
-            TableView(sort=1, whole=True),
-            TableView(sort=1, falling=False, whole=True),
+            StudioView(down=tuple(names), across=()),
+            StudioView(sort=1, whole=True),
+            StudioView(sort=1, falling=False, whole=True),
         ):
             cells: list[str] = []
             for page in range(1, shown_table(table, view, "de").pages + 1):
