@@ -273,8 +273,9 @@ def selection_of(
         problems += [
             _unknown("variable", name, where, names) for name in named if name not in names
         ]
-    if {*query.heading} & {*query.stub}:
-        problems.append(Problem("a variable goes down or across, not both", "heading"))
+    placed = [*query.heading, *query.stub]
+    if len({*placed}) < len(placed):
+        problems.append(Problem("a variable goes down or across, and once", "heading"))
     wanted: dict[str, Sequence[int] | None] = {}
     if not query.values and not query.codelists and not problems:
         wanted = dict(default_positions(table, first))
