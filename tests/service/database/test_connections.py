@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import METADATA, RATE_COUNTERS, SERVICE_SCHEMA
 from discreet_service.problems import ServiceError
+from tests.conftest import without
 from tests.helpers.places import ROOT
 
 
@@ -294,12 +295,12 @@ def test_files_that_cannot_grow_are_a_full_disk(tmp_path: Path, laid_out_file: P
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of some megabytes."""
     if os.geteuid() != 0:
-        pytest.skip("only root mounts disks")
+        without("only root mounts disks")
     place = tmp_path / "small"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("disks cannot be mounted here")
+        without("disks cannot be mounted here")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
 
