@@ -51,7 +51,7 @@ tests = ["tests"]
 SETTINGS = """
 [tool.pytest.ini_options]
 addopts = "--import-mode=importlib --strict-markers"
-markers = ["exhaustive: long", "spark: needs Java"]
+markers = ["exhaustive: long", "spark: Java", "r: R", "postgresql: a server", "browser: Chromium"]
 """
 
 
