@@ -24,6 +24,7 @@ from discreet_service.jobs.upkeep import upkeep
 from discreet_service.operation.logs import log_event, start_log
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
+from discreet_service.slow_callers import PatientProtocol
 
 #: Seconds that requests at hand, and workers, have to end.
 _GRACE = 20
@@ -58,6 +59,7 @@ def run_service(
         return
     config = uvicorn.Config(
         app,
+        http=PatientProtocol,
         host=settings.host,
         port=settings.port,
         access_log=False,

@@ -10,11 +10,22 @@ from typing import Any
 
 import uvicorn
 
+from discreet_service.slow_callers import PatientProtocol
+
 
 @contextmanager
-def served_on_port(app: Any) -> Iterator[str]:
-    """The address at which an application is served meanwhile."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off")
+def served_on_port(app: Any, most: int = 200) -> Iterator[str]:
+    """The address at which an application is served meanwhile, to so many callers at once."""
+    config = uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        host="127.0.0.1",
+        port=0,
+        log_level="error",
+        lifespan="off",
+        limit_concurrency=most,
+        h11_max_incomplete_event_size=32 * 2**10,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -249,7 +249,16 @@ def _parquet(file: IO[bytes], most: int) -> HandedIn:
         sum(group.total_byte_size for group in groups) > room
     ):
         raise _bomb()
-    return HandedIn(_frame(opened.read(use_threads=False)))
+    # Texts stay numbered until they are known to be short: repeated, they fill the memory.
+    texts = [each.name for each in opened.schema_arrow if _repeats(each.type)]
+    numbered = pyarrow.parquet.ParquetFile(
+        _reader(file), read_dictionary=texts, arrow_extensions_enabled=False
+    )
+    return HandedIn(_frame(numbered.read(use_threads=False)))
+
+
+def _repeats(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _arrow(file: IO[bytes], most: int) -> HandedIn:

@@ -232,6 +232,10 @@ class SecurityGate:
             raise ServiceError(what, code="unsupported-media-type", where="content-encoding")
         limit = _body_limit(scope["path"], headers, self._bounds)
         stated = headers.get("content-length")
+        if stated is not None and "transfer-encoding" in headers:
+            # A proxy may take the other one for the end, and what follows for a request.
+            what = "a body has one length"
+            raise ServiceError(what, code="invalid-input", where="content-length")
         if stated is not None and not _LENGTH.fullmatch(stated):
             raise ServiceError("this is no length", code="invalid-body", where="content-length")
         if stated is not None and int(stated) > limit:
