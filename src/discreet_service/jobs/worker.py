@@ -172,7 +172,10 @@ class JobWorker:
         elif end is _WorkEnd.died:
             self._offer(lambda: self._queue.let_go(job))
         elif end is _WorkEnd.stopped:
-            self._offer(lambda: self._queue.give_back(job))
+            # Where the database does not answer, others take over when the lease has run out;
+            # a job has not failed because its worker was told to stop.
+            with contextlib.suppress(ServiceError):
+                self._offer(lambda: self._queue.give_back(job))
 
     def _offer(self, act: Callable[[], bool]) -> None:
         """Do something with the database as soon as it answers."""

@@ -151,10 +151,11 @@ def test_a_worker_that_is_told_to_stop_gives_its_job_back(
         until(lambda: jobs.job(job.id, None).progress == 1)
         children = _grandchildren(process)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(15) == 0
+        assert process.wait(30) == 0
     found = jobs.job(job.id, None)
     assert (found.state, found.attempt, found.worker) == (JobState.queued, 0, "")
-    assert not any(map(_alive, children))
+    # One of them keeps the books of Python and ends when it hears that the worker has.
+    until(lambda: not any(map(_alive, children)), 10)
 
 
 @pytest.mark.exhaustive
