@@ -35,7 +35,7 @@ class PatientProtocol(H11Protocol):
         self._since, self._taken = self.loop.time(), 0
         most = self.limit_concurrency
         if most is not None and len(self.connections) >= max(1, most - _SPARE):
-            slow = [each for each in self.connections if _is_slow(each)]
+            slow = [each for each in map(_patient, self.connections) if each is not None]
             if slow:
                 min(slow, key=lambda each: each._since)._end()
         super().connection_made(transport)
@@ -99,8 +99,9 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
 
-def _is_slow(connection: Any) -> bool:
+def _patient(connection: Any) -> PatientProtocol | None:
+    """A connection if it is slow, or waits for its next request."""
     if not isinstance(connection, PatientProtocol) or connection.transport.is_closing():
-        return False
+        return None
     behind = connection._waits_for_body() and connection._is_behind()
-    return connection._waits_for_head() or behind
+    return connection if connection._waits_for_head() or behind else None

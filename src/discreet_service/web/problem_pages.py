@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from discreet.errors import DiscreetError, Problem
 from discreet_service.operation.logs import place_of_failure, service_log
@@ -127,6 +128,12 @@ def add_problem_pages(app: FastAPI) -> None:
     def refused(request: Request, error: HTTPException) -> Response:
         code = _BY_STATUS.get(error.status_code, "invalid-input")
         return problem_response(request, ServiceError(PROBLEM_TYPES[code].en, code=code))
+
+    @app.exception_handler(ClientDisconnect)
+    def left(request: Request, _: ClientDisconnect) -> Response:
+        # Nobody is there who could be told, and nothing of ours failed.
+        what = "the body ends before its end"
+        return problem_response(request, ServiceError(what, code="invalid-body", where="body"))
 
     @app.exception_handler(Exception)
     def failed(request: Request, error: Exception) -> Response:
