@@ -46,6 +46,7 @@ RESOURCES = (
     f"{_STUDIO}published",
     f"{_STUDIO}work",
     f"{_STUDIO}help",
+    f"{_STUDIO}administration",
 )
 _ABOUT = (
     "Protected figures of official statistics: hand in cells, or ask for tables. "

@@ -1,0 +1,188 @@
+"""Administration: status, data versions, the audit trail and the query log, as pages.
+
+In: questions of those who run the service, and of auditors. Out: what the interface gives them, to
+read and to search; acts go the same way as those of the interface, and are written down alike.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.query_log import LogVerdict
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.studio.choices import address
+from discreet_service.web.access import KnownPrincipal, ServiceDep, check_allowed, principal_with
+from discreet_service.web.audit import search_audit, search_log, verify_audit
+from discreet_service.web.datasets import publish_dataset_version, retire_dataset_version
+from discreet_service.web.pages import FormPrincipal, back_to, iso_time, page, words
+from discreet_service.web.problem_pages import language_of
+from discreet_service.web.status import get_config, get_ready
+
+router = APIRouter(prefix="/administration", tags=["studio"], include_in_schema=False)
+
+_Kind = TypeVar("_Kind", AuditKind, LogVerdict)
+_Auditor = Annotated[Principal, Depends(principal_with(Permission.audit_read))]
+_LogReader = Annotated[Principal, Depends(principal_with(Permission.log_read))]
+_Text = Annotated[str, Query(max_length=500)]
+_Cursor = Annotated[int | None, Query(ge=1, lt=2**63)]
+
+_ANY = (
+    Permission.status_read,
+    Permission.audit_read,
+    Permission.log_read,
+    Permission.datasets_publish,
+)
+#: Entries and rows per page: what fits into a page of 150 kB.
+_SIZE = 50
+
+
+@router.get("")
+def show_administration(
+    request: Request, service: ServiceDep, principal: KnownPrincipal
+) -> Response:
+    """How the service is doing, and the data versions, as far as somebody may see them."""
+    if not any(map(principal.may, _ANY)):
+        check_allowed(principal, Permission.status_read)
+    sees_status = principal.may(Permission.status_read)
+    return page(
+        request,
+        "administration",
+        health=_health(service) if sees_status else None,
+        states=words("job_states", language_of(request)),
+        versions=[
+            each
+            for each in service.datasets.records()
+            if principal.may(Permission.datasets_publish, each.dataset)
+        ],
+    )
+
+
+def _health(service: Service) -> dict[str, Any]:
+    """What `/health/ready`, `/api/v1/config` and the metrics tell."""
+    try:
+        ready = get_ready(service)["status"] == "ready"
+        jobs = service.jobs.counts()
+    except ServiceError:
+        ready, jobs = False, {}
+    return {"ready": ready, "jobs": jobs, **get_config(service)}
+
+
+@router.post("/datasets/{dataset}/{version}")
+def change_dataset_version(
+    dataset: str,
+    version: str,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    act: Annotated[Literal["publish", "retire"], Form()],
+) -> Response:
+    """Let everybody ask a data version, or nobody any more."""
+    check_allowed(principal, Permission.datasets_publish, dataset)
+    change = publish_dataset_version if act == "publish" else retire_dataset_version
+    change(dataset, version, service, principal)
+    return back_to("/administration")
+
+
+@router.get("/trail")
+def show_trail(
+    request: Request,
+    service: ServiceDep,
+    principal: _Auditor,
+    kind: _Text = "",
+    person: _Text = "",
+    about: _Text = "",
+    cursor: _Cursor = None,
+) -> Response:
+    """The audit trail, the newest first."""
+    asked = {"kind": kind, "person": person, "about": about}
+    return _trail_page(request, service, principal, asked, cursor)
+
+
+@router.post("/trail/verify")
+def verify_trail(request: Request, service: ServiceDep, principal: FormPrincipal) -> Response:
+    """Walk the trail and say whether it is whole; that it was done is an entry itself."""
+    check_allowed(principal, Permission.audit_verify)
+    check_allowed(principal, Permission.audit_read)
+    verdict = verify_audit(service, principal)
+    asked = {"kind": "", "person": "", "about": ""}
+    return _trail_page(request, service, principal, asked, None, verdict)
+
+
+def _trail_page(
+    request: Request,
+    service: Service,
+    principal: Principal,
+    asked: dict[str, str],
+    cursor: int | None,
+    verdict: dict[str, Any] | None = None,
+) -> Response:
+    kind = _chosen(AuditKind, asked["kind"], "kind")
+    person, about = asked["person"].strip(), asked["about"].strip()
+    found = search_audit(service, principal, kind, person, about, None, None, cursor, _SIZE)
+    head = service.trail.last_signed()
+    return page(
+        request,
+        "trail",
+        asked=asked,
+        entries=found["entries"],
+        more=_more("/administration/trail", asked, found["next"]),
+        kinds=sorted(each.value for each in AuditKind),
+        verdict=verdict,
+        head=None if head is None else {"seq": head.seq, "at": iso_time(head.at)},
+    )
+
+
+@router.get("/log")
+def show_log(
+    request: Request,
+    service: ServiceDep,
+    principal: _LogReader,
+    person: _Text = "",
+    dataset: _Text = "",
+    verdict: _Text = "",
+    cursor: _Cursor = None,
+) -> Response:
+    """The query log, the newest first; that somebody read it stands in the trail."""
+    asked = {"person": person, "dataset": dataset, "verdict": verdict}
+    found = search_log(
+        service,
+        principal,
+        person.strip(),
+        dataset.strip(),
+        "",
+        _chosen(LogVerdict, verdict, "verdict"),
+        None,
+        None,
+        cursor,
+        _SIZE,
+    )
+    return page(
+        request,
+        "log",
+        asked=asked,
+        rows=found["rows"],
+        more=_more("/administration/log", asked, found["next"]),
+        verdicts=[each.value for each in LogVerdict],
+    )
+
+
+def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
+    """What was chosen in a form; None for all."""
+    if not name:
+        return None
+    for each in kinds:
+        if each.value == name:
+            return each
+    raise ServiceError(f"there is no {where} of this name", code="invalid-input", where=where)
+
+
+def _more(path: str, asked: dict[str, str], cursor: int | None) -> str:
+    """The address of the next page; empty after the last."""
+    if cursor is None:
+        return ""
+    given = [(name, value) for name, value in asked.items() if value]
+    return address(path, [*given, ("cursor", str(cursor))])

@@ -1,0 +1,94 @@
+"""Administration: what pages show is what the interface gives, to those who may see it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.service.studio.conftest import GERMAN, HTML, text_of
+
+_PEOPLE = ("rita", "paul", "cora", "vera", "otto", "adam")
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/administration", {"paul", "otto", "adam"}),
+        ("/administration/trail", {"otto"}),
+        ("/administration/log", {"otto"}),
+    ],
+)
+def test_pages_by_role(readers: Any, path: str, allowed: set[str]) -> None:
+    readers.page(path, status=401)
+    for name in _PEOPLE:
+        readers.page(path, name, 200 if name in allowed else 403)
+
+
+def _seqs(text: str) -> list[int]:
+    return [int(each) for each in re.findall(r'<tr><th scope="row">(\d+)</th>', text)]
+
+
+def test_trail_is_what_the_interface_gives(readers: Any) -> None:
+    browser = readers.browser("otto")
+    for asked in ("kind=login&person=otto", "kind=role_granted", "person=nobody-of-this-name"):
+        told = browser.get(f"/api/v1/audit?{asked}&size=50").json()["entries"]
+        text = readers.page(f"/administration/trail?{asked}", "otto")
+        assert _seqs(text) == [each["seq"] for each in told]
+        assert ("No entry fits." in text) is (not told)
+    assert told == []
+    assert _seqs(readers.page("/administration/trail?kind=login&person=otto&about=", "otto"))
+
+
+def test_unknown_kind_is_refused(readers: Any) -> None:
+    readers.page("/administration/trail?kind=nothing", "otto", 422)
+    readers.page("/administration/log?verdict=nothing", "otto", 422)
+
+
+def test_trail_is_verified_and_that_is_written_down(readers: Any) -> None:
+    answer = readers.browser("otto").submit("/administration/trail", "/administration/trail/verify")
+    assert answer.status_code == 200
+    assert "The trail is as it was written." in text_of(answer.text, "verdict")
+    latest = readers.page("/administration/trail?kind=trail_verified", "otto")
+    assert "otto" in text_of(latest, "entries")
+
+
+def test_log_page_leaves_a_trace(readers: Any) -> None:
+    browser = readers.browser("otto")
+    before = browser.get("/api/v1/audit?kind=log_read").json()["entries"]
+    text = readers.page("/administration/log?verdict=answered", "otto", **GERMAN)
+    assert "Abfrageprotokoll" in text
+    after = browser.get("/api/v1/audit?kind=log_read").json()["entries"]
+    assert len(after) == len(before) + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/administration/trail/verify", "otto"),
+        ("/administration/datasets/census/2022", "paul"),
+    ],
+)
+def test_forms_of_other_sessions_are_refused(readers: Any, path: str, name: str) -> None:
+    page = readers.page("/account", "rita")
+    token = re.search(r'name="csrf" value="([^"]+)"', page)
+    assert token
+    for csrf in (token[1], ""):
+        answer = readers.browser(name).post(
+            path, data={"csrf": csrf, "act": "retire"}, headers=HTML
+        )
+        assert answer.status_code == 403
+    answer = readers.browser("rita").post(
+        path, data={"csrf": token[1], "act": "retire"}, headers=HTML
+    )
+    assert answer.status_code == 403
+    assert any(each.state == "published" for each in readers.service.datasets.records("census"))
+
+
+def test_status_is_what_the_interface_gives(readers: Any) -> None:
+    text = readers.page("/administration", "adam")
+    told = readers.browser("adam").get("/api/v1/config").json()
+    assert text_of(text, "version") == told["version"]
+    assert "its database answers" in text_of(text, "ready")
+    assert 'id="ready"' not in readers.page("/administration", "paul")
