@@ -59,7 +59,17 @@ def show_administration(
             for each in service.datasets.records()
             if principal.may(Permission.datasets_publish, each.dataset)
         ],
+        drafts=_drafts(service, principal),
     )
+
+
+def _drafts(service: Service, principal: Principal) -> list[tuple[str, str]]:
+    """Data versions that lie in a folder, were never published, and that somebody may publish."""
+    if not principal.may(Permission.datasets_publish):
+        return []
+    known = {(each.dataset, each.version) for each in service.datasets.records()}
+    found = sorted(service.datasets.drafts().keys() - known)
+    return [each for each in found if principal.may(Permission.datasets_publish, each[0])]
 
 
 def _health(service: Service) -> dict[str, Any]:

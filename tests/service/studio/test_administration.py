@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
@@ -92,3 +93,29 @@ def test_status_is_what_the_interface_gives(readers: Any) -> None:
     assert text_of(text, "version") == told["version"]
     assert "its database answers" in text_of(text, "ready")
     assert 'id="ready"' not in readers.page("/administration", "paul")
+
+
+def _acts(text: str) -> set[tuple[str, str]]:
+    """Forms of data versions: where each leads to, and what it does."""
+    forms = re.findall(
+        r'action="/administration/datasets/([^"]+)".*?name="act" value="(\w+)"', text, re.DOTALL
+    )
+    return set(forms)
+
+
+def test_drafts_can_be_published_and_published_versions_retired(
+    readers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = readers.service.datasets
+    records = datasets.records()
+    wanted = {(f"{one.dataset}/{one.version}", "retire") for one in records}
+    assert {one.state for one in records} == {"published"}
+    assert _acts(readers.page("/administration", "paul")) == wanted
+    assert not _acts(readers.page("/administration", "otto"))
+    drafts = {**datasets.drafts(), ("census", "next"): readers.folder}
+    monkeypatch.setattr(type(datasets), "drafts", lambda _: drafts)
+    wanted.add(("census/next", "publish"))
+    assert _acts(readers.page("/administration", "paul")) == wanted
+    gone = [dataclasses.replace(one, state="retired") for one in records]
+    monkeypatch.setattr(type(datasets), "records", lambda *_: gone)
+    assert _acts(readers.page("/administration", "paul")) == {("census/next", "publish")}
