@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError, Problem
 from discreet.protection.suppression import audit, suppress
 from discreet.release.programme.rules import RuleSet
 from discreet.release.record_tables import checked_rules, spanning_of_cells
-from discreet.rules import Primary
+from discreet.rules import Mark, Primary
 from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table, ValueColumns
 from discreet_service.cells.bodies import as_numbers
 from discreet_service.cells.protection import TreeLayout
@@ -63,6 +63,28 @@ class SearchSettings(BaseModel):
     reasons: Literal["rule", "kind", "none"] | None = None
 
 
+class CellMark(BaseModel):
+    """What somebody decided about a cell, or about all cells with some codes. CONFIDENTIAL.
+
+    Args:
+        cells: Code per variable; a variable that is left out stands for all its codes.
+        status: "unsafe" is sensitive, "safe" is not, whatever the rules say; "protected" must be
+            published, "secondary" is hidden already.
+        cost: What hiding it costs.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    cells: Annotated[dict[_Name, _Text], Field(max_length=20)]
+    status: Literal["unsafe", "safe", "protected", "secondary"] | None = None
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+    def __repr__(self) -> str:
+        return "<CellMark: confidential>"
+
+    __str__ = __repr__
+
+
 class SuppressionRequest(BaseModel):
     """What is to be hidden in a table of cells, or was.
 
@@ -74,6 +96,7 @@ class SuppressionRequest(BaseModel):
         value: Column of the values; None to publish the counts.
         largest: Columns of the largest contributions to them, the largest first.
         rules: What is sensitive: the keys of [rules.NAME] of a programme. SECRET.
+        marks: What was decided about single cells: consent, costs.
         suppression: How cells are hidden.
         decimals: Digits after the decimal point that are published.
         name: Name of the table.
@@ -94,6 +117,7 @@ class SuppressionRequest(BaseModel):
     value: _Name | None = None
     largest: Annotated[list[_Name], Field(max_length=20)] = Field(default_factory=list)
     rules: Annotated[dict[str, Any], Field(min_length=1)]
+    marks: Annotated[list[CellMark], Field(max_length=1_000)] = Field(default_factory=list)
     suppression: SearchSettings = SearchSettings()
     decimals: Annotated[int, Field(ge=0, le=9)] = 0
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$")] = "table"
@@ -153,7 +177,8 @@ def judged_cells(frame: pl.DataFrame, request: SuppressionRequest) -> tuple[Tabl
         raise _refused(problems)
     table = _table(made, request, request.count, _values(request))
     unit = 10.0**-request.decimals if request.value is not None else 1.0
-    return table, rules.judged({"": table}, value=request.value, unit=unit)
+    marks = [Mark(**each.model_dump()) for each in request.marks]
+    return table, rules.judged({"": table}, value=request.value, unit=unit, marks=marks)
 
 
 @without_values
@@ -165,16 +190,20 @@ def suppressed_cells(table: Table, found: Primary, request: SuppressionRequest) 
         found: What is sensitive in it.
         request: How cells are hidden.
     """
-    how = request.suppression
-    options: dict[str, Any] = how.model_dump(exclude={"method"}, exclude_none=True)
-    return suppress(
-        table,
-        found,
-        method=how.method,
-        decimals=request.decimals,
-        titles={str(language): each for language, each in request.title.items()},
-        **options,
-    )
+    return suppress(table, found, **search_options(request))
+
+
+def search_options(request: SuppressionRequest) -> dict[str, Any]:
+    """What `suppress` and `Suppression.of` are told of how cells are hidden.
+
+    Args:
+        request: How cells are hidden.
+    """
+    return {
+        **request.suppression.model_dump(exclude_none=True),
+        "decimals": request.decimals,
+        "titles": {str(language): each for language, each in request.title.items()},
+    }
 
 
 @without_values
