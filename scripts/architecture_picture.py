@@ -56,7 +56,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",
         ),
-        "discreet_service": ("operation", "settings", "permissions", "problems"),
+        "discreet_service": ("operation", "settings", "permissions", "problems", "slow_callers"),
     },
 }  # fmt: skip
 COLOURS = {
