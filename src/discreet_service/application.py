@@ -47,6 +47,7 @@ RESOURCES = (
     f"{_STUDIO}work",
     f"{_STUDIO}help",
     f"{_STUDIO}administration",
+    f"{_STUDIO}suppression",
 )
 _ABOUT = (
     "Protected figures of official statistics: hand in cells, or ask for tables. "

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import IO, Annotated, Any
 
+import polars as pl
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import JSONResponse
 
@@ -23,6 +24,7 @@ from discreet_service.cells.suppression import (
     read_request,
 )
 from discreet_service.cells.suppression_jobs import packed
+from discreet_service.jobs.records import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
@@ -123,9 +125,32 @@ def _job(
     """Look at all that can be wrong, seal it, and hand in the job."""
     cells = read_body(file, body, service.settings.limits.cells_protect)
     asked = _asked(request, cells.members, kind)
-    judged_cells(cells.frame, asked)
+    job = hand_in_cells(service, principal, kind, cells.frame, asked, again)
+    place = f"/api/v1/jobs/{job.id}"
+    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+
+
+def hand_in_cells(
+    service: Service,
+    principal: Principal,
+    kind: str,
+    frame: pl.DataFrame,
+    asked: SuppressionRequest,
+    again: str | None = None,
+) -> Job:
+    """Seal cells and what is asked of them, and hand in the job.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+        kind: "suppress" or "audit".
+        frame: The cells. CONFIDENTIAL.
+        asked: What is asked of them.
+        again: The same call with the same word is the same job.
+    """
+    judged_cells(frame, asked)
     inputs = service.job_inputs
-    name = inputs.put(packed(cells.frame, asked), owner=f"{kind} {principal.name}", again=again)
+    name = inputs.put(packed(frame, asked), owner=f"{kind} {principal.name}", again=again)
     try:
         job = service.jobs.submit(
             kind=kind, owner=principal.name, request={"input": name}, idempotency_key=again
@@ -136,8 +161,7 @@ def _job(
         raise
     if job.state.final:
         inputs.drop(name)
-    place = f"/api/v1/jobs/{job.id}"
-    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+    return job
 
 
 def _asked(request: Request, members: Mapping[str, Any], kind: str) -> SuppressionRequest:

@@ -1,0 +1,223 @@
+"""Suppression in the studio: what a page hides is what the library hides; nothing is kept."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet import Classification, Table, ValueColumns, audit, primary, suppress
+from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
+from discreet_service.studio.suppression import MOST_AT_ONCE
+from discreet_service.studio.suppression_form import example_form
+from discreet_service.web.suppression import _CELLS
+from tests.helpers.asgi_browser import form_of
+from tests.service.studio.conftest import GERMAN, HTML
+
+CELLS = pl.DataFrame(_CELLS)
+FIELDS = {
+    "cells": CELLS.write_csv(),
+    "by": "branch",
+    "value": "turnover",
+    "largest": "first, second",
+    "minimum_frequency": "3",
+    "p_percent": "10",
+    "method": "optimal",
+    "act": "run",
+}
+
+
+def send(readers: Any, fields: dict[str, Any], name: str = "paul", **more: Any) -> Any:
+    browser = readers.browser(name)
+    csrf = form_of(browser.get("/suppression", headers=HTML).text, "/suppression")["csrf"]
+    return browser.post("/suppression", data={**fields, "csrf": csrf}, headers=HTML, **more)
+
+
+def hidden_rows(page: str) -> list[list[str]]:
+    """Cell, reason and interval of the hidden cells of a page."""
+    found = []
+    for row in re.findall(r'<tr id="c\d+">(.*?)</tr>', page, re.DOTALL):
+        cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+        texts = [html.unescape(" ".join(re.sub(r"<[^>]+>", "", each).split())) for each in cells]
+        found.append(texts[:3])
+    return found
+
+
+def directly(rules: list[Any], marks: Any = None) -> tuple[Table, Any]:
+    """The same cells by the library itself."""
+    frame = CELLS.with_columns(key=pl.lit(0))
+    columns = ValueColumns(total="turnover", largest=["first", "second"], count="n", cell_key="key")
+    branch = Classification.flat("branch", ["A", "B", "C"])
+    table = Table.from_cells(
+        frame, by=[branch], count="n", cell_key="key", values={"turnover": columns}
+    )
+    return table, primary(table, rules, value="turnover", marks=marks)
+
+
+def test_page_tells_what_the_library_finds(readers: Any) -> None:
+    answer = send(readers, FIELDS)
+    assert answer.status_code == 200, answer.text
+    table, found = directly([MinimumFrequency(3), PPercent(10)])
+    safe = suppress(table, found, method="optimal")
+    told = audit(safe, table, found, intervals=True).intervals()
+    expected = [
+        [
+            cell.removeprefix("branch="),
+            "rule minimum frequency" if sensitive else "for others",
+            f"{low:,.0f} – {high:,.0f}",
+        ]
+        for cell, sensitive, _, low, high in told.iter_rows()
+    ]
+    assert hidden_rows(answer.text) == expected
+    assert {row[1] for row in expected} == {"rule minimum frequency", "for others"}
+    assert "Proven: nobody computes" in answer.text
+    # Hovered, focused and read aloud: a link that is described by the reason beside it.
+    assert 'aria-describedby="w1"' in answer.text
+    assert re.search(r'role="tooltip" id="w1">[^<]*between 1 and 300', answer.text)
+
+
+def test_file_is_that_of_the_library(readers: Any, tmp_path: Any) -> None:
+    answer = send(readers, {**FIELDS, "act": "download", "name": "turnover"})
+    assert answer.headers["content-disposition"] == 'attachment; filename="turnover.csv"'
+    assert answer.headers["cache-control"] == "no-store"
+    safe = suppress(*directly([MinimumFrequency(3), PPercent(10)]), method="optimal")
+    written = safe.to_polars()
+    sent = pl.read_csv(io.BytesIO(answer.content), infer_schema=False, separator=",")
+    assert sent["branch"].to_list() == written["branch"].to_list()
+    shown = [None if each is None else str(each) for each in written["value"].to_list()]
+    assert sent["value"].to_list() == shown
+    assert b"330" not in answer.content
+
+
+def test_consent_and_costs_change_what_is_hidden(readers: Any) -> None:
+    consent = send(readers, {**FIELDS, "waived": ['["C"]']}).text
+    assert hidden_rows(consent) == [["C", "not hidden", ""]]
+    assert "Without your decisions" in consent
+    rules = [MinimumFrequency(3), PPercent(10)]
+    dear = {"priced": ['["B"]', '["C"]'], "prices": ["5000", ""]}
+    hidden = [row[0] for row in hidden_rows(send(readers, {**FIELDS, **dear}).text) if row[2]]
+    found = directly(rules, [Mark(cells={"branch": "B"}, cost=5_000.0)])
+    cells = suppress(*found, method="optimal").to_polars()
+    assert (
+        hidden == cells.filter(pl.col("status") == "suppressed")["branch"].to_list() == ["A", "C"]
+    )
+
+
+def test_both_rules_of_dominance(readers: Any) -> None:
+    fields = {**FIELDS, "minimum_frequency": "", "p_percent": "", "dominance_2": "95"}
+    rows = hidden_rows(send(readers, {**fields, "dominance_1": "99"}).text)
+    cells = suppress(*directly([Dominance(1, 99), Dominance(2, 95)]), method="optimal").to_polars()
+    assert [row[0] for row in rows] == cells.filter(pl.col("status") == "suppressed")[
+        "branch"
+    ].to_list()
+    assert ["C", "rule dominance rule"] in [row[:2] for row in rows]
+
+
+def test_cells_come_as_a_file_or_from_a_spreadsheet(readers: Any) -> None:
+    expected = hidden_rows(send(readers, FIELDS).text)
+    for text in (FIELDS["cells"].replace(",", ";"), FIELDS["cells"].replace(",", "\t")):
+        assert hidden_rows(send(readers, {**FIELDS, "cells": text}).text) == expected
+    file = {"file": ("cells.csv", FIELDS["cells"].encode(), "text/csv")}
+    assert hidden_rows(send(readers, {**FIELDS, "cells": ""}, files=file).text) == expected
+
+
+def test_example_is_there_and_runs(readers: Any) -> None:
+    empty = readers.page("/suppression", "paul")
+    assert 'href="/suppression?example=firms"' in empty
+    assert "branch,state,n,turnover" in readers.page("/suppression?example=firms", "paul")
+    form = example_form()
+    fields = {name: getattr(form, name) for name in ("cells", "by", "trees", "value", "largest")}
+    page = send(readers, {**fields, "p_percent": "10", "method": "fast"})
+    assert page.status_code == 200, page.text
+    assert len(page.content) < 100_000
+    rows = hidden_rows(page.text)
+    assert {row[1].split()[0] for row in rows} == {"rule", "for"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"cells": ""}, "there are no cells"),
+        ({"minimum_frequency": "", "p_percent": ""}, "no rule says what is sensitive"),
+        ({"p_percent": "much"}, "a number is needed"),
+        ({"by": "region"}, "there is no such column"),
+        ({"method": "magic"}, "suppression.method"),
+        ({"trees": "branch"}, "line 1 says something else"),
+        ({"waived": ["C"]}, "this is no cell of the table"),
+        ({"cells": "branch,n\nTotal,x\n"}, "largest"),
+        ({"format": "exe"}, "this format is not offered"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_the_fields(
+    readers: Any, wrong: dict[str, Any], told: str
+) -> None:
+    answer = send(readers, {**FIELDS, **wrong})
+    assert answer.status_code == 422
+    part = answer.text[
+        answer.text.index('role="alert"') : answer.text.index(
+            '<form method="post" action="/suppression"'
+        )
+    ]
+    assert told in html.unescape(part)
+    if "by" not in wrong:
+        assert 'value="branch"' in answer.text
+
+
+def test_labels_of_strangers_are_escaped(readers: Any) -> None:
+    cells = FIELDS["cells"].replace("C,", "<script>alert(1)</script>,")
+    answer = send(readers, {**FIELDS, "cells": cells})
+    assert answer.status_code == 200
+    assert "<script>alert" not in answer.text
+    assert "&lt;script&gt;alert" in answer.text
+
+
+def test_nothing_is_kept_and_a_job_is_sealed(readers: Any) -> None:
+    service = readers.service
+    folder = service.job_inputs.folder
+    before = set(folder.iterdir())
+    answer = send(readers, FIELDS)
+    assert answer.headers["cache-control"] == "no-store"
+    assert set(folder.iterdir()) == before
+    job = send(readers, {**FIELDS, "act": "job"})
+    assert job.status_code == 303
+    number = job.headers["location"].removeprefix("/jobs/")
+    (sealed,) = set(folder.iterdir()) - before
+    assert b"turnover" not in sealed.read_bytes()
+    assert service.jobs.job(number, "paul").kind == "suppress"
+    readers.page(f"/jobs/{number}", "rita", 404)
+    service.jobs.cancel(number, "paul")
+
+
+def test_large_tables_become_jobs(readers: Any) -> None:
+    codes = [f"c{at}" for at in range(MOST_AT_ONCE)]
+    cells = pl.DataFrame({"code": ["Total", *codes], "n": [MOST_AT_ONCE * 5, *[5] * MOST_AT_ONCE]})
+    answer = send(readers, {"cells": cells.write_csv(), "by": "code", "minimum_frequency": "3"})
+    assert answer.status_code == 303, answer.text
+    readers.service.jobs.cancel(answer.headers["location"].removeprefix("/jobs/"), "paul")
+
+
+@pytest.mark.parametrize("name", ["rita", "cora", "vera", "otto", "adam"])
+def test_others_are_refused(readers: Any, name: str) -> None:
+    readers.page("/suppression", name, 403)
+    browser = readers.browser(name)
+    csrf = form_of(browser.get("/account", headers=HTML).text, "/logout")["csrf"]
+    assert browser.post("/suppression", data={**FIELDS, "csrf": csrf}).status_code == 403
+
+
+def test_forms_need_their_token(readers: Any) -> None:
+    browser = readers.browser("paul")
+    assert browser.post("/suppression", data=FIELDS, headers=HTML).status_code == 403
+    assert (
+        readers.browser().get("/suppression", headers={"Accept": "application/json"}).status_code
+        == 401
+    )
+
+
+def test_page_in_german(readers: Any) -> None:
+    text = readers.page("/suppression?example=firms", "paul", **GERMAN)
+    for word in ("Mindestfallzahl", "Randwertregel", "Sperren"):
+        assert word in text
