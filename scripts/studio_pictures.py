@@ -46,15 +46,17 @@ class StudioPicture:
         name: Name of its file.
         person: Who looks at it; nobody in particular if empty.
         path: Its path.
+        pressed: The button that is pressed before the picture is taken; none if empty.
     """
 
     name: str
     person: str
     path: str
+    pressed: str = ""
 
 
-def _page(name: str, person: str, path: str) -> StudioPicture:
-    return StudioPicture(name=name, person=person, path=path)
+def _page(name: str, person: str, path: str, pressed: str = "") -> StudioPicture:
+    return StudioPicture(name=name, person=person, path=path, pressed=pressed)
 
 
 #: Pages that no navigation leads to directly; those that it leads to are found.
@@ -75,6 +77,8 @@ DEEP = (
     _page("refused", "rita", "/tables/census/result?unit=person&by=region:municipality,sex,age5"),
     _page("large", "rita", "/tables/census/result?unit=person&by=region:municipality,age5"),
     _page("release", "", "/releases/census-2022"),
+    _page("suppression-form", "paul", "/suppression?example=firms"),
+    _page("suppression-outcome", "paul", "/suppression?example=firms", "button[value=run]"),
 )
 PEOPLE = ("paul", "cora", "vera", "otto", "adam", "rita")
 
@@ -104,9 +108,11 @@ class Camera:
             page.wait_for_url("**/account")
         return page
 
-    def take(self, page: Any, path: str) -> bytes:
+    def take(self, page: Any, path: str, pressed: str = "") -> bytes:
         """A picture of a page, from its top, as a small PNG."""
         page.goto(path)
+        if pressed:
+            page.locator(pressed).first.click()
         page.wait_for_load_state("networkidle")
         size = page.viewport_size
         tall = page.evaluate("document.documentElement.scrollHeight")
@@ -203,7 +209,7 @@ def take_all(camera: Camera, out: Path, names: list[str], looks: Mapping[str, An
             for one in pictures:
                 if one.person != person or (names and one.name not in names):
                     continue
-                content = camera.take(page, one.path)
+                content = camera.take(page, one.path, one.pressed)
                 (out / f"{one.name}{suffix}.png").write_bytes(content)
                 print(f"{one.name}{suffix}.png  {len(content):,} bytes  {one.path}")
                 if len(content) > MOST_BYTES:

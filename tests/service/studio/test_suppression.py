@@ -107,6 +107,11 @@ def test_consent_and_costs_change_what_is_hidden(readers: Any) -> None:
     )
 
 
+def test_only_sensitive_cells_can_be_opened_by_consent(readers: Any) -> None:
+    offered = re.findall(r'name="waived" value="([^"]+)"', send(readers, FIELDS).text)
+    assert [html.unescape(each) for each in offered] == ['["C"]']
+
+
 def test_both_rules_of_dominance(readers: Any) -> None:
     fields = {**FIELDS, "minimum_frequency": "", "p_percent": "", "dominance_2": "95"}
     rows = hidden_rows(send(readers, {**fields, "dominance_1": "99"}).text)
