@@ -19,9 +19,10 @@ from pathlib import Path
 
 import uvicorn
 
+from discreet.errors import DiscreetError
 from discreet_service.application import create_app
 from discreet_service.jobs.upkeep import upkeep
-from discreet_service.operation.logs import log_event, start_log
+from discreet_service.operation.logs import log_event, place_of_failure, start_log
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
 from discreet_service.slow_callers import PatientProtocol
@@ -70,10 +71,19 @@ def run_service(
         limit_concurrency=_MOST_AT_ONCE,
         h11_max_incomplete_event_size=_LARGEST_HEAD,
     )
+    _settle_publications(service)
     with upkeep(service), _workers(file, settings.jobs.workers):
         log_event("serving", host=settings.host, port=settings.port)
         _serve(uvicorn.Server(config))
     log_event("stopped")
+
+
+def _settle_publications(service: Service) -> None:
+    """Bring to their end the publications that a process was killed in; upkeep tries again."""
+    try:
+        service.publications.settle()
+    except (DiscreetError, OSError) as error:
+        log_event("upkeep failed", step="publications", **place_of_failure(error))
 
 
 def _serve(server: uvicorn.Server) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from discreet_service.policies import Policies
     from discreet_service.queries.answers import Answers
     from discreet_service.releases import ReleaseCatalogue
+    from discreet_service.releases.publications import Publications
 
 _LEAST_SECRET = 32
 
@@ -247,6 +248,16 @@ class Service:
         from discreet_service.releases import ReleaseCatalogue
 
         return ReleaseCatalogue(self.settings.releases, signers=self.settings.trusted_signers)
+
+    @cached_property
+    def publications(self) -> Publications:
+        """How drafts become releases."""
+        from discreet_service.releases.drafts import shelf_of
+        from discreet_service.releases.publications import Publications
+
+        return Publications(
+            self.database, self.trail, self.clock, catalogue=self.releases, drafts=shelf_of(self)
+        )
 
     def start(self) -> None:
         """Build every part now."""

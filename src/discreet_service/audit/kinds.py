@@ -79,6 +79,7 @@ class AuditKind(StrEnum):
 
     programme_uploaded = ("programme_uploaded", ("digest",))
     release_published = ("release_published", ("digest",))
+    publication_undone = ("publication_undone", ("digest",))
     output_decided = ("output_decided", ("decision",))
     report_exported = ("report_exported", ("report", "digest"))
     job_released = ("job_released", ("kind", "digest", "bytes"))

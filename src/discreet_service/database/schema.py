@@ -290,6 +290,20 @@ RATE_COUNTERS = _table(
 
 UPKEEP_RUNS = _table("upkeep_runs", _text("task", primary_key=True), _time("at"))
 
+# Per release, its last publication: begun until its files are in their place.
+
+PUBLICATIONS = _table(
+    "publications",
+    _text("release", primary_key=True),
+    _text("programme"),
+    _text("draft"),
+    _text("seal"),
+    _text("replaces"),
+    _text("origin"),
+    _time("at"),
+    _flag("begun"),
+)
+
 # What was asked and released, as policies judge it.
 
 RELEASED_TABLES = _table(

@@ -204,6 +204,7 @@ def sign_daily_head(service: Any) -> bool:
 #: What there is to do. A head is signed of a trail that was verified before.
 TASKS: Mapping[str, UpkeepTask] = {
     "results": UpkeepTask(_HOUR, lambda service: service.jobs.expire()),
+    "publications": UpkeepTask(_HOUR, lambda service: service.publications.settle()),
     "names": UpkeepTask(_HOUR, _take_names_out),
     "rows": UpkeepTask(_HOUR, _delete_rows),
     "proposals": UpkeepTask(_HOUR, _end_proposals),

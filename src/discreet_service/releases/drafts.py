@@ -225,6 +225,11 @@ def switch(beside: Path, place: Path) -> None:
         beside.rename(place)
 
 
+def aside(beside: Path) -> Path:
+    """Where the old folder is in between, where the system cannot exchange two at once."""
+    return beside.with_name(f"{beside.name}.old")
+
+
 def _copy(draft: ServedRelease, folder: Path) -> None:
     """The published files of a draft, each on the disk; the seal last."""
     for name in draft.published:
@@ -245,7 +250,7 @@ def _exchange(one: Path, other: Path) -> None:
                 return
             if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL):
                 raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
-    aside = other.with_name(f"{one.name}.old")
-    other.rename(aside)
+    old = aside(one)
+    other.rename(old)
     one.rename(other)
-    aside.rename(one)
+    old.rename(one)

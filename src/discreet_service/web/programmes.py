@@ -24,10 +24,8 @@ from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import (
     ReleaseDraft,
     compared,
-    prepared,
     read_draft,
     shelf_of,
-    switch,
 )
 from discreet_service.releases.programmes import (
     LARGEST,
@@ -301,7 +299,9 @@ def publish_programme(
         what = "draft or release are not what was looked at"
         hint = "ask again without confirm, and look at the changes"
         raise ServiceError(what, code="changed-meanwhile", where="confirm", hint=hint)
-    _publish(service, principal, record, found)
+    service.publications.publish(
+        found, replaces=told["replaces"] or "", person=principal.name, programme=record
+    )
     return {**told, "published": True}
 
 
@@ -318,26 +318,3 @@ def _word(
     key = service.key_for("publication of releases")
     return hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
 
-
-def _publish(
-    service: Service, principal: Principal, record: StoredProgramme, found: ReleaseDraft
-) -> None:
-    """Write it down, then switch the release: nothing is published that was not written down."""
-    draft, releases = found.release, service.releases
-    beside = prepared(draft, releases.shelf, releases.keys)
-    with service.database.writing() as connection:
-        service.trail.append(
-            connection,
-            kind=AuditKind.release_published,
-            person=principal.name,
-            about=draft.id,
-            facts={
-                "digest": draft.identity,
-                "signer": draft.signer,
-                "programme": record.digest,
-                "dataset": record.dataset,
-                "version": str(found.summary.get("version", "")),
-            },
-        )
-    switch(beside, releases.shelf / draft.id)
-    releases.look_again()

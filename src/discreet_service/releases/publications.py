@@ -1,0 +1,293 @@
+"""Publications: how a draft takes the place of a release, once and wholly, whatever is killed.
+
+In: a draft that is done, the word of whoever publishes it. Out: its files in the place of the
+release, and one entry in the audit trail.
+
+The entry and what is to be done are written down together; then folders are switched; then it is
+done. Who finds a publication that was only begun completes it, or, where its files are lost, takes
+it back and writes that down, too. One process at a time works on a shelf.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet.files import make_folder
+from discreet.release.state.seal import SEAL, read_seal
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.database.schema import PUBLICATIONS
+from discreet_service.problems import ServiceError
+from discreet_service.releases.catalogue import ReleaseCatalogue
+from discreet_service.releases.drafts import ReleaseDraft, aside, prepared, read_draft, switch
+from discreet_service.releases.programmes import ProgrammeShelf, StoredProgramme
+from discreet_service.releases.release import UnservedFolderError, open_release
+
+#: Who takes a publication back, in the trail.
+SYSTEM = "service"
+
+_LOCK = ".publications.lock"
+_PATIENCE, _LOOK = 30.0, 0.05
+_LEFT = re.compile(r"\.[A-Za-z0-9][A-Za-z0-9_-]{0,63}\.new(?:\.old)?")
+#: Stands for a release that has no seal that can be read.
+_DAMAGED = "damaged"
+
+
+class Publications:
+    """The publications of a service.
+
+    Args:
+        database: Where it is written down what was begun.
+        trail: Where it is written down who published.
+        clock: What tells the time.
+        catalogue: The releases; its first folder is the shelf of new ones.
+        drafts: Programmes and their drafts.
+    """
+
+    def __init__(
+        self,
+        database: ServiceDatabase,
+        trail: AuditTrail,
+        clock: Callable[[], int],
+        *,
+        catalogue: ReleaseCatalogue,
+        drafts: ProgrammeShelf,
+    ) -> None:
+        self._database, self._trail, self._clock = database, trail, clock
+        self._catalogue, self._drafts = catalogue, drafts
+
+    def __repr__(self) -> str:
+        return "<Publications>"
+
+    def origin(self, release: str, seal: str) -> Mapping[str, Any]:
+        """What a release was made of; empty if it was not published here.
+
+        Args:
+            release: Its name.
+            seal: The short name of its seal.
+        """
+        columns = PUBLICATIONS.c
+        asked = sa.select(columns.origin).where(columns.release == release, columns.seal == seal)
+        with self._database.reading() as connection:
+            text = connection.scalar(asked)
+        found: Mapping[str, Any] = {} if text is None else json.loads(text)
+        return found
+
+    def publish(
+        self, draft: ReleaseDraft, *, replaces: str, person: str, programme: StoredProgramme
+    ) -> None:
+        """Put a draft in the place of a release, and write down who did it.
+
+        Args:
+            draft: The draft, with the name that it is to have.
+            replaces: The short name of the seal of the release that is served so far; empty
+                if none is.
+            person: Who publishes it.
+            programme: The programme that it was made of.
+        """
+        new, shelf = draft.release, self._catalogue.shelf
+        make_folder(shelf)
+        with self._alone(_PATIENCE):
+            self._settle_begun()
+            there = _identity(shelf / new.id)
+            if replaces and there != replaces:
+                what, hint = "the release was replaced meanwhile", "look at the changes again"
+                raise ServiceError(what, code="changed-meanwhile", where="release", hint=hint)
+            _keep(prepared(new, shelf, self._catalogue.keys))
+            _keep(shelf)
+            row = self._begin(draft, there, person, programme)
+            try:
+                self._settle_one(row, whole=True)
+            except OSError:
+                what = "it is written down, but the files cannot be put in their place"
+                hint = "the service tries again by itself; staff sees to the folder of releases"
+                raise ServiceError(what, code="data-not-ready", hint=hint, retry_after=60) from None
+
+    def settle(self) -> list[str]:
+        """Complete what was begun and not done, or take it back; the releases concerned.
+
+        What somebody is just doing is left to them.
+        """
+        shelf = self._catalogue.shelf
+        if not (self._begun() or _left(shelf)):
+            return []
+        with contextlib.suppress(_BusyShelfError), self._alone(0):
+            done = self._settle_begun()
+            for folder in _left(shelf):  # killed before anything was written down
+                shutil.rmtree(folder, ignore_errors=True)
+            return done
+        return []
+
+    # -- steps -------------------------------------------------------------------
+
+    def _begin(
+        self, draft: ReleaseDraft, there: str, person: str, programme: StoredProgramme
+    ) -> sa.Row[Any]:
+        """Write down, together, who publishes and what is to be done."""
+        new, summary = draft.release, draft.summary
+        origin = {
+            "dataset": programme.dataset,
+            "version": summary.get("version", ""),
+            "parameters": summary.get("parameters", ""),
+            "programme": programme.digest,
+        }
+        values = {
+            "release": new.id,
+            "programme": programme.id,
+            "draft": str(summary["draft"]),
+            "seal": new.identity,
+            "replaces": there,
+            "origin": json.dumps(origin, sort_keys=True),
+            "at": self._clock(),
+            "begun": True,
+        }
+        facts = {
+            "digest": new.identity,
+            "signer": new.signer,
+            "programme": programme.digest,
+            "dataset": programme.dataset,
+            "version": str(origin["version"]),
+        }
+        with self._database.writing() as connection:
+            kind = AuditKind.release_published
+            self._trail.append(connection, kind=kind, person=person, about=new.id, facts=facts)
+            mine = PUBLICATIONS.c.release == new.id
+            connection.execute(sa.delete(PUBLICATIONS).where(mine))
+            made = sa.insert(PUBLICATIONS).values(**values).returning(PUBLICATIONS)
+            return connection.execute(made).one()
+
+    def _begun(self) -> list[sa.Row[Any]]:
+        asked = sa.select(PUBLICATIONS).where(PUBLICATIONS.c.begun).order_by(PUBLICATIONS.c.release)
+        with self._database.reading() as connection:
+            return list(connection.execute(asked).all())
+
+    def _settle_begun(self) -> list[str]:
+        rows = self._begun()
+        for row in rows:
+            self._settle_one(row)
+        return [row.release for row in rows]
+
+    def _settle_one(self, row: sa.Row[Any], *, whole: bool = False) -> None:
+        """Bring one publication to its end, from wherever it was left."""
+        shelf = self._catalogue.shelf
+        place, beside = shelf / row.release, _beside(shelf, row.release)
+        if _identity(place) != row.seal and _identity(place) in ("", row.replaces):
+            if whole or self._made_ready(row, beside):
+                switch(beside, place)
+            elif not place.exists() and aside(beside).exists():
+                aside(beside).rename(place)
+        _keep(shelf)
+        self._finish(row, published=_identity(place) == row.seal)
+        for folder in (beside, aside(beside)):
+            shutil.rmtree(folder, ignore_errors=True)
+        self._catalogue.look_again()
+
+    def _made_ready(self, row: sa.Row[Any], beside: Path) -> bool:
+        """Whether the files to be published are there, whole; made anew of the draft if need be."""
+        keys = self._catalogue.keys
+        try:
+            if open_release(beside, keys, row.release).identity == row.seal:
+                return True
+        except UnservedFolderError:
+            pass
+        try:
+            draft = read_draft(self._drafts.draft(row.programme, row.draft), keys, row.release)
+            if draft.release.identity != row.seal:
+                return False
+            prepared(draft.release, self._catalogue.shelf, keys)
+        except (ServiceError, UnservedFolderError):
+            return False
+        return True
+
+    def _finish(self, row: sa.Row[Any], *, published: bool) -> None:
+        """Write down that nothing is left to be done; and that it was taken back, if so."""
+        columns = PUBLICATIONS.c
+        mine = sa.and_(columns.release == row.release, columns.seal == row.seal, columns.begun)
+        done = sa.update(PUBLICATIONS).where(mine).values(begun=False)
+        with self._database.writing() as connection:
+            changed = connection.execute(done if published else sa.delete(PUBLICATIONS).where(mine))
+            if changed.rowcount and not published:
+                self._trail.append(
+                    connection,
+                    kind=AuditKind.publication_undone,
+                    person=SYSTEM,
+                    about=row.release,
+                    facts={"digest": row.seal},
+                )
+
+    # -- one at a time ---------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _alone(self, patience: float) -> Iterator[None]:
+        """Hold the shelf; who dies lets go of it."""
+        path = self._catalogue.shelf / _LOCK
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try:
+            until = time.monotonic() + patience
+            while not _taken(descriptor):
+                if time.monotonic() >= until:
+                    raise _BusyShelfError("another release is just being published",
+                                          code="overloaded", retry_after=30)  # fmt: skip
+                time.sleep(_LOOK)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+class _BusyShelfError(ServiceError):
+    """Somebody else is publishing."""
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _beside(shelf: Path, release: str) -> Path:
+    return shelf / f".{release}.new"
+
+
+def _identity(place: Path) -> str:
+    """The short name of the seal in a folder; empty if there is no folder."""
+    seal = read_seal(place / SEAL)
+    if seal is not None:
+        return seal.identity
+    return _DAMAGED if place.exists() else ""
+
+
+def _left(shelf: Path) -> list[Path]:
+    """Folders in the making."""
+    return [each for each in shelf.glob(".*.new*") if _LEFT.fullmatch(each.name)]
+
+
+def _keep(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,163 @@
+"""Publications that are killed at one line after the other, each in a process of its own.
+
+python -m tests.helpers.killed_publications FOLDER WAY FIRST LAST STEP
+
+In: a folder with a service of which a draft can be published,
+or was begun to be. Out: one JSON line per kill: what there was then,
+and after the publication was settled. Polars must not have run before a fork: all work is done in
+children.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from discreet.release.state.seal import SEAL, read_seal
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.releases import drafts, publications
+from discreet_service.releases.drafts import read_draft, shelf_of
+from discreet_service.service import Service
+from discreet_service.settings import ServiceSettings
+
+NAME = "people"
+_WATCHED = {publications.__file__, drafts.__file__}
+
+
+def opened(folder: Path) -> Service:
+    """The service in a folder."""
+    return Service(
+        ServiceSettings(
+            folder=folder,
+            releases=(folder / "releases",),
+            secret_file=folder / "service.secret",
+            trusted_signers=(folder / "office.pub",),
+        )
+    )
+
+
+def published(service: Service) -> None:
+    """Publish the draft that there is."""
+    shelf = shelf_of(service)
+    (record,) = shelf.every()
+    (draft,) = shelf.drafts(record.id)
+    found = read_draft(shelf.draft(record.id, draft), service.releases.keys, NAME)
+    service.publications.publish(
+        found,
+        replaces=service.releases.release(NAME).identity,
+        person="anna",
+        programme=record,
+    )
+
+
+def settled(service: Service) -> None:
+    """Bring to its end what was begun."""
+    service.publications.settle()
+
+
+def state(folder: Path) -> dict[str, Any]:
+    """What there is in a folder: the release, entries, and what was left behind."""
+    service = opened(folder)
+    try:
+        entries = [json.loads(line)["kind"] for line in service.trail.export()]
+        served = service.releases.releases().get(NAME)
+        seal = read_seal(folder / "releases" / NAME / SEAL)
+        left = [path.name for path in (folder / "releases").glob(".*.new*")]
+        return {
+            "published": entries.count(AuditKind.release_published),
+            "undone": entries.count(AuditKind.publication_undone),
+            "whole": service.trail.verify().whole,
+            "served": None if served is None else served.identity,
+            "there": None if seal is None else seal.identity,
+            "left": left,
+            "begun": len(service.publications._begun()),
+        }
+    finally:
+        service.close()
+
+
+def _child(act: Callable[[], Any]) -> tuple[int, Any]:
+    """Do something in a child; its signal, and what it said."""
+    reading, writing = os.pipe()
+    number = os.fork()
+    if number == 0:
+        os.close(reading)
+        code = 0
+        try:
+            said = act()
+        except BaseException:
+            said, code = traceback.format_exc(), 1
+        os.write(writing, json.dumps(said).encode())
+        os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(number, 0)
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+        raise AssertionError(json.loads(text))
+    return (os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0), json.loads(text or b"null")
+
+
+def _killed_at(folder: Path, way: Callable[[Service], None], line: int) -> Callable[[], None]:
+    """Act, and be killed before so many lines of the modules that publish are done."""
+
+    def act() -> None:
+        service, left = opened(folder), line
+
+        def trace(frame: Any, event: str, _: object) -> Any:
+            nonlocal left
+            if frame.f_code.co_filename not in _WATCHED:
+                return None
+            if event == "line":
+                left -= 1
+                if left <= 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        service.start()
+        service.releases.releases()
+        sys.settrace(trace)
+        way(service)
+        sys.settrace(None)
+
+    return act
+
+
+def main(template: Path, way: str, first: int, last: int, step: int) -> None:
+    """Kill at each of some lines, settle, and say what there is before and after."""
+    if way.endswith("-slowly"):  # as where no system call exchanges two folders
+        drafts.sys = SimpleNamespace(platform="other")  # type: ignore[attr-defined]
+    act = {"publish": published, "settle": settled}[way.partition("-")[0]]
+    for line in range(first, last + 1, step):
+        with tempfile.TemporaryDirectory(dir=template.parent) as name:
+            folder = Path(name) / "service"
+            shutil.copytree(template, folder)
+            killed, _ = _child(_killed_at(folder, act, line))
+
+            def look(folder: Path = folder) -> list[dict[str, Any]]:
+                found = [state(folder)]
+                for _ in range(2):  # the second time, nothing is left to be done
+                    service = opened(folder)
+                    settled(service)
+                    service.close()
+                    found.append(state(folder))
+                return found
+
+            _, found = _child(look)
+            print(json.dumps({"line": line, "killed": killed == signal.SIGKILL, "seen": found}),
+                  flush=True)  # fmt: skip
+            if not killed:
+                return
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6]))

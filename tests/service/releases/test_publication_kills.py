@@ -1,0 +1,243 @@
+"""A publication that is killed at any line: done or not begun, with one entry or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from discreet.microdata import Secret
+from discreet.release.state.seal import SEAL, read_seal
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.problems import ServiceError
+from discreet_service.releases import publications
+from discreet_service.releases.drafts import RELEASE
+from tests.helpers.killed_publications import NAME, opened, published, settled, state
+from tests.helpers.places import ROOT
+
+PROGRAMME = b'dataset = "census"\n[tables.people]\nby = ["region"]\n'
+DRAFT = "d" * 32
+
+
+@pytest.fixture(scope="module")
+def template(
+    office: Path, made_release: Path, verify_key: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A service with a release, and a draft that is to take its place. Do not change it."""
+    folder = tmp_path_factory.mktemp("killed") / "template"
+    folder.mkdir()
+    Secret.generate().write(folder / "service.secret")
+    shutil.copy(verify_key, folder / "office.pub")
+    shutil.copytree(made_release, folder / "releases" / NAME)
+    service = opened(folder)
+    record = service.publications._drafts.put(PROGRAMME, "anna")
+    place = folder / "programmes" / record.id / "drafts" / DRAFT
+    text = (office / "programme.toml").read_text("utf-8")
+    other = office / "other.toml"
+    start = text.index("[tables.legal_ages]")
+    other.write_text(text[:start].replace("2026-", "2027-", 1), "utf-8")
+    dc.protect(other, place / RELEASE)
+    (place / "draft.json").write_text(json.dumps({"draft": DRAFT, "version": "1"}), "utf-8")
+    service.trail.head()
+    service.close()
+    return folder
+
+
+@pytest.fixture
+def folder(template: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(template, tmp_path / "service"))
+
+
+@pytest.fixture(scope="module")
+def seals(template: Path) -> tuple[str, str]:
+    """Those of the release and of the draft."""
+    (draft,) = template.glob(f"programmes/*/drafts/{DRAFT}/{RELEASE}")
+    found = [read_seal(place / SEAL) for place in (template / "releases" / NAME, draft)]
+    assert all(found)
+    old, new = (each.identity for each in found if each is not None)
+    assert old != new
+    return old, new
+
+
+def kills(template: Path, way: str, first: int, last: int, step: int = 1) -> list[dict[str, Any]]:
+    """Kill a publication at some lines, and say what there was before and after settling."""
+    command = [sys.executable, "-m", "tests.helpers.killed_publications", str(template), way]
+    done = subprocess.run(
+        [*command, str(first), str(last), str(step)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check(found: dict[str, Any], seals: tuple[str, str], *, at_once: bool = True) -> None:
+    """What must hold wherever it was killed."""
+    old, new = seals
+    killed, settled, again = found["seen"]
+    assert killed["whole"], found
+    assert killed["undone"] == 0, found
+    # What can be seen was written down, and there is a release at any moment.
+    assert killed["there"] == killed["served"], found
+    assert killed["served"] in ((old, new) if at_once else (old, new, None)), found
+    if killed["served"] == new:
+        assert killed["published"] == 1, found
+    # What was written down is done, what was not is not.
+    assert settled["served"] == settled["there"] == (new if killed["published"] else old), found
+    assert settled["published"] == killed["published"] <= 1, found
+    assert settled["undone"] == 0, found
+    assert settled["whole"], found
+    assert (settled["begun"], settled["left"]) == (0, []), found
+    assert again == settled, found
+
+
+def test_killed_publications_are_completed_or_not_begun(
+    template: Path, seals: tuple[str, str]
+) -> None:
+    """Some lines far apart, of which one is before and one after the entry."""
+    found = kills(template, "publish", 60, 10_000, 60)
+    for each in found:
+        check(each, seals)
+    assert {each["seen"][0]["published"] for each in found if each["killed"]} == {0, 1}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("way", ["publish", "publish-slowly"])
+def test_kills_at_every_line(template: Path, seals: tuple[str, str], way: str) -> None:
+    found = kills(template, way, 1, 10_000)
+    assert not found[-1]["killed"]
+    for each in found:
+        check(each, seals, at_once=way == "publish")
+    seen = [each["seen"][0] for each in found]
+    # Each of the steps was cut off at least once.
+    assert any(one["published"] == 0 and one["left"] for one in seen)
+    assert any(one["begun"] and one["there"] == seals[0] for one in seen)
+    assert any(one["begun"] and one["there"] == seals[1] for one in seen)
+    assert any(not one["begun"] and one["there"] == seals[1] for one in seen)
+    if way != "publish":
+        assert any(one["there"] is None for one in seen)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("way", ["settle", "settle-slowly"])
+@pytest.mark.parametrize("lost", ["nothing", "the files beside"])
+def test_settling_is_killed_at_every_line(
+    folder: Path, seals: tuple[str, str], way: str, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(folder, monkeypatch)
+    if lost != "nothing":
+        shutil.rmtree(folder / "releases" / f".{NAME}.new")
+    found = kills(folder, way, 1, 10_000)
+    assert not found[-1]["killed"]
+    for each in found:
+        check(each, seals, at_once=way == "settle")
+        assert each["seen"][0]["published"] == 1
+
+
+# -- without a kill ------------------------------------------------------------------
+
+
+def begin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin a publication, and end after it is written down."""
+
+    def broken(*_: object) -> None:
+        raise OSError(5, "no such luck")
+
+    service = opened(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(publications, "switch", broken)
+        with pytest.raises(ServiceError, match="written down") as caught:
+            published(service)
+    assert caught.value.code == "data-not-ready"
+    service.close()
+
+
+def test_what_cannot_be_put_in_its_place_is_put_there_later(
+    folder: Path, seals: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(folder, monkeypatch)
+    assert state(folder)["served"] == seals[0]
+    service = opened(folder)
+    assert service.publications.settle() == [NAME]
+    assert service.releases.release(NAME).identity == seals[1]
+    assert service.publications.settle() == []
+    assert service.publications.origin(NAME, seals[1])["version"] == "1"
+    assert service.publications.origin(NAME, seals[0]) == {}
+    service.close()
+
+
+def test_files_that_are_lost_are_made_anew_of_the_draft(
+    folder: Path, seals: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(folder, monkeypatch)
+    path = folder / "releases" / f".{NAME}.new" / "release.json"
+    path.write_bytes(path.read_bytes() + b" ")
+    service = opened(folder)
+    settled(service)
+    assert service.releases.release(NAME).identity == seals[1]
+    service.close()
+
+
+@pytest.mark.parametrize("way", ["draft lost", "replaced by hand"])
+def test_what_cannot_be_completed_is_taken_back(
+    folder: Path, seals: tuple[str, str], monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    begin(folder, monkeypatch)
+    if way == "draft lost":
+        shutil.rmtree(folder / "releases" / f".{NAME}.new")
+        shutil.rmtree(folder / "programmes")
+    else:
+        shutil.rmtree(folder / "releases" / NAME)
+        (folder / "releases" / NAME).mkdir()
+        (folder / "releases" / NAME / "by-hand").write_text("mine", "utf-8")
+    service = opened(folder)
+    assert service.publications.settle() == [NAME]
+    (entry,) = service.trail.search(kind=AuditKind.publication_undone).entries
+    assert (entry.about, json.loads(entry.facts)["digest"]) == (NAME, seals[1])
+    service.close()
+    after = state(folder)
+    assert (after["published"], after["undone"], after["begun"], after["left"]) == (1, 1, 0, [])
+    if way == "draft lost":
+        assert after["served"] == seals[0]
+    else:
+        assert (folder / "releases" / NAME / "by-hand").read_text("utf-8") == "mine"
+
+
+def test_nobody_publishes_over_what_they_have_not_seen(
+    folder: Path, seals: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who publishes after another was killed is told that the release is another one."""
+    begin(folder, monkeypatch)
+    service = opened(folder)
+    with pytest.raises(ServiceError) as caught:
+        published(service)
+    assert caught.value.code == "changed-meanwhile"
+    assert service.releases.release(NAME).identity == seals[1]
+    service.close()
+
+
+def test_two_do_not_publish_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publications, "_PATIENCE", 0.1)
+    one, other = opened(folder), opened(folder)
+    (folder / "releases" / ".left.new").mkdir()
+    with one.publications._alone(0):
+        with pytest.raises(ServiceError) as caught:
+            published(other)
+        assert caught.value.code == "overloaded"
+        assert other.publications.settle() == []
+        assert (folder / "releases" / ".left.new").exists()
+    other.publications.settle()
+    assert not (folder / "releases" / ".left.new").exists()
+    assert state(folder)["published"] == 0
+    one.close()
+    other.close()
