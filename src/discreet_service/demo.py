@@ -151,6 +151,11 @@ def _write_dataset(folder: Path, persons: int) -> Path:
     place.mkdir(mode=0o700)
     write_census(place, persons=persons, seed=2022)
     programme = write_programme(place)
+    text = programme.read_text("utf-8")
+    if "[release]" in text:
+        raise ServiceError("the programme says where it is released", code="conflict")
+    # Drafts are signed like releases: they become some.
+    write_text(programme, f'{text}\n[release]\nsign = "../../office.key"\n')
     for source in _SOURCES:
         build_store(programme, place / f"{source}.store", source=source)
     write_text(place / "DATASET.toml", _own_text("demo_dataset.toml"))
@@ -215,9 +220,4 @@ def _write_release(programme: Path, out: Path) -> None:
     """The tables of the census, signed."""
     from discreet import protect
 
-    text = programme.read_text("utf-8")
-    if "[release]" in text:
-        raise ServiceError("the programme says where it is released", code="conflict")
-    signed = programme.with_name("release.toml")
-    write_text(signed, f'{text}\n[release]\nsign = "../../office.key"\n')
-    protect(signed, out)
+    protect(programme, out)

@@ -1,14 +1,16 @@
-"""Drafts: releases that nobody has published yet, and how they differ from what is published.
+"""Drafts: releases that nobody has published yet, and how one takes the place of another.
 
-In: a programme and its data set; a draft and a release. Out: a folder with the draft; what a reader
-would see changed (public figures on both sides); the release folder, switched at once.
+In: a programme and its data set. Out: a folder with the draft, and what attacks find in it; the
+release folder, switched at once.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import hmac
 import json
+import math
 import os
 import shutil
 import sys
@@ -17,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from discreet.confidential import without_values
+from discreet.errors import DiscreetError
 from discreet.files import make_folder, told_if_full, write_text
+from discreet.release import attack
 from discreet.release.run.release import carry_out
 from discreet.release.state.seal import SEAL
-from discreet.tables import ProtectedTable
+from discreet_service.datasets.versions import DataVersion
 from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.outputs import JobOutput
 from discreet_service.problems import ServiceError
@@ -32,7 +34,10 @@ from discreet_service.releases.release import ServedRelease, UnservedFolderError
 
 #: The folder of the files of a draft, inside that of the draft.
 RELEASE, _SUMMARY = "release", "draft.json"
-_MOST_COMPARED = 5_000_000
+#: Cells of a draft beyond which attacks would take too long.
+_MOST_ATTACKED = 20_000_000
+#: Findings that are seen in the published figures alone: they tell nothing of the noise.
+_TOLD_ATTACKS = ("twins", "contradictions", "shared", "official", "whole", "uncounted")
 _EXCHANGE, _HERE = 2, -100
 
 
@@ -65,7 +70,7 @@ def run_programme(context: JobContext) -> JobOutput:
     def progress(done: int, steps: int, _: str) -> None:
         if context.cancelled():
             raise ServiceError("the job was stopped", code="job-failed")
-        context.report(100 * done // max(1, steps), "making tables")
+        context.report(90 * done // max(1, steps), "making tables")
 
     summary = carry_out(inputs, folder / RELEASE, progress=progress)
     told = {
@@ -73,16 +78,60 @@ def run_programme(context: JobContext) -> JobOutput:
         "draft": context.job.id,
         "dataset": version.dataset,
         "version": version.version,
+        "parameters": _mark_of(version, service.key_for("origins of releases")),
         "seal": summary.seal,
         "tables": [
             {"name": each.name, "title": each.title, "cells": each.cells} for each in summary.tables
         ],
         "cells": summary.cells,
         "warnings": [_plain(each, inputs.programme.path.parent) for each in summary.warnings],
+        "attacks": None,
     }
+    if summary.cells <= _MOST_ATTACKED:
+        context.report(90, "attacking the draft")
+        told["attacks"] = found_by_attacks(folder / RELEASE, version)
+    context.report(100, "writing it down")
     text = json.dumps(told, ensure_ascii=False, indent=1)
     write_text(folder / _SUMMARY, text, private=True)
     return JobOutput(file_name=_SUMMARY, media_type="application/json", content=text.encode())
+
+
+def _mark_of(version: DataVersion, key: bytes) -> str:
+    """What is the same only for the same noise; it says nothing of it."""
+    noise = version.parameters
+    parts = [noise.perturbation_table.digest(key)]
+    parts += [f"{name} {each.entry.model_dump_json()}" for name, each in noise.magnitudes.items()]
+    return hmac.digest(key, "\0".join(parts).encode(), "sha256").hex()[:32]
+
+
+def found_by_attacks(folder: Path, version: DataVersion) -> dict[str, Any] | None:
+    """What attacks find in a draft, told so that nothing of the noise follows from it.
+
+    The attacker is taken to know the perturbation table. None where nothing carries noise.
+
+    Args:
+        folder: The files of the draft.
+        version: The data set that it was made of. CONFIDENTIAL.
+    """
+    table = version.parameters.perturbation_table
+    try:
+        report = attack(folder, knows="table", ptable=table)
+    except DiscreetError as error:
+        if error.code != "attack":
+            raise
+        return None
+    rates = report.rates()
+    cells = sum(each.cells for one in report.universes for each in one.layers)
+    average, determined = rates["average"], rates["determined"]
+    # As on the library's page for everybody: in steps that hide what the noise is.
+    return {
+        "cells": cells,
+        "average": None if average is None else math.ceil(10 * min(1.0, float(average))) / 10,
+        "determined": None
+        if determined is None or not cells
+        else max(0.001, math.ceil(1000 * int(determined) / cells) / 1000),
+        **{name: rates[name] for name in _TOLD_ATTACKS},
+    }
 
 
 def _plain(text: str, folder: Path) -> str:
@@ -121,68 +170,6 @@ def read_draft(folder: Path, keys: tuple[bytes, ...], name: str) -> ReleaseDraft
     except UnservedFolderError as error:
         raise ServiceError(error.what, code="conflict", where="draft", hint=error.hint) from None
     return ReleaseDraft(release=found, summary=summary)
-
-
-# -- comparing ----------------------------------------------------------------------
-
-
-def compared(draft: ServedRelease, before: ServedRelease | None) -> list[dict[str, Any]]:
-    """Per table, what a reader would see changed.
-
-    Args:
-        draft: The draft.
-        before: What is published; None if nothing is.
-    """
-    old = {} if before is None else before.tables
-    found: list[dict[str, Any]] = []
-    for name in draft.tables:
-        if name not in old or before is None:
-            found.append({"table": name, "change": "new"})
-        elif max(draft.tables[name].cells, old[name].cells) > _MOST_COMPARED:
-            found.append({"table": name, "change": "not compared: too large"})
-        else:
-            found.append(
-                {"table": name} | changed_cells(draft.read_table(name), before.read_table(name))
-            )
-    found += [{"table": name, "change": "gone"} for name in old if name not in draft.tables]
-    return found
-
-
-def changed_cells(new: ProtectedTable, old: ProtectedTable) -> dict[str, Any]:
-    """What a reader of one table would see changed.
-
-    Args:
-        new: The table as it is to be.
-        old: The table as it was published.
-    """
-    names = [dimension.name for dimension in new.dimensions]
-    if names != [dimension.name for dimension in old.dimensions]:
-        return {"change": "other variables", "variables": names}
-    codes = {
-        dimension.name: {
-            "added": len({*dimension.codes} - {*before.codes}),
-            "removed": len({*before.codes} - {*dimension.codes}),
-        }
-        for dimension, before in zip(new.dimensions, old.dimensions, strict=True)
-    }
-    mine = new.to_polars(complete=True).select(*names, "value", "status")
-    theirs = old.to_polars(complete=True).select(*names, "value", "status")
-    if not names:
-        mine, theirs = (each.with_columns(pl.lit("").alias("")) for each in (mine, theirs))
-        names = [""]
-    both = mine.with_columns(pl.col("value").cast(pl.Float64)).join(
-        theirs.with_columns(pl.col("value").cast(pl.Float64)), on=names, how="inner", suffix="_old"
-    )
-    hidden, was_hidden = pl.col("status") == "suppressed", pl.col("status_old") == "suppressed"
-    counts = both.select(
-        values=(pl.col("value").ne_missing(pl.col("value_old")) & ~hidden & ~was_hidden).sum(),
-        hidden=(hidden & ~was_hidden).sum(),
-        shown=(~hidden & was_hidden).sum(),
-        common=pl.len(),
-    ).row(0, named=True)
-    added = {name: each for name, each in codes.items() if any(each.values())}
-    moved = any(counts[each] for each in ("values", "hidden", "shown")) or bool(added)
-    return {"change": "changed" if moved else "same", "codes": added, **counts}
 
 
 # -- publishing ---------------------------------------------------------------------

@@ -8,7 +8,10 @@ that the first gave; it holds only as long as neither draft nor release changes.
 from __future__ import annotations
 
 import hmac
+import json
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Query, Request
@@ -17,16 +20,15 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from discreet.errors import Problem
+from discreet.files import write_text
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import utc
+from discreet_service.datasets.versions import DataVersion
+from discreet_service.jobs.records import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
-from discreet_service.releases.drafts import (
-    ReleaseDraft,
-    compared,
-    read_draft,
-    shelf_of,
-)
+from discreet_service.releases.comparison import compared
+from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
 from discreet_service.releases.programmes import (
     LARGEST,
     ProgrammeShelf,
@@ -43,6 +45,8 @@ router = APIRouter(prefix="/api/v1/programmes", tags=["programmes"])
 Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
 Publisher = Annotated[Principal, Depends(principal_with(Permission.releases_publish))]
 _TYPES = ("application/toml", "text/plain", "text/x-toml", "application/octet-stream", "")
+#: The file of the public report on quality.
+QUALITY = "quality.json"
 _EXAMPLE = """dataset = "census"
 title = { en = "Census", de = "Zensus" }
 languages = ["en", "de"]
@@ -74,10 +78,17 @@ def _entry(record: StoredProgramme) -> dict[str, Any]:
     }
 
 
-def _mine(
+def programme_of(
     service: Service, principal: Principal, number: str, permission: Permission
 ) -> tuple[ProgrammeShelf, StoredProgramme]:
-    """A programme over a data set that somebody may do this with; else there is none."""
+    """A programme over a data set that somebody may do this with; else there is none.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+        number: Number of the programme.
+        permission: What is to be done.
+    """
     shelf = shelf_of(service)
     record = shelf.get(number)
     if not principal.may(permission, record.dataset):
@@ -103,6 +114,14 @@ async def upload_programme(
     Files, keys, parameters and rules are those of the data set: a programme that names any is
     refused, and every such place is told with its line.
     """
+    text = await _text_of(request)
+    record = await run_in_threadpool(take_programme, service, principal, text)
+    place = f"{router.prefix}/{record.id}"
+    return JSONResponse(_entry(record), status_code=201, headers={"Location": place})
+
+
+async def _text_of(request: Request) -> bytes:
+    """The text that was sent."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _TYPES:
         what, hint = "a programme is TOML", "Content-Type: application/toml"
@@ -113,12 +132,17 @@ async def upload_programme(
         if len(text) > LARGEST:
             what = "the programme is too long"
             raise ServiceError(what, code="too-large", limit=LARGEST)
-    record = await run_in_threadpool(_uploaded, service, principal, bytes(text))
-    place = f"{router.prefix}/{record.id}"
-    return JSONResponse(_entry(record), status_code=201, headers={"Location": place})
+    return bytes(text)
 
 
-def _uploaded(service: Service, principal: Principal, text: bytes) -> StoredProgramme:
+def take_programme(service: Service, principal: Principal, text: bytes) -> StoredProgramme:
+    """Keep a programme that somebody hands in, and write that down.
+
+    Args:
+        service: The service.
+        principal: Who hands it in.
+        text: Its text.
+    """
     asked = checked(text)
     check_allowed(principal, Permission.programmes_run, asked["dataset"])
     service.datasets.record(asked["dataset"], asked.get("version") or None)
@@ -164,7 +188,7 @@ def list_programmes(
 @router.get("/{programme}")
 def get_programme(service: ServiceDep, principal: Producer, programme: str) -> dict[str, Any]:
     """One programme, and its drafts."""
-    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     return {**_entry(record), "drafts": shelf.drafts(record.id)}
 
 
@@ -173,27 +197,79 @@ def get_programme_text(
     service: ServiceDep, principal: Producer, programme: str
 ) -> PlainTextResponse:
     """The text of a programme, as it was handed in."""
-    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     return PlainTextResponse(shelf.text(record.id), media_type="application/toml")
+
+
+@router.post(
+    ":validate",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/toml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        }
+    },
+)
+async def validate_text(
+    request: Request, service: ServiceDep, principal: Producer
+) -> dict[str, Any]:
+    """Whether a text would be a programme that can be run; nothing is kept."""
+    text = await _text_of(request)
+    return await run_in_threadpool(check_text, service, principal, text)
+
+
+def check_text(service: Service, principal: Principal, text: bytes) -> dict[str, Any]:
+    """What is wrong with the text of a programme; nothing is kept.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+        text: The text.
+    """
+    problems: Sequence[Problem] = ()
+    asked: dict[str, Any] = {}
+    try:
+        asked = checked(text)
+        check_allowed(principal, Permission.programmes_run, asked["dataset"])
+        version = service.datasets.version(asked["dataset"], asked.get("version") or None)
+    except ServiceError as error:
+        if error.code in ("too-large", "data-not-ready", "overloaded", "internal"):
+            raise
+        problems = error.problems
+        return _verdict(str(asked.get("dataset", "")), None, [], problems)
+    with tempfile.TemporaryDirectory(prefix="programme-") as folder:
+        place = Path(folder) / "programme.toml"
+        write_text(place, text.decode("utf-8-sig"), private=True)
+        return _validated(place, version)
 
 
 @router.post("/{programme}:validate")
 def validate_programme(service: ServiceDep, principal: Producer, programme: str) -> dict[str, Any]:
     """Whether a programme can be run; everything that is wrong at once, with lines."""
-    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     version = service.datasets.version(record.dataset, record.version or None)
+    return _validated(shelf.file(record.id), version)
+
+
+def _validated(place: Path, version: DataVersion) -> dict[str, Any]:
     problems: Sequence[Problem] = ()
     tables: list[str] = []
     try:
-        tables = list(opened_inputs(shelf.file(record.id), version).programme.tables)
+        tables = list(opened_inputs(place, version).programme.tables)
     except ServiceError as error:
         if error.code != "invalid-input":
             raise
         problems = error.problems
+    return _verdict(version.dataset, version.version, tables, problems)
+
+
+def _verdict(
+    dataset: str, version: str | None, tables: list[str], problems: Sequence[Problem]
+) -> dict[str, Any]:
     return {
         "valid": not problems,
-        "dataset": version.dataset,
-        "version": version.version,
+        "dataset": dataset,
+        "version": version,
         "tables": tables,
         "problems": [
             {"where": each.where, "message": each.what, "hint": each.hint} for each in problems
@@ -209,17 +285,31 @@ def run_programme_job(
     key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
 ) -> JSONResponse:
     """Make a draft of a release: a job of the kind "programme". Its number is that of the draft."""
-    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    job = begin_run(service, principal, programme, key)
+    place = f"/api/v1/jobs/{job.id}"
+    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+
+
+def begin_run(
+    service: Service, principal: Principal, programme: str, key: str | None = None
+) -> Job:
+    """Hand in the job that makes a draft.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+        programme: Number of the programme.
+        key: Who sends the same key again gets the same job.
+    """
+    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     version = service.datasets.version(record.dataset, record.version or None)
     opened_inputs(shelf.file(record.id), version)
-    job = service.jobs.submit(
+    return service.jobs.submit(
         kind="programme",
         owner=principal.name,
         request={"programme": record.id, "digest": record.digest},
         idempotency_key=key,
     )
-    place = f"/api/v1/jobs/{job.id}"
-    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
 
 
 @router.get("/{programme}/drafts/{draft}")
@@ -231,16 +321,38 @@ def compare_draft(
     release: Annotated[str, Query(max_length=64)] = "",
 ) -> dict[str, Any]:
     """A draft, and what readers would see changed against a release of that name."""
-    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     found = _draft(service, shelf, record, draft, release or "draft")
     before = service.releases.releases().get(release) if release else None
     return {
         **found.summary,
         "files": sorted(found.release.published),
+        "quality": _quality(found),
         "release": release or None,
         "published": None if before is None else before.identity,
-        "changes": compared(found.release, before),
+        "changes": _changes(service, record, found, before),
     }
+
+
+def _quality(found: ReleaseDraft) -> dict[str, Any] | None:
+    """The public report on quality of a draft, if its programme wants one."""
+    if QUALITY not in found.release.published:
+        return None
+    told: dict[str, Any] = json.loads(found.release.files.read(QUALITY))
+    return told
+
+
+def _changes(
+    service: Service, record: StoredProgramme, found: ReleaseDraft, before: ServedRelease | None
+) -> list[dict[str, Any]]:
+    """What readers would see changed, and why."""
+    if before is None:
+        return compared(found.release, None)
+    origin = service.publications.origin(before.id, before.identity)
+    made_of = {**found.summary, "programme": record.digest}
+    if origin.get("dataset") != record.dataset:
+        origin = {}
+    return compared(found.release, before, made_of=made_of, was_made_of=origin)
 
 
 @router.get("/{programme}/drafts/{draft}/files/{file}")
@@ -248,7 +360,7 @@ def download_draft_file(
     service: ServiceDep, principal: Producer, programme: str, draft: str, file: str
 ) -> Response:
     """A file of a draft, as it would be published; nobody may keep it on the way."""
-    shelf, record = _mine(service, principal, programme, Permission.programmes_run)
+    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     found = _draft(service, shelf, record, draft, "draft")
     if file not in found.release.published:
         raise ServiceError("there is no such file", code="not-found", where="file")
@@ -280,7 +392,7 @@ def publish_programme(
     Without `confirm` nothing happens but that changes are told, with a word to confirm them by;
     with that word, the draft takes the place of the release at once.
     """
-    shelf, record = _mine(service, principal, programme, Permission.releases_publish)
+    shelf, record = programme_of(service, principal, programme, Permission.releases_publish)
     found = _draft(service, shelf, record, asked.draft, asked.release)
     before = service.releases.releases().get(asked.release)
     word = _word(service, record, found.release, before, principal)
@@ -290,7 +402,7 @@ def publish_programme(
         "replaces": None if before is None else before.identity,
     }
     if not asked.confirm:
-        changes = compared(found.release, before)
+        changes = _changes(service, record, found, before)
         warnings = found.summary.get("warnings", [])
         return {**told, "published": False, "confirm": word, "changes": changes} | {
             "warnings": warnings
@@ -317,4 +429,3 @@ def _word(
     parts = (record.id, draft.id, draft.identity, old, principal.name)
     key = service.key_for("publication of releases")
     return hmac.new(key, "\0".join(parts).encode(), "sha256").hexdigest()[:32]
-

@@ -330,7 +330,7 @@ def test_publishing_names_are_plain(anna):
 
 
 def test_differences_are_those_that_readers_see(catalogue):
-    from discreet_service.releases.drafts import changed_cells
+    from discreet_service.releases.comparison import changed_cells
 
     table = catalogue.table("census-2026.population")
     assert changed_cells(table, table)["change"] == "same"
