@@ -13,6 +13,7 @@ import json
 import os
 import re
 import stat
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ __all__ = [
     "TEMPORARY_SUFFIX",
     "atomic_path",
     "check_writable",
+    "kept_on_disk",
+    "lock_taken",
     "make_folder",
     "read_private",
     "told_if_full",
@@ -267,3 +270,38 @@ def toml_value(value: object) -> str:
     if isinstance(value, Sequence):
         return f"[{', '.join(map(toml_value, value))}]"
     return repr(value)
+
+
+def kept_on_disk(path: Path) -> None:
+    """Make sure that what was written to a file or folder survives a power cut.
+
+    Args:
+        path: The file or folder.
+    """
+    if path.is_dir() and os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def lock_taken(descriptor: int) -> bool:
+    """Whether nobody else holds an open file, and this process does now; who dies lets go.
+
+    Args:
+        descriptor: The open file.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

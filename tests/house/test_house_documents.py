@@ -194,7 +194,6 @@ def test_formulas_are_known_as_such(document: Path) -> None:
 
 
 def test_formulas_are_drawn_without_scripts() -> None:
-    pytest.importorskip("latex2mathml", reason="make installs it with the tools")
     for document in MARKED:
         page = page_with_formulas(document)
         drawn = script("formulas").on_page_content(page)

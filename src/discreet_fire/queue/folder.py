@@ -249,14 +249,3 @@ class Queue:
 def left_over(folder: Path) -> list[Path]:
     """Folders of releases that were begun and never appeared."""
     return sorted(folder.glob(f".release-*{TEMPORARY_SUFFIX}"))
-
-
-def kept_on_disk(path: Path) -> None:
-    """Make sure that what was written to a file or folder survives a power cut."""
-    if path.is_dir() and os.name != "posix":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -19,7 +19,7 @@ from typing import Any
 
 from discreet import __version__
 from discreet.errors import OutputCheckError
-from discreet.files import TEMPORARY_SUFFIX, check_writable
+from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk
 from discreet_fire.queue.contents import (
     check_contents,
     conflicts_now,
@@ -29,7 +29,7 @@ from discreet_fire.queue.contents import (
 )
 from discreet_fire.queue.database import intact, queue_error, translated
 from discreet_fire.queue.decisions import check_not_own, check_version, standing_of
-from discreet_fire.queue.folder import MANIFEST, SUMS, Queue, kept_on_disk, left_over
+from discreet_fire.queue.folder import MANIFEST, SUMS, Queue, left_over
 from discreet_fire.queue.record import START, Event, Standing, State, events, head, seal, standing
 
 

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from discreet.files import kept_on_disk
 from discreet_fire.findings import Severity
 from discreet_fire.ledger import Conflict, conflicts_within
 from discreet_fire.persons import plain_name, plain_text
 from discreet_fire.queue.contents import conflicts_now, content_digest, digest_of, put_universes
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.decisions import standing_of
-from discreet_fire.queue.folder import RESERVED, Queue, kept_on_disk
+from discreet_fire.queue.folder import RESERVED, Queue
 from discreet_fire.queue.record import State
 from discreet_fire.queue.stages import (
     STAGES,

@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.files import make_folder
+from discreet.files import kept_on_disk, lock_taken, make_folder
 from discreet.release.state.seal import SEAL, read_seal
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
@@ -102,11 +101,11 @@ class Publications:
         with self._alone(_PATIENCE):
             self._settle_begun()
             there = _identity(shelf / new.id)
-            if replaces and there != replaces:
+            if self._served(new.id) != replaces or (replaces and there != replaces):
                 what, hint = "the release was replaced meanwhile", "look at the changes again"
                 raise ServiceError(what, code="changed-meanwhile", where="release", hint=hint)
-            _keep(prepared(new, shelf, self._catalogue.keys))
-            _keep(shelf)
+            kept_on_disk(prepared(new, shelf, self._catalogue.keys))
+            kept_on_disk(shelf)
             row = self._begin(draft, there, person, programme)
             try:
                 self._settle_one(row, whole=True)
@@ -168,6 +167,12 @@ class Publications:
             made = sa.insert(PUBLICATIONS).values(**values).returning(PUBLICATIONS)
             return connection.execute(made).one()
 
+    def _served(self, release: str) -> str:
+        """The short name of the seal of what readers get now; empty if nothing."""
+        self._catalogue.look_again()
+        found = self._catalogue.releases().get(release)
+        return "" if found is None else found.identity
+
     def _begun(self) -> list[sa.Row[Any]]:
         asked = sa.select(PUBLICATIONS).where(PUBLICATIONS.c.begun).order_by(PUBLICATIONS.c.release)
         with self._database.reading() as connection:
@@ -188,7 +193,7 @@ class Publications:
                 switch(beside, place)
             elif not place.exists() and aside(beside).exists():
                 aside(beside).rename(place)
-        _keep(shelf)
+        kept_on_disk(shelf)
         self._finish(row, published=_identity(place) == row.seal)
         for folder in (beside, aside(beside)):
             shutil.rmtree(folder, ignore_errors=True)
@@ -236,7 +241,7 @@ class Publications:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
             until = time.monotonic() + patience
-            while not _taken(descriptor):
+            while not lock_taken(descriptor):
                 if time.monotonic() >= until:
                     raise _BusyShelfError("another release is just being published",
                                           code="overloaded", retry_after=30)  # fmt: skip
@@ -248,21 +253,6 @@ class Publications:
 
 class _BusyShelfError(ServiceError):
     """Somebody else is publishing."""
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _beside(shelf: Path, release: str) -> Path:
@@ -280,14 +270,3 @@ def _identity(place: Path) -> str:
 def _left(shelf: Path) -> list[Path]:
     """Folders in the making."""
     return [each for each in shelf.glob(".*.new*") if _LEFT.fullmatch(each.name)]
-
-
-def _keep(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -31,7 +31,9 @@ FORMATS: Mapping[str, str] = {
     "html": "html",
     "json-stat": "json",
 }
-_LONGEST, _MOST_MARKS = 200, 1_000
+_LONGEST, _MOST_MARKS = 500, 1_000
+#: Fields of any length.
+_LONG = ("cells", "trees", "waived", "priced", "prices")
 _SEPARATORS = ";\t"
 
 
@@ -95,6 +97,11 @@ class SuppressionForm:
             problems.append(
                 Problem("there are no cells", "cells", "choose a file in UTF-8, or paste them")
             )
+        problems += [
+            Problem(f"more than {_LONGEST} characters", each.name)
+            for each in fields(self)
+            if each.name not in _LONG and len(getattr(self, each.name)) > _LONGEST
+        ]
         by = _listed(self.by)
         asked = {
             "by": by,
@@ -139,9 +146,12 @@ class SuppressionForm:
 
     def _marks(self, by: list[str], problems: list[Problem]) -> list[dict[str, Any]]:
         decided: dict[str, dict[str, Any]] = {}
+        if len(self.priced) != len(self.prices):
+            problems.append(Problem("cells and their costs do not belong together", "marks"))
+            return []
         for place in self.waived:
             decided.setdefault(place, {})["status"] = "safe"
-        for place, price in zip(self.priced, self.prices, strict=False):
+        for place, price in zip(self.priced, self.prices, strict=True):
             cost = _number(price, "cost", problems, float)
             if cost is not None:
                 decided.setdefault(place, {})["cost"] = cost
@@ -182,7 +192,7 @@ def _text(form: FormData, name: str) -> str | None:
     value = form.get(name)
     if not isinstance(value, str):
         return None
-    return value if name in ("cells", "trees") else value[:_LONGEST]
+    return value
 
 
 def _listed(text: str) -> list[str]:

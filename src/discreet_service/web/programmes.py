@@ -55,6 +55,12 @@ languages = ["en", "de"]
 by = ["region", "sex"]
 title = { en = "Population", de = "Bevölkerung" }
 """
+_TOML: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/toml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+    }
+}
 
 
 class PublicationRequest(BaseModel):
@@ -99,12 +105,7 @@ def programme_of(
 @router.post(
     "",
     status_code=201,
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/toml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
-        }
-    },
+    openapi_extra=_TOML,
 )
 async def upload_programme(
     request: Request, service: ServiceDep, principal: Producer
@@ -203,12 +204,7 @@ def get_programme_text(
 
 @router.post(
     ":validate",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/toml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
-        }
-    },
+    openapi_extra=_TOML,
 )
 async def validate_text(
     request: Request, service: ServiceDep, principal: Producer

@@ -18,7 +18,7 @@ from discreet.release.state.seal import SEAL, read_seal
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.problems import ServiceError
 from discreet_service.releases import publications
-from discreet_service.releases.drafts import RELEASE
+from discreet_service.releases.drafts import RELEASE, read_draft
 from tests.helpers.killed_publications import NAME, opened, published, settled, state
 from tests.helpers.places import ROOT
 
@@ -223,6 +223,21 @@ def test_nobody_publishes_over_what_they_have_not_seen(
         published(service)
     assert caught.value.code == "changed-meanwhile"
     assert service.releases.release(NAME).identity == seals[1]
+    service.close()
+
+
+def test_a_name_that_another_has_just_taken_is_not_overwritten(folder: Path) -> None:
+    """Both saw that nothing is published under the name; the second one is told."""
+    service = opened(folder)
+    shelf = service.publications._drafts
+    (record,) = shelf.every()
+    draft = read_draft(shelf.draft(record.id, DRAFT), service.releases.keys, "fresh")
+    service.publications.publish(draft, replaces="", person="anna", programme=record)
+    with pytest.raises(ServiceError) as caught:
+        service.publications.publish(draft, replaces="", person="bert", programme=record)
+    assert caught.value.code == "changed-meanwhile"
+    kind = AuditKind.release_published
+    assert [each.about for each in service.trail.search(kind=kind).entries] == ["fresh"]
     service.close()
 
 

@@ -226,3 +226,17 @@ def test_page_in_german(readers: Any) -> None:
     text = readers.page("/suppression?example=firms", "paul", **GERMAN)
     for word in ("Mindestfallzahl", "Randwertregel", "Sperren"):
         assert word in text
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"largest": "first," + "x" * 600}, "more than 500 characters"),
+        ({"priced": ['["A"]', '["B"]'], "prices": ["5"]}, "do not belong together"),
+    ],
+)
+def test_nothing_that_was_sent_is_dropped(readers: Any, fields: dict[str, Any], said: str) -> None:
+    """A column of contributions, or a cost, that is cut off would change what is hidden."""
+    answer = send(readers, FIELDS | fields)
+    assert answer.status_code == 422
+    assert said in answer.text

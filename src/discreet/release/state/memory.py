@@ -17,7 +17,6 @@ import hmac
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,7 +24,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import MicrodataError, Problem, PublicationError
-from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_folder, write_text
+from discreet.files import (
+    TEMPORARY_SUFFIX,
+    atomic_path,
+    check_writable,
+    lock_taken,
+    make_folder,
+    write_text,
+)
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.sql_databases import DatabaseTable
 from discreet.protection.protocol import COUNT, clash, protection
@@ -76,7 +82,7 @@ def made_folder(folder: Path) -> Iterator[None]:
 def locked_folder(path: Path, out: Path) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends."""
     with path.open("ab") as file:
-        if not _taken(file.fileno()) or not _current(file.fileno(), path):
+        if not lock_taken(file.fileno()) or not _current(file.fileno(), path):
             what = "another run is writing to this folder"
             hint = "wait until it has ended, or choose another folder"
             raise PublicationError(what, code="output-locked", where=str(out), hint=hint)
@@ -90,21 +96,6 @@ def locked_folder(path: Path, out: Path) -> Iterator[None]:
 def _current(descriptor: int, path: Path) -> bool:
     """Whether the lock is on the file that others find, not on one just removed."""
     return path.exists() and os.path.samestat(os.fstat(descriptor), path.stat())
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 _CONTEXT = b"discreet release 1"

@@ -58,7 +58,8 @@ def studio(
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """Chromium, once per module: while it is there, no other test could run a loop of its own."""
-    sync_api = pytest.importorskip("playwright.sync_api")
+    from playwright import sync_api
+
     if not CHROMIUM.exists():
         without("Chromium is not there")
     with sync_api.sync_playwright() as playwright:
@@ -142,7 +143,7 @@ def check_page(studio: ServedStudio, messages: dict[Any, list[str]]) -> Callable
     """
     from urllib.parse import urlsplit
 
-    base = pytest.importorskip("axe_playwright_python.base")
+    from axe_playwright_python import base
 
     def check(page: Any, *, most_bytes: int = MOST_BYTES, seconds: float | None = None) -> None:
         path = urlsplit(page.url).path
