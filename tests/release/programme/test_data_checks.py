@@ -213,7 +213,7 @@ def test_contents_of_confidential_columns_are_not_told(folder: Path, whole: bool
 
 def test_numbers_outside_intervals_are_named_on_request(folder: Path) -> None:
     path = made(folder, wrong_persons("age", {3: -7}))
-    assert "-7" not in "\n".join(refused(path))
+    assert "-7" not in "\n".join(refused(path)).replace(str(folder), "")
     with pytest.raises(ProgrammeError, match="0 ≤ age: -7"):
         check_release(path, show_values=True)
 

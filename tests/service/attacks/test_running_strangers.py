@@ -227,7 +227,7 @@ def _planted(folder: Path) -> None:
 
     place = folder / "datasets" / "census-2022-1"
     title = json.dumps(SCRIPT)
-    for name in ("DATASET.toml", "programme.toml", "release.toml"):
+    for name in ("DATASET.toml", "programme.toml"):
         file = place / name
         text = file.read_text("utf-8")
         text = re.sub(r'en = "(Census|Sex|Persons|Population by region and sex)[^"]*"',
@@ -235,7 +235,7 @@ def _planted(folder: Path) -> None:
         text = text.replace('en = "male"', f"en = {title}")
         text = text.replace('en = "female"', f'en = "{FORMULA}"')
         file.write_text(text, "utf-8")
-    protect(place / "release.toml", folder / "releases" / "planted")
+    protect(place / "programme.toml", folder / "releases" / "planted")
     # What was published is not served when it was changed: here as if it had been so all along.
     with sqlite3.connect(folder / "service.db") as database:
         database.execute("DELETE FROM data_versions")
