@@ -7,7 +7,8 @@ it by `python -m discreet serve`, and asks: 70 % tables of one municipality or s
 tables that were made before, 9 % national tables at once, 1 % national ones of many cells as jobs,
 up to --job-cells. The policy has all rules: universes are sketched, and compared with all that
 were released. Prints p50, p95 and p99 per kind, answers a second, what was no answer,
-whether equal questions had equal answers, and the memory of all processes over time.
+whether equal questions had equal answers, the processor time that an answer took in all processes
+of the service, and their memory over time with its slope in the second half.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import hashlib
 import http.client
 import itertools
 import json
+import os
 import random
 import signal
 import socket
@@ -26,7 +28,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = "/api/v1/datasets/census/data"
@@ -40,6 +42,7 @@ KEPT = [
 #: Least persons of a municipality that is asked for.
 LEAST_PLACE = 200
 _SAMPLE_SECONDS = 2.0
+_SIZES = ("RssAnon", "RssShmem", "VmRSS")
 DATASET = """
 [dataset]
 id = "census"
@@ -184,14 +187,30 @@ def client(port: int, number: int, about: dict[str, Any], given: argparse.Namesp
     json.dump({"rows": rows, "digests": told}, sys.stdout)
 
 
-def memory_of(process: int) -> int:
-    """The memory of a process in bytes, without what is mapped from files."""
+class ProcessSample(NamedTuple):
+    """What processes hold and have used: bytes of their own, bytes with what is mapped, seconds."""
+
+    own: int = 0
+    resident: int = 0
+    used: float = 0.0
+
+    def plus(self, other: ProcessSample) -> ProcessSample:
+        """Of both."""
+        return ProcessSample(*(one + more for one, more in zip(self, other, strict=True)))
+
+
+def sample_of(process: int) -> ProcessSample:
+    """One process, now; nothing once it has ended."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        # Behind the name, which may hold anything.
+        times = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
     except OSError:
-        return 0
+        return ProcessSample()
     held = {name: value for name, _, value in (line.partition(":") for line in lines)}
-    return sum(int(held.get(name, "0").split()[0]) for name in ("RssAnon", "RssShmem")) * 1024
+    sizes = {name: int(held.get(name, "0").split()[0]) * 1024 for name in _SIZES}
+    ticks = sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    return ProcessSample(sizes["RssAnon"] + sizes["RssShmem"], sizes["VmRSS"], ticks)
 
 
 def processes_below(process: int) -> list[int]:
@@ -207,12 +226,49 @@ def processes_below(process: int) -> list[int]:
     return found + [one for each in found for one in processes_below(each)]
 
 
-def watch(server: int, over: threading.Event, samples: list[tuple[float, int, int]]) -> None:
-    """Memory of the server and of all its workers, now and then."""
-    start = time.time()
-    while not over.wait(_SAMPLE_SECONDS):
-        workers = sum(map(memory_of, processes_below(server)))
-        samples.append((time.time() - start, memory_of(server), workers))
+def watch(server: int, over: threading.Event, samples: list[tuple[float, Any, Any]]) -> None:
+    """The server and all its workers, now and then."""
+    start, ended = time.time(), False
+    while True:
+        workers = ProcessSample()
+        for process in processes_below(server):
+            workers = workers.plus(sample_of(process))
+        samples.append((time.time() - start, sample_of(server), workers))
+        if ended:
+            return
+        ended = over.wait(_SAMPLE_SECONDS)
+
+
+def slope(samples: list[tuple[float, Any, Any]], place: int, name: str) -> float:
+    """MB a minute in the second half, by least squares."""
+    half = samples[len(samples) // 2 :]
+    if len(half) < 2:
+        return float("nan")
+    times = [row[0] / 60 for row in half]
+    sizes = [getattr(row[place], name) / 2**20 for row in half]
+    middle, mean = sum(times) / len(times), sum(sizes) / len(sizes)
+    spread = sum((at - middle) ** 2 for at in times)
+    pairs = zip(times, sizes, strict=True)
+    return round(sum((at - middle) * (size - mean) for at, size in pairs) / spread, 2)
+
+
+def told_of_processes(samples: list[tuple[float, Any, Any]], answers: int) -> dict[str, Any]:
+    """Processor time an answer, and memory over time."""
+    first, last = samples[0], samples[-1]
+    found: dict[str, Any] = {
+        "processor ms an answer (server, workers)": [
+            round((last[at].used - first[at].used) * 1000 / max(1, answers), 1) for at in (1, 2)
+        ]
+    }
+    for name in ("own", "resident"):
+        found[f"{name} MB (s, server, workers)"] = [
+            (round(row[0]), *(getattr(row[at], name) // 2**20 for at in (1, 2)))
+            for row in samples[:: max(1, len(samples) // 12)]
+        ]
+        found[f"{name} MB a minute in the second half (server, workers)"] = [
+            slope(samples, at, name) for at in (1, 2)
+        ]
+    return found
 
 
 def serve(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
@@ -259,7 +315,7 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     """Serve, ask, and tell what was found."""
     about = json.loads((folder / "load.json").read_text("utf-8"))
     server, port = serve(folder)
-    samples: list[tuple[float, int, int]] = []
+    samples: list[tuple[float, Any, Any]] = []
     over = threading.Event()
     watcher = threading.Thread(target=watch, args=(server.pid, over, samples), daemon=True)
     try:
@@ -291,6 +347,8 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
             reader.join()
     finally:
         over.set()
+        if watcher.is_alive():
+            watcher.join()
         server.send_signal(signal.SIGINT)
         try:
             server.wait(30)
@@ -304,10 +362,8 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     found = told([row for one in read for row in one["rows"]], given.seconds)
     found["questions"] = len(answers)
     found["unequal answers"] = sum(len(each) > 1 for each in answers.values())
-    found["memory (s, MB server, MB workers)"] = [
-        (round(at), server // 2**20, workers // 2**20)
-        for at, server, workers in samples[:: max(1, len(samples) // 12)]
-    ]
+    answers_given = sum(row[2] == http.client.OK for one in read for row in one["rows"])
+    found |= told_of_processes(samples, answers_given)
     return found
 
 

@@ -46,9 +46,10 @@ class _Search:
     """A search on its way.
 
     Args:
-        parts: The marks of the parts.
-        bits: Which marks of the set each part has.
-        with_mark: The parts that have each mark.
+        index: The marks of all sets.
+        places: Which of them are the parts.
+        table: Which marks of the set each part has.
+        bits: The same, packed.
         counts: How many units each part has.
         extras: Marks of each part that the set has not.
         small: Parts without a mark of the set.
@@ -57,9 +58,10 @@ class _Search:
         steps: How many are left.
     """
 
-    parts: MarkIndex
+    index: MarkIndex
+    places: IntArray
+    table: BoolArray
     bits: list[int]
-    with_mark: list[IntArray]
     counts: IntArray
     extras: IntArray
     small: IntArray
@@ -68,6 +70,7 @@ class _Search:
     steps: int = 0
     ways: list[tuple[int, ...]] = field(default_factory=list)
     known: dict[int, IntArray] = field(default_factory=dict)
+    fitting: dict[int, IntArray] = field(default_factory=dict)
 
     def go(self, open_marks: int, left: int, slack: int, burden: IntArray, *chosen: int) -> None:
         """Cover the first open mark by each part that has it, or leave it out.
@@ -86,7 +89,7 @@ class _Search:
             self._end(left, chosen)
             return
         lowest = open_marks & -open_marks
-        fitting = self.with_mark[lowest.bit_length() - 1]
+        fitting = self._with_mark(lowest.bit_length() - 1)
         cost = burden[fitting] + self.extras[fitting]
         possible = (cost <= slack) & (self.counts[fitting] < left + self.size)
         for at in np.flatnonzero(possible)[np.argsort(cost[possible], kind="stable")].tolist():
@@ -97,10 +100,16 @@ class _Search:
         if slack:
             self.go(open_marks ^ lowest, left, slack - 1, burden, *chosen)
 
+    def _with_mark(self, mark: int) -> IntArray:
+        """The parts that have a mark; few marks of a set are ever looked for."""
+        if mark not in self.fitting:
+            self.fitting[mark] = np.flatnonzero(self.table[:, mark])
+        return self.fitting[mark]
+
     def _shared(self, part: int) -> IntArray:
         """How many marks each part shares with one; with itself, so many that it is done."""
         if part not in self.known:
-            found = self.parts.shared(self.parts.at(part))
+            found = self.index.shared(self.index.at(int(self.places[part])))[self.places]
             found[part] += self.size
             self.known[part] = found
         return self.known[part]
@@ -140,29 +149,32 @@ def covers(
     reach = marks if len(marks) < MOST_MARKS else marks[: MOST_MARKS - size + 1]
     extras = relation.other - relation.shared
     fits = (extras < size) & (counts >= size) & (counts <= count - size)
+    burden = np.zeros(len(counts), dtype=np.int64)
     if given is not None:
-        fits &= index.shared(given[0]) < size
+        burden = index.shared(given[0])
+        fits &= burden < size
     places = np.flatnonzero(fits)
     if len(places) < 2:
         return []
     places = places[np.argsort(-counts[places], kind="stable")]
-    parts = index.taken(places)
-    table = parts.bits(reach, np.arange(len(places)))
+    # The index of all is in order already: one of the parts alone would have to be sorted.
+    table = index.bits(reach, places)
     search = _Search(
-        parts=parts,
-        bits=[_packed(row) for row in table],
-        with_mark=[np.flatnonzero(column) for column in table.T],
+        index=index,
+        places=places,
+        table=table,
+        bits=_packed(table),
         counts=counts[places],
         extras=extras[places],
         small=np.flatnonzero(~table.any(axis=1)),
         size=size,
         least=3 if given is None else 2,
     )
-    left, burden = count, np.zeros(len(places), dtype=np.int64)
+    left, burden = count, burden[places]
     open_marks = (1 << len(reach)) - 1
     if given is not None:
-        left, burden = left - given[1], parts.shared(given[0])
-        open_marks &= ~_packed(np.isin(reach, given[0]))
+        left -= given[1]
+        open_marks &= ~_packed(np.isin(reach, given[0])[None])[0]
     for slack in sorted({0, min(2, size - 1), size - 1}):  # first what fits well
         search.steps = before = min(_STEPS, effort.steps)
         search.go(open_marks, left, slack, burden)
@@ -173,8 +185,10 @@ def covers(
     return [tuple(places[list(way)].tolist()) for way in ways]
 
 
-def _packed(row: BoolArray) -> int:
-    return int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little")
+def _packed(table: BoolArray) -> list[int]:
+    """Each row as one whole number."""
+    rows = np.packbits(table, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in rows]
 
 
 #: Most pairs of released universes that are looked at for one new universe.
@@ -265,6 +279,28 @@ class ReleasedUniverses:
             sums=self.sums[places],
             marks=self.marks.taken(places),
         )
+
+    def joined(self, one: LedgerUniverse, release: int = 0) -> ReleasedUniverses:
+        """The same shelf with one more universe at its end; quicker than to make it anew.
+
+        Args:
+            one: The universe.
+            release: Its submission.
+        """
+        found = ReleasedUniverses(
+            names=[*self.names, one.name],
+            releases=np.append(self.releases, release),
+            counts=np.append(self.counts, one.count),
+            sums=np.concatenate([self.sums, one.sums[None]]),
+            marks=self.marks.joined(one.marks),
+        )
+        if "distinct" in self.__dict__:
+            once = self.distinct
+            known = (once.sums == one.sums).all(axis=(1, 2)).any()
+            if not known:
+                once = found if once is self else once.joined(one, release)
+            found.__dict__["distinct"] = once
+        return found
 
     def conflict(self, kind: str, new: LedgerUniverse, *places: int) -> Conflict:
         """A conflict with some of them."""

@@ -98,6 +98,23 @@ class MarkIndex:
         """Some of the sets, in this order."""
         return MarkIndex.of([self.at(int(place)) for place in places])
 
+    def joined(self, marks: Marks) -> MarkIndex:
+        """The same with the marks of one more set, put where they belong in order.
+
+        Args:
+            marks: Of the set.
+        """
+        number, size = np.uint64(len(self.ends)), len(self.flat) + len(marks)
+        found = MarkIndex(flat=np.concatenate([self.flat, marks]), ends=np.append(self.ends, size))
+        wide, half = marks.astype(np.uint64), np.uint64(32)
+        if "_sorted" in self.__dict__:
+            new = (wide << half) | number
+            places = np.searchsorted(self._sorted, new)
+            found.__dict__["_sorted"] = np.insert(self._sorted, places, new)
+        if "_by_set" in self.__dict__:
+            found.__dict__["_by_set"] = np.concatenate([self._by_set, (number << half) | wide])
+        return found
+
     def at(self, place: int) -> Marks:
         """The marks of one set."""
         return self.flat[self._starts[place] : self.ends[place]]

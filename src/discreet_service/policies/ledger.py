@@ -33,6 +33,8 @@ NEAR = 3
 _NONCE = 12
 #: So often universes are compared anew without those whose likeness is no matter.
 _ROUNDS = 3
+#: So many more universes are put on a shelf one by one; for more it is made anew.
+_FEW_MORE = 30
 
 #: Variable, level, codes, size of the level.
 Condition = tuple[str, str, tuple[str, ...], int]
@@ -216,7 +218,6 @@ class UniverseLedger:
             self._definitions.append(definition)
             self._sketches.append(sketch)
             self._known.add(definition.digest)
-            self._shelves = {}
 
     def as_it_is(self) -> UniverseLedger:
         """The same, to compare with while others add to this one."""
@@ -225,7 +226,18 @@ class UniverseLedger:
             _definitions=[*self._definitions],
             _sketches=[*self._sketches],
             _known={*self._known},
+            _shelves={**self._shelves},
         )
+
+    def keep_shelves(self, other: UniverseLedger) -> None:
+        """Take over what another has made of the first of the same universes.
+
+        Args:
+            other: What `as_it_is` gave.
+        """
+        for size, shelf in other._shelves.items():
+            if len(shelf) <= len(self) and len(shelf) > len(self._shelves.get(size, ())):
+                self._shelves[size] = shelf
 
     def few(
         self, definition: UniverseDefinition, sketch: UniverseSketch, policy: DifferencePolicy
@@ -334,10 +346,19 @@ class UniverseLedger:
 
     def _shelf(self, size: int) -> ReleasedUniverses:
         """The universes side by side, for differences of fewer units than a size."""
-        if size not in self._shelves:
-            each = [_on_shelf(str(at), one, size) for at, one in enumerate(self._sketches)]
-            self._shelves[size] = ReleasedUniverses.of(each, range(1, len(each) + 1))
-        return self._shelves[size]
+        shelf = self._shelves.get(size)
+        start = 0 if shelf is None else len(shelf)
+        more = enumerate(self._sketches[start:], start)
+        each = [_on_shelf(str(at), one, size) for at, one in more]
+        if shelf is None or len(each) > _FEW_MORE:
+            kept = enumerate(self._sketches)
+            each = [_on_shelf(str(at), one, size) for at, one in kept]
+            shelf = ReleasedUniverses.of(each, range(1, len(each) + 1))
+        else:
+            for at, one in enumerate(each, start + 1):
+                shelf = shelf.joined(one, at)
+        self._shelves[size] = shelf
+        return shelf
 
 
 #: The sign of the first released universe, and of all others.

@@ -22,6 +22,7 @@ from discreet_service.policies.rules import Outcome, RuleCase, RuleVerdict, pass
 _HOUR = 3_600_000
 #: Stands for all principals.
 TOGETHER = ""
+_KINDS = ("partitions", "crossings", "near", "spellings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,9 @@ def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) 
 
 def pattern_rule(case: RuleCase) -> RuleVerdict:
     """P9: who tried too many of something has to talk to staff."""
-    said = []
-    for kind in ("partitions", "crossings", "near", "spellings"):
-        limits, most = _limits(case.policy, kind), _most(case, kind)
+    said, mosts = [], _mosts(case)
+    for kind in _KINDS:
+        limits, most = _limits(case.policy, kind), mosts.get(kind, 0)
         if most >= limits.stop:
             contact = case.policy.patterns.contact
             hours = case.policy.patterns.window_hours
@@ -206,15 +207,17 @@ def _number(case: RuleCase, one: AskedPattern, *, together: bool) -> int:
     return case.connection.scalar(counted) or 0
 
 
-def _most(case: RuleCase, kind: str) -> int:
+def _mosts(case: RuleCase) -> dict[str, int]:
+    """Of each kind, how many of one subject the principal tried at most."""
     columns = ASKED_PATTERNS.c
     numbers = (
-        sa.select(sa.func.count().label("number"))
-        .where(*_within(case), columns.kind == kind, columns.principal == case.principal)
-        .group_by(columns.subject)
+        sa.select(columns.kind, sa.func.count().label("number"))
+        .where(*_within(case), columns.kind.in_(_KINDS), columns.principal == case.principal)
+        .group_by(columns.kind, columns.subject)
         .subquery()
     )
-    return case.connection.scalar(sa.select(sa.func.max(numbers.c.number))) or 0
+    most = sa.select(numbers.c.kind, sa.func.max(numbers.c.number)).group_by(numbers.c.kind)
+    return {str(kind): int(number) for kind, number in case.connection.execute(most)}
 
 
 def _tell(case: RuleCase, principal: str, kind: str, number: int, *, stopped: bool) -> None:

@@ -380,6 +380,8 @@ class Policies:
         except Exception:
             # The rule ends in the same error, which refuses.
             return facts
+        with released.lock:
+            released.ledger.keep_shelves(ledger)
         compared = ComparedUniverse(released=len(ledger), policy=policy.differences, few=few)
         return replace(facts, compared=compared)
 

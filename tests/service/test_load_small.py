@@ -1,0 +1,174 @@
+"""Load: some clients at once on the small demonstration get what one client alone gets.
+
+The service is a process of its own, as `discreet serve` starts it: what it holds can be measured.
+"""
+
+from __future__ import annotations
+
+import http.client
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.exhaustive
+
+_PATH = "/api/v1/datasets/census/data?unit=person&format=json-stat2&"
+_CLIENTS, _SECONDS = 4, 8.0
+#: Seconds between two questions of one client: fewer than its key may ask.
+_PAUSE = 0.06
+#: Bytes by which the service may grow while it gives answers that it has given before.
+_GROWTH = 64 * 2**20
+_QUESTIONS = (
+    "by=sex",
+    "by=age5",
+    "by=sex,age5",
+    "by=marital_status",
+    "by=sex,marital_status",
+    "by=region:state",
+    "by=region:state,sex",
+    "by=sex&totals=none",
+    "by=sex&where.marital_status=married",
+    "by=age5&where.sex=m",
+    "by=marital_status&where.sex=w",
+    "by=age5&where.sex=w",
+)
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[tuple[int, int]]:
+    """The port and the process of a service."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "discreet", "serve", str(folder / "SERVICE.toml")]
+    with (folder / "service.log").open("ab") as log:
+        server = subprocess.Popen([*command, "--port", str(port)], stdout=log, stderr=log)
+    try:
+        _wait_until_it_answers(server, port)
+        yield port, server.pid
+    finally:
+        server.send_signal(signal.SIGTERM)
+        try:
+            server.wait(40)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _wait_until_it_answers(server: subprocess.Popen[bytes], port: int) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        assert server.poll() is None, "the service did not start"
+        caller = _Caller(port, "")
+        try:
+            if caller.get("/health/live")[0] == http.client.OK:
+                return
+        except OSError:
+            time.sleep(0.1)
+        finally:
+            caller.close()
+    raise AssertionError("the service does not answer")
+
+
+class _Caller:
+    """One client with one connection."""
+
+    def __init__(self, port: int, key: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._head = {"Authorization": f"Bearer {key}"} if key else {}
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        self._connection.request("GET", path, headers=self._head)
+        answer = self._connection.getresponse()
+        return answer.status, answer.read()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _held(process: int) -> int:
+    """Bytes that a process has for itself."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in status if line.startswith("RssAnon")) * 1024
+
+
+@pytest.fixture(scope="module")
+def demonstration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A demonstration, of which copies are served, and a key for each client."""
+    from discreet_service.demo import make_demonstration
+    from discreet_service.installation import new_key
+
+    folder = tmp_path_factory.mktemp("load") / "demo"
+    make_demonstration(folder)
+    settings = folder / "SERVICE.toml"
+    keys = [new_key(settings, f"load-{at}", ["requester"], 1)[0] for at in range(_CLIENTS)]
+    return folder, keys
+
+
+def _alone(folder: Path, key: str) -> dict[str, bytes]:
+    """What one client is told who asks one question after the other."""
+    with _served(folder) as (port, _):
+        caller, found = _Caller(port, key), {}
+        told = {question: caller.get(_PATH + question) for question in _QUESTIONS}
+        caller.close()
+    for question, (status, found[question]) in told.items():
+        assert status == http.client.OK, (question, found[question])
+    return found
+
+
+def _asked(port: int, keys: list[str], seconds: float) -> list[tuple[str, int, bytes]]:
+    """What clients are told who ask at once, each in an order of its own."""
+    told, gate = list[tuple[str, int, bytes]](), threading.Barrier(len(keys))
+
+    def ask(number: int, key: str) -> None:
+        caller, at = _Caller(port, key), number * 3
+        gate.wait(30)
+        until = time.monotonic() + seconds
+        # At least each question once, however slow the machine is.
+        while time.monotonic() < until or at < number * 3 + len(_QUESTIONS):
+            question = _QUESTIONS[at % len(_QUESTIONS)]
+            try:
+                told.append((question, *caller.get(_PATH + question)))
+            except (OSError, http.client.HTTPException) as error:
+                told.append((question, 0, type(error).__name__.encode()))
+                caller.close()
+                caller = _Caller(port, key)
+            at += 1
+            time.sleep(_PAUSE)
+        caller.close()
+
+    threads = [threading.Thread(target=ask, args=each) for each in enumerate(keys)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return told
+
+
+def test_clients_at_once_are_told_what_one_alone_is(
+    demonstration: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    made, keys = demonstration
+    for name in ("alone", "loaded"):
+        shutil.copytree(made, tmp_path / name)
+    expected = _alone(tmp_path / "alone", keys[0])
+    with _served(tmp_path / "loaded") as (port, process):
+        # Nothing was asked before: all make the same tables at the same time.
+        told = _asked(port, keys, _SECONDS / 2)
+        before = _held(process)
+        told += _asked(port, keys, _SECONDS / 2)
+        growth = _held(process) - before
+    assert {question for question, *_ in told} == set(_QUESTIONS)
+    assert [each for each in told if each[1] != http.client.OK] == []
+    assert {question for question, _, content in told if content != expected[question]} == set()
+    assert len({*expected.values()}) == len(_QUESTIONS)
+    assert growth < _GROWTH
