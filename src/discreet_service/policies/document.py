@@ -13,7 +13,7 @@ import os
 import tomllib
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -163,12 +163,15 @@ class SparsityPolicy(_Section):
         share_small: The largest share of small ones among the cells that are not empty.
         share_single: The largest share of rows in which one category has all.
         least_cells: Tables with fewer cells that are not empty are not judged.
+        then: What becomes of a table that is too sparse: "hide" its sparse parts, or "refuse" the
+            whole. A policy that does not say it was signed as one that refuses.
     """
 
     small: Annotated[int, Field(ge=0, le=1_000)]
     share_small: _Share
     share_single: _Share
     least_cells: Annotated[int, Field(ge=0, le=10**6)]
+    then: Literal["refuse", "hide"] = "refuse"
 
 
 class RatePolicy(_Section):
@@ -315,7 +318,8 @@ class PolicyDocument(_Section):
     @property
     def digest(self) -> str:
         """Digest of what is said, however it is laid out."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        text = json.dumps(said, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(b"policy 1\n" + text.encode()).hexdigest()
 
     def public(self) -> dict[str, Any]:

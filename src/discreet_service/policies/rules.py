@@ -75,13 +75,13 @@ class UniverseFacts:
     Args:
         count: Perturbed count of the universe.
         sketch: Its sketch; None if the ledger has it, or it is everybody.
-        sparsity: How sparse the perturbed table is.
+        sparsity: How sparse the perturbed table is; None where sparse parts are hidden.
         compared: What its universe differs from by few; None if that is to be worked out.
     """
 
     count: int
     sketch: UniverseSketch | None
-    sparsity: SparsityShares
+    sparsity: SparsityShares | None
     compared: ComparedUniverse | None = None
 
     def __repr__(self) -> str:

@@ -1,16 +1,19 @@
 """Sparsity: how many small cells, and rows in which one category has all (P7).
 
-In: perturbed inner cells. Out: shares; nothing else is kept. Since the cells are perturbed, the
-decision tells no more than the table would.
+In: perturbed cells. Out: shares, and which parts of a table are hidden for them; nothing else is
+kept. Since the cells are perturbed, the decision tells no more than the table would.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
-from discreet.arrays import IntArray
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray, PositionArray
 
 if TYPE_CHECKING:
     from discreet_service.policies.document import SparsityPolicy
@@ -65,3 +68,41 @@ class SparsityShares:
         if self.cells < limits.least_cells:
             return False
         return self.small > limits.share_small or self.single > limits.share_single
+
+
+def hidden_parts(
+    counts: IntArray,
+    levels: Sequence[Sequence[PositionArray]],
+    judged: Sequence[bool],
+    limits: SparsityPolicy,
+    unknown: BoolArray | None = None,
+) -> BoolArray:
+    """Which parts of a table are hidden: those that are too sparse, with all that are finer.
+
+    What is coarser than a part that is shown is thus shown itself, and a part that is hidden is no
+    sum of parts that are shown. Whether a part is hidden depends on its own levels alone and on no
+    others that a table has beside them, so that it is the same in all tables.
+
+    Args:
+        counts: Perturbed cells of everybody, an axis for each variable, totals included.
+        levels: For each variable, from the total on, the positions of each level's codes.
+        judged: For each variable, whether its categories tell something; geography does not.
+        limits: What the policy says.
+        unknown: Cells that were hidden before; a part of nothing else is hidden.
+
+    >>> from discreet_service.policies.document import SparsityPolicy
+    >>> limits = SparsityPolicy(small=3, share_small=0.4, share_single=1, least_cells=4)
+    >>> counts = np.array([[20, 11, 9], [11, 10, 1], [9, 1, 8]])
+    >>> codes = [np.array([0]), np.array([1, 2])]
+    >>> hidden_parts(counts, [codes, codes], [True, True], limits).tolist()
+    [[False, False], [False, True]]
+    """
+    found = np.zeros([len(each) for each in levels], dtype=np.bool_)
+    for part in product(*(range(len(each)) for each in levels)):
+        cells = np.ix_(*(each[level] for each, level in zip(levels, part, strict=True)))
+        tells = [bool(level) and each for level, each in zip(part, judged, strict=True)]
+        sparse = SparsityShares.of(counts[cells], limits.small, tells).exceeds(limits)
+        found[part] = sparse or (unknown is not None and bool(unknown[cells].all()))
+    for axis in range(found.ndim):
+        found = np.logical_or.accumulate(found, axis=axis)
+    return found

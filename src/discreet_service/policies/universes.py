@@ -20,6 +20,7 @@ from discreet_service.policies.rules import (
     RuleCase,
     RuleVerdict,
     UniverseFacts,
+    failed,
     later,
     passed,
     refused,
@@ -41,13 +42,11 @@ def gathered(
     sketch = None
     if UniverseDefinition.of(asked) not in ledger:
         sketch = UniverseSketch.of(evidence.universe_units(), NEAR * policy.differences.least)
-    counts = evidence.published_counts()
-    judged = [not one.geography for one in asked.by]
-    return UniverseFacts(
-        count=evidence.universe_count(),
-        sketch=sketch,
-        sparsity=SparsityShares.of(counts, policy.sparsity.small, judged),
-    )
+    sparsity = None
+    if policy.sparsity.then == "refuse":
+        judged = [not one.geography for one in asked.by]
+        sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
+    return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity)
 
 
 def small_universe_rule(case: RuleCase) -> RuleVerdict:
@@ -84,8 +83,13 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
 
 def sparsity_rule(case: RuleCase) -> RuleVerdict:
     """P7: small cells and rows in which one category has all."""
+    if case.policy.sparsity.then == "hide":
+        return passed("P7", "sparse parts are hidden in the answer")
     if case.facts is None:
         return later("P7")
-    if case.facts.sparsity.exceeds(case.policy.sparsity):
+    sparsity = case.facts.sparsity
+    if sparsity is None:  # counted under a policy that hid parts
+        return failed("P7", "the policy was changed meanwhile")
+    if sparsity.exceeds(case.policy.sparsity):
         return refused("P7", "too many small cells, or rows with a single category")
     return passed("P7")

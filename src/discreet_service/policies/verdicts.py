@@ -26,6 +26,7 @@ from discreet_service.database.schema import (
 from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedTable, Evidence
 from discreet_service.policies.custom_groups import custom_groups_rule
+from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_of, shape_text
 from discreet_service.policies.in_force import PoliciesInForce
 from discreet_service.policies.ledger import (
@@ -307,6 +308,17 @@ class Policies:
             facts: What records tell; without, rules about people decide later.
         """
         return self._judged(self._case(asked, principal, connection, now, facts))
+
+    def policy(self, dataset: str, version: str) -> PolicyDocument:
+        """The policy in force. CONFIDENTIAL.
+
+        Args:
+            dataset: The data set.
+            version: Its version.
+        """
+        self.in_force.ensure(dataset, version)
+        with self._database.reading() as connection:
+            return self.in_force.policy(connection, dataset, version)
 
     def exposure(self, asked: AskedTable, connection: sa.Connection) -> float:
         """The exposure of the most exposed counts of a table, with all that was released."""

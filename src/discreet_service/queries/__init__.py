@@ -2,7 +2,7 @@
 
 In: a `TableQuery` in a closed grammar. Out: a `ProtectedTable`, the same for every way of asking.
 Modules from the bottom: `grammar`, `measures`, `canonical`, `plan`, `record_filters`, `counting`,
-`presentation`, `cache`, `evidence`, `answers`, `formats`, `jobs`.
+`presentation`, `cache`, `evidence`, `sparse_parts`, `answers`, `formats`, `jobs`.
 """
 
 from discreet_service.queries.answers import Answer, Answers, PreparedQuery

@@ -2,7 +2,7 @@
 
 In: a `TableQuery` and who asks. Out: an `Answer` with a protected table, or a refusal. Policies are
 asked every time, also for what was made before; the same question has the same answer whoever asks
-and however. Only protected tables are kept.
+and however. Only tables with noise are kept; what a policy hides of them is hidden in each answer.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from discreet_service.queries.grammar import TableQuery
 from discreet_service.queries.measures import Measure
 from discreet_service.queries.plan import QueryPlan, plan_of
 from discreet_service.queries.presentation import in_order
+from discreet_service.queries.sparse_parts import SparseParts
 from discreet_service.settings import LimitSettings
 
 #: Answers that are made at the same time are told apart by so many locks.
@@ -100,6 +101,7 @@ class Answers:
         self.datasets, self.policies, self.cache = datasets, policies, cache
         self.metrics, self.limits = metrics, limits
         self._key = key
+        self._sparse = SparseParts(policies, self._table, most_cells=limits.cells_job)
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def prepared(self, dataset: str, query: TableQuery) -> PreparedQuery:
@@ -154,6 +156,7 @@ class Answers:
             language: Language of the refusal.
         """
         prepared.plan.require()
+        self._sparse.require(prepared.query, prepared.version)
         evidence = self.evidence(prepared)
         verdict = self.policies.decide(prepared.plan.asked, principal, evidence)
         for rule in verdict.names:
@@ -181,7 +184,8 @@ class Answers:
         Args:
             prepared: The query.
         """
-        table, cached = self._found(prepared.version, prepared.query)
+        noisy, cached = self._found(prepared.version, prepared.query)
+        table = self._sparse.thinned(noisy, prepared.query, prepared.version)
         self.metrics.cells.labels(mode="query").inc(prepared.plan.cells)
         if cached:
             self.metrics.cache_hits.inc()
@@ -198,7 +202,8 @@ class Answers:
             [list(prepared.order.by), [measure.name for measure in prepared.order.measures]]
         )
         name = self._name(prepared.version, prepared.query)
-        return self._digest("etag", f"{name}\n{order}\n{shown}")[:32]
+        hidden = self._sparse.mark(prepared.query)
+        return self._digest("etag", f"{name}\n{order}\n{shown}\n{hidden}")[:32]
 
     def _digest(self, purpose: str, text: str) -> str:
         content = f"{purpose} 1\n{text}".encode("utf-8", "surrogatepass")

@@ -1,8 +1,9 @@
-"""`AnswerCache`: protected tables that were made before, on disk and in memory. Public contents.
+"""`AnswerCache`: protected tables that were made before, on disk and in memory.
 
-In: keyed digests and `ProtectedTable`s. Out: the same tables. Nothing but what may be published is
-kept. A file is sealed with a key: one that was damaged or changed is as good as none, and names of
-files tell nobody who does not hold the key what was asked.
+In: keyed digests and `ProtectedTable`s. Out: the same tables. All have noise; they stay in the
+service, for some were made for policies to look at, and of others policies hide parts. A file is
+sealed with a key: one that was damaged or changed is as good as none, and names of files tell
+nobody who does not hold the key what was asked.
 """
 
 from __future__ import annotations

@@ -70,6 +70,21 @@ def selected(table: ProtectedTable, query: CanonicalQuery, unit: CatalogueUnit) 
     )
 
 
+def every_cell(
+    table: ProtectedTable,
+) -> tuple[tuple[PositionArray, ...], np.ndarray, np.ndarray]:
+    """Positions, values and status of all cells that a table shows, those that it omits included.
+
+    Args:
+        table: The table.
+    """
+    grid = CellIndex.of(table.dimensions).require(table.name)
+    every: Sequence[PositionArray] = grid.every()
+    known = table.known(every, grid.size)
+    index = tuple(part[known] for part in every)
+    return (index, *_looked_up(table, index, int(known.sum())))
+
+
 def _looked_up(
     table: ProtectedTable, index: Sequence[PositionArray], length: int
 ) -> tuple[np.ndarray, np.ndarray]:
