@@ -24,13 +24,13 @@ from typing import Any
 
 from discreet.release.state.seal import SEAL, read_seal
 from discreet_service.audit.kinds import AuditKind
-from discreet_service.releases import drafts, publications
+from discreet_service.releases import publications
 from discreet_service.releases.drafts import read_draft, shelf_of
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
 
 NAME = "people"
-_WATCHED = {publications.__file__, drafts.__file__}
+_WATCHED = {publications.__file__}
 
 
 def opened(folder: Path) -> Service:
@@ -135,7 +135,7 @@ def _killed_at(folder: Path, way: Callable[[Service], None], line: int) -> Calla
 def main(template: Path, way: str, first: int, last: int, step: int) -> None:
     """Kill at each of some lines, settle, and say what there is before and after."""
     if way.endswith("-slowly"):  # as where no system call exchanges two folders
-        drafts.sys = SimpleNamespace(platform="other")  # type: ignore[attr-defined]
+        publications.sys = SimpleNamespace(platform="other")  # type: ignore[attr-defined]
     act = {"publish": published, "settle": settled}[way.partition("-")[0]]
     for line in range(first, last + 1, step):
         with tempfile.TemporaryDirectory(dir=template.parent) as name:

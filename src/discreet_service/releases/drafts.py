@@ -1,19 +1,13 @@
-"""Drafts: releases that nobody has published yet, and how one takes the place of another.
+"""Drafts: releases that nobody has published yet.
 
-In: a programme and its data set. Out: a folder with the draft, and what attacks find in it; the
-release folder, switched at once.
+In: a programme and its data set. Out: a folder with the draft, and what attacks find in it.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import hmac
 import json
 import math
-import os
-import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +15,9 @@ from typing import Any
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError
-from discreet.files import make_folder, told_if_full, write_text
+from discreet.files import make_folder, write_text
 from discreet.release import attack
 from discreet.release.run.release import carry_out
-from discreet.release.state.seal import SEAL
 from discreet_service.datasets.versions import DataVersion
 from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.outputs import JobOutput
@@ -38,7 +31,6 @@ RELEASE, _SUMMARY = "release", "draft.json"
 _MOST_ATTACKED = 20_000_000
 #: Findings that are seen in the published figures alone: they tell nothing of the noise.
 _TOLD_ATTACKS = ("twins", "contradictions", "shared", "official", "whole", "uncounted")
-_EXCHANGE, _HERE = 2, -100
 
 
 def shelf_of(service: Any) -> ProgrammeShelf:
@@ -170,74 +162,3 @@ def read_draft(folder: Path, keys: tuple[bytes, ...], name: str) -> ReleaseDraft
     except UnservedFolderError as error:
         raise ServiceError(error.what, code="conflict", where="draft", hint=error.hint) from None
     return ReleaseDraft(release=found, summary=summary)
-
-
-# -- publishing ---------------------------------------------------------------------
-
-
-def prepared(draft: ServedRelease, shelf: Path, keys: tuple[bytes, ...]) -> Path:
-    """A folder beside the releases with all that is published of a draft, found whole.
-
-    Args:
-        draft: The draft, with the name that it is to have.
-        shelf: The folder of releases.
-        keys: Public keys of those who are trusted.
-    """
-    beside = shelf / f".{draft.id}.new"
-    with told_if_full(shelf):
-        shutil.rmtree(beside, ignore_errors=True)
-        make_folder(beside)
-        try:
-            _copy(draft, beside)
-            open_release(beside, keys, draft.id)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
-    return beside
-
-
-def switch(beside: Path, place: Path) -> None:
-    """Put a folder in the place of another, which is gone afterwards.
-
-    Where the system can, there is no moment in which there is neither.
-
-    Args:
-        beside: The new folder.
-        place: Its place.
-    """
-    if place.exists():
-        _exchange(beside, place)
-        shutil.rmtree(beside, ignore_errors=True)
-    else:
-        beside.rename(place)
-
-
-def aside(beside: Path) -> Path:
-    """Where the old folder is in between, where the system cannot exchange two at once."""
-    return beside.with_name(f"{beside.name}.old")
-
-
-def _copy(draft: ServedRelease, folder: Path) -> None:
-    """The published files of a draft, each on the disk; the seal last."""
-    for name in draft.published:
-        with draft.files.opened(name) as file, (folder / name).open("xb") as copy:
-            shutil.copyfileobj(file, copy, 1 << 20)
-            copy.flush()
-            os.fsync(copy.fileno())
-    write_text(folder / SEAL, draft.seal.text())
-
-
-def _exchange(one: Path, other: Path) -> None:
-    """Let two folders take each other's names, at once where the system can."""
-    if sys.platform == "linux":
-        call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-        if call is not None:
-            names = (os.fsencode(one), os.fsencode(other))
-            if call(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0:
-                return
-            if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL):
-                raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
-    old = aside(one)
-    other.rename(old)
-    one.rename(other)
-    old.rename(one)

@@ -11,10 +11,13 @@ it back and writes that down, too. One process at a time works on a shelf.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import json
 import os
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,7 +25,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.files import kept_on_disk, lock_taken, make_folder
+from discreet.files import kept_on_disk, lock_taken, make_folder, told_if_full, write_text
 from discreet.release.state.seal import SEAL, read_seal
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
@@ -30,9 +33,9 @@ from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import PUBLICATIONS
 from discreet_service.problems import ServiceError
 from discreet_service.releases.catalogue import ReleaseCatalogue
-from discreet_service.releases.drafts import ReleaseDraft, aside, prepared, read_draft, switch
+from discreet_service.releases.drafts import ReleaseDraft, read_draft
 from discreet_service.releases.programmes import ProgrammeShelf, StoredProgramme
-from discreet_service.releases.release import UnservedFolderError, open_release
+from discreet_service.releases.release import ServedRelease, UnservedFolderError, open_release
 
 #: Who takes a publication back, in the trail.
 SYSTEM = "service"
@@ -42,6 +45,7 @@ _PATIENCE, _LOOK = 30.0, 0.05
 _LEFT = re.compile(r"\.[A-Za-z0-9][A-Za-z0-9_-]{0,63}\.new(?:\.old)?")
 #: Stands for a release that has no seal that can be read.
 _DAMAGED = "damaged"
+_EXCHANGE, _HERE = 2, -100
 
 
 class Publications:
@@ -270,3 +274,74 @@ def _identity(place: Path) -> str:
 def _left(shelf: Path) -> list[Path]:
     """Folders in the making."""
     return [each for each in shelf.glob(".*.new*") if _LEFT.fullmatch(each.name)]
+
+
+# -- folders -------------------------------------------------------------------------
+
+
+def prepared(draft: ServedRelease, shelf: Path, keys: tuple[bytes, ...]) -> Path:
+    """A folder beside the releases with all that is published of a draft, found whole.
+
+    Args:
+        draft: The draft, with the name that it is to have.
+        shelf: The folder of releases.
+        keys: Public keys of those who are trusted.
+    """
+    beside = shelf / f".{draft.id}.new"
+    with told_if_full(shelf):
+        shutil.rmtree(beside, ignore_errors=True)
+        make_folder(beside)
+        try:
+            _copy(draft, beside)
+            open_release(beside, keys, draft.id)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+    return beside
+
+
+def switch(beside: Path, place: Path) -> None:
+    """Put a folder in the place of another, which is gone afterwards.
+
+    Where the system can, there is no moment in which there is neither.
+
+    Args:
+        beside: The new folder.
+        place: Its place.
+    """
+    if place.exists():
+        _exchange(beside, place)
+        shutil.rmtree(beside, ignore_errors=True)
+    else:
+        beside.rename(place)
+
+
+def aside(beside: Path) -> Path:
+    """Where the old folder is in between, where the system cannot exchange two at once."""
+    return beside.with_name(f"{beside.name}.old")
+
+
+def _copy(draft: ServedRelease, folder: Path) -> None:
+    """The published files of a draft, each on the disk; the seal last."""
+    for name in draft.published:
+        with draft.files.opened(name) as file, (folder / name).open("xb") as copy:
+            shutil.copyfileobj(file, copy, 1 << 20)
+            copy.flush()
+            os.fsync(copy.fileno())
+    write_text(folder / SEAL, draft.seal.text())
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Let two folders take each other's names, at once where the system can."""
+    if sys.platform == "linux":
+        call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if call is not None:
+            names = (os.fsencode(one), os.fsencode(other))
+            if call(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0:
+                return
+            if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL):
+                raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
+    old = aside(one)
+    other.rename(old)
+    one.rename(other)
+    old.rename(one)
