@@ -105,7 +105,7 @@ class Camera:
             page.fill("#name", person)
             page.fill("#password", self._passwords[person])
             page.click("main form button[type=submit]")
-            page.wait_for_url("**/account")
+            page.wait_for_selector("nav.you a[href='/account']")
         return page
 
     def take(self, page: Any, path: str, pressed: str = "") -> bytes:

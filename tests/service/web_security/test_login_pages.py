@@ -26,13 +26,61 @@ def test_login_by_password(served: Any) -> None:
     browser = served.browser()
     assert browser.get("/account").headers["location"] == "/login"
     answer = browser.submit("/login", "/login", name="anna", password=GOOD)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
     page = browser.get("/account", headers=HTML)
     assert "anna" in page.text
     assert "census" in page.text
     assert browser.get("/api/v1/me").json()["grants"] == [
         {"role": "requester", "dataset": "census"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given"),
+    [
+        ("/tables/census?unit=person&by=region:district", None),
+        ("/approvals#p-1", None),
+        ("", "/"),
+        ("//elsewhere.example/", "/"),
+        ("/\\elsewhere.example/", "/"),
+        ("\\\\elsewhere.example", "/"),
+        ("https://elsewhere.example/", "/"),
+        ("https:elsewhere.example", "/"),
+        ("javascript:alert(1)", "/"),
+        ("elsewhere.example", "/"),
+        ("/a\r\nSet-Cookie: x=1", "/"),
+        ("/\t/elsewhere.example", "/"),
+        (" //elsewhere.example", "/"),
+        ("/login?next=/login", "/"),
+        ("/logout", "/"),
+    ],
+)
+def test_login_leads_on_within_the_service_only(
+    served: Any, wanted: str, given: str | None
+) -> None:
+    if not any(each.name == "anna" for each in served.service.users.accounts()):
+        served.person("anna")
+    browser = served.browser()
+    shown = browser.ask("GET", "/login", params={"next": wanted}, headers=HTML)
+    assert form_of(shown.text, "/login")["next"] == (given or wanted)
+    answer = browser.submit("/login", "/login", name="anna", password=GOOD, next=wanted)
+    assert (answer.status_code, answer.headers["location"]) == (303, given or wanted)
+    assert "set-cookie: x" not in str(answer.headers).lower()
+
+
+def test_whoever_must_log_in_first_comes_back(served: Any) -> None:
+    """The page that refuses names the one to come back to; a wrong password forgets it not."""
+    served.person("anna", Grant("admin"))
+    browser = served.browser()
+    refused = browser.get("/people?a=%22%3E", headers=HTML)
+    assert refused.status_code == 401
+    link = re.search(r'href="(/login\?next=[^"]+)"', refused.text)
+    assert link
+    token = form_of(browser.get(link[1], headers=HTML).text, "/login")
+    assert token["next"] == "/people?a=%22%3E"
+    again = browser.post("/login", data={**token, "name": "anna", "password": "wrong"})
+    assert again.status_code == 401
+    assert form_of(again.text, "/login")["next"] == token["next"]
 
 
 def test_cookies_are_for_this_host_and_no_script(served_by_tls: Any) -> None:
@@ -114,7 +162,7 @@ def test_one_time_passwords_lead_to_a_new_one(served: Any) -> None:
     assert "short" not in answer.text.replace("too short", "")
     before = browser.cookies["discreet"]
     answer = browser.submit("/login/password", "/login/password", old=once, new=GOOD)
-    assert answer.headers["location"] == "/account"
+    assert answer.headers["location"] == "/"
     assert browser.cookies["discreet"] != before
     assert browser.get("/api/v1/people").status_code == 200
 
@@ -340,7 +388,7 @@ def test_login_by_the_offices_provider(provided: Any) -> None:
     page = _arrives(browser, answer)
     # A page, not a redirect: only from here on the strict cookie comes along.
     assert page.status_code == 200
-    assert 'content="0; url=/account"' in page.text
+    assert 'content="0; url=/"' in page.text
     assert browser.get("/api/v1/me").json()["grants"] == [
         {"role": "requester", "dataset": "census"}
     ]
