@@ -210,6 +210,8 @@ def test_a_logout_is_written_down_once(served: Any) -> None:
         ("/people/" + "0" * 32 + "/roles", {"role": "admin", "act": "grant"}),
         ("/people/" + "0" * 32 + "/state", {"act": "disable"}),
         ("/people/" + "0" * 32 + "/password", {}),
+        ("/people/" + "0" * 32 + "/keys", {"name": "x", "role": "reader@*"}),
+        ("/people/" + "0" * 32 + "/keys/0123456789ab/revoke", {}),
         ("/approvals/" + "0" * 32, {"act": "approve", "digest": "a" * 64}),
     ],
 )
@@ -291,6 +293,10 @@ def test_names_are_text_wherever_they_are_shown(served: Any) -> None:
     page = browser.get("/people", headers=HTML).text
     assert evil not in page
     assert "&lt;script&gt;" in page
+    user = served.service.users.account("otto").id
+    page = browser.get(f"/people/{user}", headers=HTML).text
+    assert evil not in page
+    assert "&lt;script&gt;" in page
     answer = browser.submit("/people", "/people", name=evil, kind="person")
     assert answer.status_code == 422
     assert evil not in answer.text
@@ -324,19 +330,69 @@ def test_keys_are_made_by_a_form_and_shown_once(served: Any) -> None:
 
 def test_administrators_manage_people_by_forms(served: Any) -> None:
     browser = served.logged_in("anna", Grant("admin"))
-    browser.submit("/people", "/people", name="otto", kind="person")
+    made = browser.submit("/people", "/people", name="otto", kind="person")
     user = served.service.users.account("otto").id
+    mine = f"/people/{user}"
+    assert made.headers["location"] == mine
     act = {"role": "requester", "dataset": "census", "act": "grant"}
-    browser.submit("/people", f"/people/{user}/roles", **act)
+    browser.submit(mine, f"{mine}/roles", **act)
     assert served.service.users.account("otto").grants == (Grant("requester", "census"),)
-    answer = browser.submit("/people", f"/people/{user}/password")
-    once = re.search(r"<code>([a-z0-9-]{23})</code>", answer.text)
+    answer = browser.submit(mine, f"{mine}/password")
+    assert answer.headers["cache-control"] == "no-store"
+    once = re.search(r'<code id="once">([a-z0-9-]{23})</code>', answer.text)
     assert once is not None
+    assert once[1] not in browser.get(mine, headers=HTML).text
     assert served.service.users.login("otto", once[1], "x").must_change
-    browser.submit("/people", f"/people/{user}/roles", **{**act, "act": "withdraw"})
-    browser.submit("/people", f"/people/{user}/state", act="disable")
+    browser.submit(mine, f"{mine}/roles", **{**act, "act": "withdraw"})
+    browser.submit(mine, f"{mine}/state", act="disable")
     account = served.service.users.account("otto")
     assert (account.grants, account.disabled) == ((), True)
+    found = browser.get("/people?name=OTT", headers=HTML).text
+    assert mine in found
+    assert f"/people/{served.service.users.account('anna').id}" not in found
+    assert mine not in browser.get("/people?name=zzz", headers=HTML).text
+
+
+def test_administrators_make_keys_for_systems_by_forms(served: Any) -> None:
+    """Shown once, with one role, revoked at once; persons make their own."""
+    browser = served.logged_in("anna", Grant("admin"))
+    browser.submit("/people", "/people", name="backend", kind="system")
+    user = served.service.users.account("backend").id
+    mine = f"/people/{user}"
+    assert f"{mine}/keys" not in browser.get(mine, headers=HTML).text
+    browser.submit(mine, f"{mine}/roles", role="service", dataset="*", act="grant")
+    wanted = {"name": "nightly", "role": "service@*", "days": "30"}
+    answer = browser.submit(mine, f"{mine}/keys", **wanted)
+    assert answer.headers["cache-control"] == "no-store"
+    found = re.search(r"dsc_([0-9a-f]{12})_[A-Za-z0-9_-]{43}", answer.text)
+    assert found is not None
+    assert found[0] not in browser.get(mine, headers=HTML).text
+    head = {"Authorization": f"Bearer {found[0]}"}
+    assert served.browser().get("/api/v1/me", headers=head).json()["name"] == "backend"
+    browser.submit(mine, f"{mine}/keys/{found[1]}/revoke")
+    assert served.browser().get("/api/v1/me", headers=head).status_code == 401
+    more = {**wanted, "role": "admin@*"}
+    assert browser.submit(mine, f"{mine}/keys", **more).status_code == 403
+    served.person("otto", Grant("requester"))
+    other = f"/people/{served.service.users.account('otto').id}"
+    page = browser.get(other, headers=HTML).text
+    assert f"{other}/keys" not in page
+    token = served.service.sessions.csrf_token(browser.cookies["discreet"])
+    forged = {**wanted, "role": "requester@*", "csrf": token}
+    assert browser.post(f"{other}/keys", data=forged).status_code == 403
+    assert served.service.api_keys.listed("otto") == ()
+
+
+def test_nobody_changes_themselves_by_forms(served: Any) -> None:
+    browser = served.logged_in("anna", Grant("admin"))
+    mine = f"/people/{served.service.users.account('anna').id}"
+    page = browser.get(mine, headers=HTML).text
+    assert "/roles" not in page
+    assert "/state" not in page
+    token = served.service.sessions.csrf_token(browser.cookies["discreet"])
+    data = {"csrf": token, "role": "custodian", "act": "grant"}
+    assert browser.post(f"{mine}/roles", data=data).status_code == 409
+    assert served.service.users.account("anna").grants == (Grant("admin"),)
 
 
 def test_only_administrators_do(served: Any) -> None:
