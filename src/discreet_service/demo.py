@@ -34,11 +34,13 @@ _PEOPLE = {
     "paul": "producer",
     "cora": "custodian",
     "carl": "custodian",
+    "mira": "methodologist",
     "vera": "reviewer",
     "otto": "auditor",
 }
 _ADMINISTRATOR = "adam"
 _KEYS = {"demo-tool": ["service"], "demo-client": ["requester"]}
+_SETTINGS = 'public_releases = true\ndemo = true\nstudio_key_file = "studio.key"\n'
 _SOURCES = ("persons", "households", "dwellings", "buildings")
 
 Progress = Callable[[int, int, str], None]
@@ -64,7 +66,7 @@ class ServiceDemonstration:
         """What is printed."""
         url = f"http://127.0.0.1:{self.port}"
         roles = {**_PEOPLE, _ADMINISTRATOR: "admin"}
-        people = [f"  {name:6} {roles[name]:10} {word}" for name, word in self.passwords.items()]
+        people = [f"  {name:6} {roles[name]:13} {word}" for name, word in self.passwords.items()]
         tool, client = (self.keys[name] for name in _KEYS)
         cell = {"n": 7, "key": 123_456_789_012_345, "official": False}
         cells = json.dumps({"parameter_set": _STATISTIC, "version": _VERSION, "cells": [cell]})
@@ -118,10 +120,12 @@ def make_demonstration(
 
 def _make(folder: Path, persons: int, progress: Progress) -> None:
     steps = ("office", "census", "people", "parameters", "release")
+    from discreet.release.packages import write_key_pair
+
     progress(0, len(steps), steps[0])
     made = new_service(folder, _ADMINISTRATOR, name="Statistical office of Nowhere")
-    text = made.settings.read_text("utf-8") + "public_releases = true\ndemo = true\n"
-    write_text(made.settings, text, private=True)
+    write_key_pair(folder / "studio")
+    write_text(made.settings, made.settings.read_text("utf-8") + _SETTINGS, private=True)
     progress(1, len(steps), steps[1])
     programme = _write_dataset(folder, persons)
     progress(2, len(steps), steps[2])
