@@ -47,18 +47,26 @@ class StudioPicture:
         person: Who looks at it; nobody in particular if empty.
         path: Its path.
         pressed: The button that is pressed before the picture is taken; none if empty.
+        typed: What is filled in before, by field; "on" checks it.
+        part: The part that is shown; the page from its top if empty.
     """
 
     name: str
     person: str
     path: str
     pressed: str = ""
+    typed: tuple[tuple[str, str], ...] = ()
+    part: str = ""
 
 
-def _page(name: str, person: str, path: str, pressed: str = "") -> StudioPicture:
-    return StudioPicture(name=name, person=person, path=path, pressed=pressed)
+def _page(name: str, person: str, path: str, pressed: str = "", **more: Any) -> StudioPicture:
+    return StudioPicture(name=name, person=person, path=path, pressed=pressed, **more)
 
 
+_COMPARED = (("input[name=compared]", "on"),)
+_IMPOSSIBLE = (("#a_exact", "0.5"),)
+_EFFECT = (("#place", f"/tables/census?{_BY}"), ("input[name=true]", "on"))
+_SAVED = (("#statistic", "census"),)
 #: Pages that no navigation leads to directly; those that it leads to are found.
 DEEP = (
     _page("login", "", "/login"),
@@ -79,8 +87,17 @@ DEEP = (
     _page("release", "", "/releases/census-2022"),
     _page("suppression-form", "paul", "/suppression?example=firms"),
     _page("suppression-outcome", "paul", "/suppression?example=firms", "button[value=run]"),
+    _page("design", "mira", "/designs"),
+    _page("design-compared", "mira", "/designs", "button[value=draw]", typed=_COMPARED),
+    _page("design-impossible", "mira", "/designs", "button[value=draw]", typed=_IMPOSSIBLE),
+    _page(
+        "design-effect", "mira", "/designs", "button[value=effect]", typed=_EFFECT, part="#effect"
+    ),
+    _page("design-save", "mira", "/designs", part=".tools"),
+    _page("design-sets", "mira", "/designs", "button[value=save]", typed=_SAVED),
+    _page("design-draft", "carl", "/designs/sets", "form[action$=look] button"),
 )
-PEOPLE = ("paul", "cora", "vera", "otto", "adam", "rita")
+PEOPLE = ("paul", "mira", "cora", "vera", "otto", "adam", "rita")
 
 
 class Camera:
@@ -108,12 +125,21 @@ class Camera:
             page.wait_for_selector("nav.you a[href='/account']")
         return page
 
-    def take(self, page: Any, path: str, pressed: str = "") -> bytes:
-        """A picture of a page, from its top, as a small PNG."""
-        page.goto(path)
-        if pressed:
-            page.locator(pressed).first.click()
+    def take(self, page: Any, one: StudioPicture) -> bytes:
+        """A picture of a page, from its top, or of a part of it, as a small PNG."""
+        page.goto(one.path)
+        for field, value in one.typed:
+            if value == "on":
+                page.locator(field).first.check()
+            else:
+                page.locator(field).first.fill(value)
+        if one.typed:
+            page.wait_for_timeout(500)
+        if one.pressed:
+            page.locator(one.pressed).first.click()
         page.wait_for_load_state("networkidle")
+        if one.part:
+            return small_png(self._pixels(page.locator(one.part).first.screenshot()))
         size = page.viewport_size
         tall = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({**size, "height": max(size["height"], min(tall, TALLEST))})
@@ -209,7 +235,7 @@ def take_all(camera: Camera, out: Path, names: list[str], looks: Mapping[str, An
             for one in pictures:
                 if one.person != person or (names and one.name not in names):
                     continue
-                content = camera.take(page, one.path, one.pressed)
+                content = camera.take(page, one)
                 (out / f"{one.name}{suffix}.png").write_bytes(content)
                 print(f"{one.name}{suffix}.png  {len(content):,} bytes  {one.path}")
                 if len(content) > MOST_BYTES:
