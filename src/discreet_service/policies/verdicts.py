@@ -27,13 +27,18 @@ from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedTable, Evidence
 from discreet_service.policies.custom_groups import custom_groups_rule
 from discreet_service.policies.document import PolicyDocument
-from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_of, shape_text
+from discreet_service.policies.exposure import (
+    Box,
+    ReleasedLayers,
+    read_shape,
+    shape_of,
+    shape_text,
+)
 from discreet_service.policies.in_force import PoliciesInForce
 from discreet_service.policies.ledger import (
     ComparedUniverse,
     UniverseDefinition,
     UniverseLedger,
-    UniverseSketch,
 )
 from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
 from discreet_service.policies.rates import charge_cells, rate_rule, take_query
@@ -51,6 +56,7 @@ from discreet_service.policies.rules import (
     padded,
     passed,
 )
+from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.policies.structure import exposure_rule, is_instant, size_rule, variables_rule
 from discreet_service.policies.universes import (
     difference_rule,
@@ -325,6 +331,20 @@ class Policies:
         released = self._read(asked, connection)
         with released.lock:
             return released.layers.most_exposed(asked).exposure
+
+    def exposures(
+        self, table: AskedTable, targets: Sequence[Box], connection: sa.Connection
+    ) -> list[float]:
+        """The exposure of counts by what was released alone, for staff.
+
+        Args:
+            table: Any table of the unit that is counted.
+            targets: What spans the counts, each by its axes.
+            connection: The database.
+        """
+        released = self._read(table, connection)
+        with released.lock:
+            return released.layers.exposures(targets)
 
     def _case(
         self,

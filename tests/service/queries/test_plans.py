@@ -11,6 +11,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
 from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.evidence import QueryEvidence
+from discreet_service.queries.unit_sketches import SketchMemory
 from discreet_service.settings import LimitSettings
 from tests.service.queries.conftest import Ask
 
@@ -93,6 +94,7 @@ def evidence_of(census: DataVersion, document: dict[str, Any]) -> QueryEvidence:
         version=census,
         table_of=lambda one: protected_answer(one, census, "0" * 64),
         key=b"key",
+        kept=SketchMemory(),
     )
 
 
