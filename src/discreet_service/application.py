@@ -49,6 +49,8 @@ RESOURCES = (
     f"{_STUDIO}programmes",
     f"{_STUDIO}drafts",
     f"{_STUDIO}administration",
+    f"{_STUDIO}policies",
+    f"{_STUDIO}quality",
     f"{_STUDIO}suppression",
     f"{_STUDIO}designs",
     f"{_STUDIO}design_sets",

@@ -52,6 +52,8 @@ _NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
     ("/methods", "methods", (Permission.tables_protect,)),
     ("/reviews", "reviews", (Permission.outputs_review,)),
     ("/quality", "quality", (Permission.quality_read,)),
+    ("/policies", "policies", (Permission.policies_propose, Permission.policies_approve,
+                               Permission.refusals_explain, Permission.refusals_override)),
     ("/approvals", "approvals", (Permission.parameters_activate, Permission.policies_approve,
                                  Permission.refusals_override)),
     ("/people", "people", (Permission.people_manage,)),
@@ -179,6 +181,9 @@ class PageWords:
 
     def __getitem__(self, name: str) -> str:
         return self._said[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._said
 
 
 def navigation(request: Request, principal: Principal) -> list[NavigationEntry]:

@@ -52,7 +52,7 @@ def test_trail_is_verified_and_that_is_written_down(readers: Any) -> None:
     assert answer.status_code == 200
     assert "The trail is as it was written." in text_of(answer.text, "verdict")
     latest = readers.page("/administration/trail?kind=trail_verified", "otto")
-    assert "otto" in text_of(latest, "entries")
+    assert "otto" in text_of(latest, "rows")
 
 
 def test_log_page_leaves_a_trace(readers: Any) -> None:
