@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -278,7 +279,9 @@ class Policies:
             return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
-            with self._released[_place(asked)].deciding:
+            # Who has nothing to compare need not wait for those who do.
+            waits = facts.sketch is not None
+            with self._released[_place(asked)].deciding if waits else nullcontext():
                 # Others write while universes are compared; what they release is compared again.
                 facts = self._compared(asked, facts)
                 with self._database.writing() as connection:

@@ -7,9 +7,10 @@ shown them, and keyed digests of units (CONFIDENTIAL), which never leave the pol
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import narwhals as nw
@@ -23,6 +24,7 @@ from discreet.microdata.stored_records import StoredRecords
 from discreet.record_batches import collected
 from discreet.tables import ProtectedTable
 from discreet_service.datasets import CatalogueUnit, DataVersion
+from discreet_service.datasets.versions import ANSWER
 from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
 from discreet_service.queries.counts import filter_texts
@@ -32,6 +34,8 @@ from discreet_service.queries.unit_sketches import SketchMemory, StoredUnits, ke
 
 #: Gives the protected table of a query, made now or before.
 TableOf = Callable[[CanonicalQuery], ProtectedTable]
+#: Tables up to here are made at once, and policies look at what will be shown.
+_MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,8 +56,33 @@ class QueryEvidence:
     key: bytes
     kept: SketchMemory
 
+    @cached_property
+    def _whole(self) -> ProtectedTable | None:
+        """The table itself, where its cells are all that is asked for; else None.
+
+        A cell has the same figure in each table, but rules for parts look at whole tables.
+        """
+        query = self.query
+        if query.measures != (COUNT_MEASURE,) or not all(one.total for one in query.by):
+            return None
+        if math.prod(1 + len(self._codes(one)) for one in query.by) > _MOST_CELLS:
+            return None
+        bare = self.version.asking(self.version.entry(query.unit))
+        return None if bare.thresholds(ANSWER) is not None else self.table_of(query)
+
+    def _codes(self, one: SpanningCodes) -> tuple[str, ...]:
+        """The codes that a query shows of a variable, in order."""
+        if one.codes is not None:
+            return one.codes
+        variable = self._unit.variables[one.variable]
+        shown = sorted({at for level in one.levels for at in variable.cuts[level].tolist()})
+        return tuple(variable.tree.codes[at] for at in shown)
+
     def universe_count(self) -> int:
         """The perturbed count of the records that the filters let through."""
+        if self._whole is not None:
+            totals = [dimension.codes[0] for dimension in self._whole.dimensions]
+            return int(self._whole.get(*totals) or 0)
         total = replace(self.query, by=(), measures=(COUNT_MEASURE,))
         found = self.table_of(total).get()
         return int(found or 0)
@@ -101,6 +130,15 @@ class QueryEvidence:
     def published_counts(self) -> IntArray:
         """The perturbed inner cells of the table, an array with one axis for each variable."""
         inner = tuple(self._inner(one) for one in self.query.by)
+        if self._whole is not None and inner:
+            dimensions = self._whole.dimensions
+            places = [
+                [dimension.index[code] for code in self._codes(one)]
+                for one, dimension in zip(inner, dimensions, strict=True)
+            ]
+            counts = np.zeros(tuple(map(len, dimensions)), dtype=np.int64)
+            counts[self._whole.index] = np.rint(self._whole.value).astype(np.int64)
+            return np.asarray(counts[np.ix_(*places)])
         finest = replace(self.query, by=inner, measures=(COUNT_MEASURE,))
         table = self.table_of(finest)
         shape = tuple(len(dimension) for dimension in table.dimensions)
