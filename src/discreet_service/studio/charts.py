@@ -127,7 +127,9 @@ class ChartAxis:
         return min(max((at - low) / (high - low), 0.0), 1.0)
 
 
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 460, 270, 66, 12, 30, 46
+_WIDTH, _HEIGHT, _RIGHT, _TOP, _BOTTOM = 460, 270, 22, 30, 46
+#: How wide a digit is, about.
+_DIGIT = 7.2
 
 
 def rectangle(x: float, y: float, width: float, height: float) -> str:
@@ -151,21 +153,22 @@ def _frame(
     """An empty chart, and where values lie in it."""
     made = Drawing(name=name, title=title, told=told, width=_WIDTH, height=_HEIGHT)
     floor, end = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    left = round(16 + _DIGIT * max((len(label) for _, label in upward.ticks), default=0))
 
     def x(value: float) -> float:
-        return _LEFT + across.share(value) * (end - _LEFT)
+        return left + across.share(value) * (end - left)
 
     def y(value: float) -> float:
         return floor - upward.share(value) * (floor - _TOP)
 
     for value, label in upward.ticks:
-        made.path(f"M{_LEFT} {_short(y(value))}H{end}", "grid")
-        made.text(_LEFT - 6, y(value) + 4, label, "end")
+        made.path(f"M{left} {_short(y(value))}H{end}", "grid")
+        made.text(left - 6, y(value) + 4, label, "end")
     for value, label in across.ticks:
         made.path(f"M{_short(x(value))} {floor}v5", "axis")
         made.text(x(value), floor + 19, label, "mid")
-    made.path(f"M{_LEFT} {floor}H{end}", "axis")
-    made.text((_LEFT + end) / 2, _HEIGHT - 6, across.title, "mid quiet")
+    made.path(f"M{left} {floor}H{end}", "axis")
+    made.text((left + end) / 2, _HEIGHT - 6, across.title, "mid quiet")
     made.text(4, 15, upward.title, "quiet")
     return made, x, y
 
@@ -190,7 +193,7 @@ def line_chart(
 
     >>> axis = ChartAxis(title="", low=0, high=1, ticks=())
     >>> line_chart("a", "A", "A", [[(0, 0), (1, 1)]], axis, axis).paths[-2].d
-    'M66 224L448 30'
+    'M16 224L438 30'
     """
     made, x, y = _frame(name, title, told, across, upward)
     for kind, points in zip(("a", "b"), lines, strict=False):

@@ -20,7 +20,7 @@ Words = Mapping[str, str]
 #: Rows that a picture has room for; exposures that the curve of an attack goes through.
 _MOST_ROWS = 12
 _EXPOSURES = (1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36, 50, 70, 100, 150, 250, 400)
-_ERRORS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+_ERRORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _CELL, _LINE, _SIDE, _HEAD = 38, 23, 58, 8
 _KEYS = 520
@@ -256,7 +256,8 @@ def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str
         title=words["count"], low=0.9, high=1_100, logarithmic=True,
         ticks=[(at, number_text(at, 0, language)) for at in _SIZES],
     )  # fmt: skip
-    ticks = [(at, str(at)) for at in _ERRORS if low <= at <= high]
+    ticks = [(float(at), number_text(at, int(at < 1), language))
+             for at in _ERRORS if low <= at <= high]  # fmt: skip
     upward = ChartAxis(title=words["relative_error"], low=low, high=high, logarithmic=True,
                        ticks=ticks)  # fmt: skip
     told = f"{words['chart_quality']}. {_told(lines, language, 1)}"
@@ -312,7 +313,9 @@ def once(share: float, words: Words, language: str) -> str:
         return f"{words['once']} {number_text(times, 0 if whole else 1, language)}"
     power = math.floor(math.log10(times) + 1e-9)
     if power < 9:
-        return f"{words['once']} {number_text(times / 1e6, 1, language)} {words['millions']}"
+        many = times / 1e6
+        decimals = int(many < 100 and abs(many - round(many)) >= 0.05)
+        return f"{words['once']} {number_text(many, decimals, language)} {words['millions']}"
     factor = times / 10.0**power
     lead = "" if abs(factor - 1) < 0.05 else f"{number_text(factor, 1, language)}·"
     raised = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
