@@ -10,7 +10,9 @@ In: a folder and an act. Out: copies of the folder, in the order of time.
 
 from __future__ import annotations
 
+import builtins
 import hashlib
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -31,6 +33,15 @@ class StatesLeft:
 
     folders: list[Path] = field(default_factory=list)
     halts: int = 0
+
+
+#: What belongs to these changes no file.
+_IN_MEMORY = (str, bytes, int, float, list, dict, tuple, set, frozenset, type, re.Pattern, re.Match)
+
+
+def _in_memory(call: object) -> bool:
+    owner = getattr(call, "__self__", None)
+    return owner is builtins or isinstance(owner, _IN_MEMORY)
 
 
 def _print_of(folder: Path) -> bytes:
@@ -72,10 +83,10 @@ def states_left(
             copy = kept / f"{len(found.folders):04}"
             found.folders.append(Path(shutil.copytree(folder, copy, symlinks=True)))
 
-    def halted(frame: FrameType, what: str, _: object) -> Any:
+    def halted(frame: FrameType, what: str, call: object) -> Any:
         if not of(frame):
             return None
-        if what == event:
+        if what == event and not (event == "c_call" and _in_memory(call)):
             look()
         return halted
 
