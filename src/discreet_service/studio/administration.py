@@ -150,7 +150,14 @@ def _trail_page(
     path = "/administration/trail"
     kinds = {"kind": {each: each for each in sorted(one.value for one in AuditKind)}}
     rows = [
-        (str(one["seq"]), one["at"], one["kind"], one["person"], one["about"], _facts(one["facts"]))
+        (
+            str(one["seq"]),
+            _when(one["at"]),
+            one["kind"],
+            one["person"],
+            one["about"],
+            _facts(one["facts"]),
+        )
         for one in found["entries"]
     ]
     columns = ("number", "when", "kind", "person", "about", "facts")
@@ -179,7 +186,9 @@ def show_overrides(
     for one in told["entries"]:
         agreed = service.approvals.visible(principal, one["facts"]["proposal"])
         rule = one["facts"]["rule"]
-        rows.append((one["at"], one["about"], rule, one["person"], agreed.decider, agreed.reason))
+        rows.append(
+            (_when(one["at"]), one["about"], rule, one["person"], agreed.decider, agreed.reason)
+        )
     columns = ("when", "about", "rule", "person", "second", "reason")
     asked = ("/administration/overrides", {"person": person}, {})
     return _records_page(request, "overrides", asked, (columns, rows, told["next"]))
@@ -215,7 +224,7 @@ def show_log(
     )
     rows = [
         (
-            *(one["at"], one["principal"], f"{one['dataset']} {one['version']}"),
+            *(_when(one["at"]), one["principal"], f"{one['dataset']} {one['version']}"),
             *(ends[one["verdict"]], ", ".join(one["rules"]), f"{one['cells']:,}", one["digest"]),
         )
         for one in found["rows"]
@@ -257,6 +266,11 @@ def _records_page(
         older=_more(path, fields, cursor),
         **({"verdict": None, "head": None} | more),
     )
+
+
+def _when(at: str) -> str:
+    """A time to the second: `2026-11-24 20:45:50`; the export has it to the millisecond."""
+    return at[:19].replace("T", " ")
 
 
 def _facts(facts: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries.titles import said_in
 from discreet_service.service import Service
 from discreet_service.web.access import KnownPrincipal, ServiceDep, check_allowed, principal_with
-from discreet_service.web.pages import FormPrincipal, back_to, page
+from discreet_service.web.pages import FormPrincipal, back_to, page, words
 from discreet_service.web.policies import (
     OverrideWanted,
     PolicyChange,
@@ -46,6 +46,8 @@ _Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 #: What two persons cannot set aside: it holds for what was released before.
 _FIRM = frozenset(("P1", "P8", "P9"))
 _MOST_PAIRS = 200
+#: What the heading of a policy says already.
+_KNOWN = frozenset(("dataset", "version"))
 
 
 @router.get("")
@@ -116,7 +118,7 @@ def show_change(
         "policy_change",
         secret=True,
         said_in="policy",
-        title=f"{dataset} {version}: {found.document.revision}",
+        title=_heading(request, "title_change", f"{found.document.revision}: {dataset} {version}"),
         dataset=dataset,
         version=version,
         digest=digest,
@@ -171,13 +173,19 @@ def show_areas(
         "areas",
         secret=True,
         said_in="policy",
-        title=f"{dataset} {version}: {said_in(label, language_of(request), unit)}",
+        title=_heading(request, "title_areas", f": {said_in(label, language_of(request), unit)}"),
         dataset=dataset,
         version=version,
         report=report,
         pairs=report.differences[:_MOST_PAIRS],
         merges=report.merges[:_MOST_PAIRS],
     )
+
+
+def _heading(request: Request, word: str, about: str) -> str:
+    """A heading that says what the page is about."""
+    said = words("policy", language_of(request))[word]
+    return f"{said}{about}" if about.startswith(":") else f"{said} {about}"
 
 
 def _check_any(principal: Principal, dataset: str = "") -> None:
@@ -219,10 +227,10 @@ def _policy_page(
         "policy",
         status=200 if error is None else error.kind.status,
         secret=True,
-        title=f"{dataset} {version}",
+        title=_heading(request, "title", f": {dataset} {version}"),
         dataset=dataset,
         version=version,
-        public=_flat(signed.document.public()),
+        public=[each for each in _flat(signed.document.public()) if each[0] not in _KNOWN],
         signed=signed if approves else None,
         states=states,
         refused=refused,
@@ -251,17 +259,39 @@ def _refusal_page(
         "refusal",
         secret=True,
         said_in="policy",
-        title=f"{dataset} {version}",
+        title=_heading(request, "title_refusal", f": {dataset} {version}"),
         dataset=dataset,
         version=version,
         found=found,
-        asked=_flat(logged[0].told()["query"]) if logged else [],
+        asked=_asked(service, logged[0].told()["query"], language_of(request)) if logged else [],
         firm=sorted({one["rule"] for one in refusing} & _FIRM),
         overrides=principal.may(Permission.refusals_override, dataset),
     )
 
 
-def _changes(now: PolicyDocument, then: PolicyDocument) -> list[tuple[str, str, str]]:
+def _asked(
+    service: Service, query: Mapping[str, Any], language: str
+) -> list[tuple[str, str, str, str]]:
+    """The variables of a query in the log: what each is for, its name, its levels, its codes."""
+    units = service.datasets.version(query["dataset"], query["version"]).units
+    variables = units[query["unit"]].variables if query["unit"] in units else {}
+    found = []
+    for place in ("by", "where"):
+        for one in query.get(place, ()):
+            variable = variables.get(one["variable"])
+            numbers = one["levels"] if place == "by" else [one["level"]]
+            name, levels = one["variable"], ", ".join(map(str, numbers))
+            if variable is not None:
+                name = f"{variable.tree.title(language)} ({name})"
+                levels = ", ".join(
+                    variable.level(each).name for each in numbers if 0 < each < len(variable.cuts)
+                )
+            codes = one["codes"] or []
+            found.append((place, name, levels, ", ".join(map(str, codes))))
+    return found
+
+
+def _changes(now: PolicyDocument, then: PolicyDocument) -> list[tuple[str, Any, Any]]:
     """What differs between two policies: its name, what it is, what it becomes."""
     before = dict(_flat(now.model_dump(mode="json")))
     after = dict(_flat(then.model_dump(mode="json")))
@@ -272,9 +302,9 @@ def _changes(now: PolicyDocument, then: PolicyDocument) -> list[tuple[str, str, 
     ]
 
 
-def _flat(told: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
+def _flat(told: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     """The entries of a document, one a line, by their full names."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, Any]] = []
     for name, value in told.items():
         where = f"{above}.{name}" if above else str(name)
         if isinstance(value, Mapping):
@@ -285,5 +315,5 @@ def _flat(told: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
         elif isinstance(value, list):
             found.append((where, ", ".join(map(str, value)) or "–"))
         else:
-            found.append((where, "–" if value is None else str(value)))
+            found.append((where, "–" if value is None else value))
     return found
