@@ -190,7 +190,8 @@ def show_overrides(
             (_when(one["at"]), one["about"], rule, one["person"], agreed.decider, agreed.reason)
         )
     columns = ("when", "about", "rule", "person", "second", "reason")
-    asked = ("/administration/overrides", {"person": person}, {})
+    choices: dict[str, dict[str, str]] = {}
+    asked = ("/administration/overrides", {"person": person}, choices)
     return _records_page(request, "overrides", asked, (columns, rows, told["next"]))
 
 

@@ -404,7 +404,8 @@ def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -
             + ",\n        ".join(lines)
             + ",\n    })\n"
         ),
-        "r": f"library(discreet)\n\ntable <- dc_service_query(\n  {json.dumps(dataset)},\n"
+        "r": f"library(discreet)\n\nSys.setenv(DISCREET_SERVICE_URL = {json.dumps(base)})\n"
+        f"table <- dc_service_query(\n  {json.dumps(dataset)},\n"
         f"  {_r_value(cast('Any', query), 1)}\n)\n",
     }
 
