@@ -25,7 +25,7 @@ from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
 from discreet_service.releases.programmes import StoredProgramme
 from discreet_service.service import Service
 from discreet_service.studio.choices import StudioView, address
-from discreet_service.studio.programmes import job_of, published_as
+from discreet_service.studio.programmes import job_of, published_as, title_of_programme
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.pages import FormPrincipal, PageWords, back_to, page, words
@@ -145,6 +145,7 @@ def _draft_page(
         request,
         "draft",
         programme=record,
+        about=title_of_programme(shelf_of(service).text(record.id), language),
         draft=told,
         tables=[
             (each.name, each.title(language), each.cells) for each in found.release.tables.values()

@@ -96,7 +96,7 @@ def show_programmes(
     shown = [
         {
             **each,
-            "title": _title(shelf.text(each["id"]), language),
+            "title": title_of_programme(shelf.text(each["id"]), language),
             "drafts": len(shelf.drafts(each["id"])),
             "published": published_as(service, each["id"], served),
         }
@@ -159,14 +159,14 @@ def show_programme(
     except ServiceError as error:  # of the data set: nothing can be run over it now
         told = {"where": "", "message": error.what, "hint": error.hint}
         verdict = {"valid": False, "version": None, "tables": [], "problems": [told]}
-    lines = text.split("\n")
+    lines = text.rstrip("\n").split("\n")
     jobs = jobs_of(service, principal, record)
     numbers = [*jobs, *(each for each in shelf.drafts(record.id) if each not in jobs)]
     states = words("job_states", language_of(request))
     return page(
         request,
         "programme",
-        title=_title(text, language_of(request)),
+        title=title_of_programme(text, language_of(request)),
         programme=record,
         verdict=verdict,
         problems=told_problems(verdict, lines),
@@ -311,8 +311,16 @@ def _datasets(service: Service, principal: Principal) -> list[str]:
     return [*dict.fromkeys(found)]
 
 
-def _title(text: str, language: str) -> str:
-    """The heading of a programme; its first tables if it has none."""
+def title_of_programme(text: str, language: str) -> str:
+    """The heading of a programme; its first tables if it has none.
+
+    Args:
+        text: Its text.
+        language: "en" or "de".
+
+    >>> title_of_programme('title = { en = "People" }', "de")
+    'People'
+    """
     if len(text) > _LONGEST:
         return "…"
     try:
