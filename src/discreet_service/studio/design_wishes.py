@@ -63,11 +63,16 @@ class DesignWish:
             return made
         return permuted(made, seed, _WIDTH if self.order == "split" else None)
 
-    def stays(self) -> dict[int, float] | None:
-        """Per count that may be published, the share that stays; as the command line has it."""
-        if self.stay is None:
-            return None
-        last = self.max_noise + max(self.forbidden, default=0)
+    def stays(self) -> float | dict[int, float] | None:
+        """The share that stays, of counts that may be published; as the command line has it.
+
+        >>> wish = DesignWish(max_noise=1, variance=Decimal(1), forbidden=(1,), stay=Decimal("0.5"))
+        >>> wish.stays()
+        {2: 0.5, 3: 0.5}
+        """
+        if self.stay is None or not self.forbidden:
+            return None if self.stay is None else float(self.stay)
+        last = self.max_noise + max(self.forbidden) + 1  # from here on all rows are alike
         return {
             count: float(self.stay) for count in range(1, last + 1) if count not in self.forbidden
         }
