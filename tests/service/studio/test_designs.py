@@ -48,6 +48,7 @@ FIELDS = {
     "b_stay": "50",
     "b_order": "split",
 }
+_LARGE = "/tables/census?unit=person&by=region:municipality,age5,sex,marital_status,nationality"
 PLACE = "/tables/census?unit=person&by=region:state,sex"
 #: What nobody but a methodologist may see.
 MIRA = "mira"
@@ -351,9 +352,7 @@ def test_true_values_need_a_permission_of_their_own() -> None:
         ({"place": "/tables/nothing?unit=person"}, 422, "data set"),
         ({"place": "/tables/census?unit=person&by=nothing"}, 422, "nothing"),
         (
-            {
-                "place": "/tables/census?unit=person&by=region:municipality,age5,sex,marital_status,nationality"
-            },
+            {"place": _LARGE},
             422,
             "large",
         ),
