@@ -77,6 +77,7 @@ _ASKED = (
     ("rita", "unit=person&by=region:municipality,sex,marital_status,education:1"),
 )
 _SAVED = (("#statistic", "census"),)
+_REASON = (("input[name=reason]", "less noise where it costs readers most"),)
 #: Pages that no navigation leads to directly; those that it leads to are found.
 DEEP = (
     _page("login", "", "/login"),
@@ -97,7 +98,6 @@ DEEP = (
     _page("release", "", "/releases/census-2022"),
     _page("suppression-form", "paul", "/suppression?example=firms"),
     _page("suppression-outcome", "paul", "/suppression?example=firms", "button[value=run]"),
-    _page("design", "mira", "/designs"),
     _page("design-compared", "mira", "/designs", "button[value=draw]", typed=_COMPARED),
     _page("design-impossible", "mira", "/designs", "button[value=draw]", typed=_IMPOSSIBLE),
     _page(
@@ -105,7 +105,9 @@ DEEP = (
     ),
     _page("design-save", "mira", "/designs", part=".tools"),
     _page("design-sets", "mira", "/designs", "button[value=save]", typed=_SAVED),
+    _page("design-proposed", "mira", "/designs/sets", "button[value=activate]", typed=_REASON),
     _page("design-draft", "carl", "/designs/sets", "form[action$=look] button"),
+    _page("design-approval", "carl", "/approvals"),
     _page("person", "adam", "/people", "#people a:text-is('rita')"),
     _page("system-key", "adam", "/people", "#people a:text-is('demo-client')", part="main"),
     _page("policy", "cora", _POLICY),
