@@ -337,12 +337,12 @@ def test_killed_at_some_calls_of_approval_and_release(tmp_path: Path) -> None:
     for killed in count():
         with open_queue(tmp_path / "q") as queue:
             at = hand_in(queue, tmp_path, f"{LOG}{killed}")
-        code = ended(in_child(killing(61 * killed, deciding_work(tmp_path, at))))
+        code = ended(in_child(killing(181 * killed, deciding_work(tmp_path, at))))
         check_decided(tmp_path, at)
         if code == 0:
             break
         assert code == -signal.SIGKILL
-    assert killed > 200 / 61
+    assert killed > 1000 / 181
 
 
 @forking
@@ -357,7 +357,7 @@ def test_killed_at_some_calls_of_a_submission(tmp_path: Path) -> None:
                 hand_in(queue, tmp_path, f"{LOG}{killed}")
                 told.touch()
 
-        code = ended(in_child(killing(61 * killed, work)))
+        code = ended(in_child(killing(181 * killed, work)))
         now = check_handed_in(tmp_path, told)
         assert now - there in ((0, 1) if code else (1,))
         assert now > there or not told.exists()
@@ -365,7 +365,7 @@ def test_killed_at_some_calls_of_a_submission(tmp_path: Path) -> None:
         if code == 0:
             break
         assert code == -signal.SIGKILL
-    assert killed > 100 / 61
+    assert killed > 1000 / 181
 
 
 def of_discreet(frame: FrameType) -> bool:

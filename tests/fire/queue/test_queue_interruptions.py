@@ -45,7 +45,8 @@ for at in range(1000):
     with open_queue(folder / "q") as queue:
         number = hand_in(queue, work, f"{tag} {at}")
         os.write(1, b"submitted %d\\n" % number)
-        done = decide(queue, number, ACCEPT, person="Anna", reason="ok", version=version(queue, number))
+        now = version(queue, number)
+        done = decide(queue, number, ACCEPT, person="Anna", reason="ok", version=now)
         os.write(1, b"decided %d\\n" % number)
         done = approve(queue, number, person="Anna", reason="ok", version=done.version)
         os.write(1, b"approved %d\\n" % number)
@@ -71,7 +72,7 @@ def check_sound(folder: Path) -> None:
         assert len(list((queue.folder / "store").iterdir())) == len(listed(queue, every=True))
 
 
-@pytest.mark.parametrize("turns", [2, pytest.param(12, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("turns", [1, pytest.param(12, marks=pytest.mark.exhaustive)])
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_is_half(
     tmp_path: Path, turns: int
 ) -> None:
