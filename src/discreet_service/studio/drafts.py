@@ -111,7 +111,9 @@ def show_draft(
     """How far a run is; or what came of it, and what would change."""
     _, record = programme_of(service, principal, programme, Permission.programmes_run)
     job = job_of(service, record, draft)
-    if job is not None and job.state not in (JobState.done, JobState.expired):
+    # A page that followed the run gets the part that it asked for, with where to go on.
+    follows = request.headers.get("x-fragment") == "run"
+    if job is not None and (follows or job.state not in (JobState.done, JobState.expired)):
         return _run_page(request, record, job, mine=job.owner == principal.name)
     return _draft_page(request, service, principal, record, draft, release)
 

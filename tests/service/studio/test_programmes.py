@@ -301,6 +301,15 @@ def test_a_run_is_followed_and_can_be_stopped_by_its_owner_alone(office: Office)
         assert answer.status_code in (404, 405, 409)
 
 
+def test_page_that_follows_a_run_is_told_where_the_draft_is(office: Office) -> None:
+    place = f"/programmes/{office.later}/drafts/{office.draft}"
+    part = office.page(place, "paul", **{"X-Fragment": "run"})
+    assert "The draft is done." in part
+    assert f'id="look" href="{place}"' in part
+    assert "data-events" not in part
+    assert 'id="run"' not in office.page(place, "paul")
+
+
 def test_why_a_run_failed_is_told_to_its_owner(office: Office) -> None:
     service, here = office.service, f"/programmes/{office.first}"
     place = office.send(f"{here}/run", page=here).headers["location"]
