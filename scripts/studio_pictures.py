@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -281,10 +281,36 @@ def live_in(service: Any) -> None:
     assert done.state is ProposalState.approved
 
 
-def take_all(camera: Camera, out: Path, names: list[str], looks: Mapping[str, Any]) -> list[str]:
+def programmes(service: Any) -> list[StudioPicture]:
+    """Pages of programmes: one that is published, a later one with a draft, one with mistakes."""
+    from tests.helpers.studio_programmes import LATER, PEOPLE, WRONG, hand_in, publish, run
+
+    first, later = hand_in(service, PEOPLE), hand_in(service, LATER)
+    publish(service, first, run(service, first), "people")
+    here = f"/programmes/{later}"
+    draft = f"{here}/drafts/{run(service, later)}"
+    wrong = f"/programmes/new?of={hand_in(service, WRONG)}"
+    return [
+        _page("programme-new", "paul", "/programmes/new"),
+        _page("programme-wrong", "paul", wrong),
+        _page("programme", "paul", here),
+        _page("draft", "paul", draft),
+        _page("draft-reports", "paul", draft, part=".reports"),
+        _page("draft-table", "paul", f"{draft}/tables/homes"),
+        _page("publication", "paul", draft, "form[action$='/publish'] button"),
+    ]
+
+
+def take_all(
+    camera: Camera,
+    out: Path,
+    names: list[str],
+    looks: Mapping[str, Any],
+    more: Iterable[StudioPicture] = (),
+) -> list[str]:
     """Write all pictures; what is wrong with them is given back."""
     wrong = []
-    pictures = [*DEEP, *_navigated(camera)]
+    pictures = [*DEEP, *more, *_navigated(camera)]
     for person in dict.fromkeys(one.person for one in pictures):
         for suffix, look in looks.items():
             page = camera.open(person, look)
@@ -319,9 +345,9 @@ def main() -> int:
         with served_studio(folder, persons=8_000) as studio, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
             live_in(studio.service)
-            wrong = take_all(
-                Camera(browser, studio.url, studio.passwords), asked.out, asked.names, looks
-            )
+            more = programmes(studio.service)
+            camera = Camera(browser, studio.url, studio.passwords)
+            wrong = take_all(camera, asked.out, asked.names, looks, more)
             browser.close()
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
