@@ -33,7 +33,8 @@ _TESTS: Mapping[str, Callable[[str, str], bool]] = {
     "co": str.__contains__,
     "nc": lambda code, text: text not in code,
 }
-_ALL = "AllDimensions"
+#: Stands for all dimensions: observations are no series.
+ALL_DIMENSIONS = "AllDimensions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,11 +223,11 @@ def _of_series(
     along = query.at_observation
     names = list(table.dimensions[: len(index)])
     spanning = len(table.table.spanning)
-    if along and along not in (*table.dimensions, _ALL):
-        hint = nearest(along, [*table.dimensions, _ALL])
+    if along and along not in (*table.dimensions, ALL_DIMENSIONS):
+        hint = nearest(along, [*table.dimensions, ALL_DIMENSIONS])
         what = "there is no such dimension"
         raise ServiceError(what, code="invalid-query", where="dimensionAtObservation", hint=hint)
-    if along == _ALL:
+    if along == ALL_DIMENSIONS:
         others: list[int] = []
     else:
         at = names.index(along) if along in names else spanning - 1
@@ -246,8 +247,10 @@ def _of_series(
     return rows[keep]
 
 
-def csv_bytes(query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str) -> bytes:
-    """Observations as SDMX-CSV: the columns that were asked for.
+def wanted_columns(
+    query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str
+) -> pl.DataFrame:
+    """Observations with the measures and attributes that were asked for, as SDMX-CSV has them.
 
     Args:
         query: The query.
@@ -264,8 +267,20 @@ def csv_bytes(query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: 
     elif query.measures not in ("all", "OBS_VALUE"):
         what, hint = "there is no such measure", "known: all, none, OBS_VALUE"
         raise ServiceError(what, code="invalid-query", where="measures", hint=hint)
-    kept = [name for name in frame.columns if name not in dropped]
-    return frame.select(kept).write_csv(line_terminator="\r\n").encode("utf-8")
+    return frame.select(name for name in frame.columns if name not in dropped)
+
+
+def csv_bytes(query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str) -> bytes:
+    """Observations as SDMX-CSV.
+
+    Args:
+        query: The query.
+        table: The table.
+        cells: The observations.
+        language: Language of comments and units.
+    """
+    frame = wanted_columns(query, table, cells, language)
+    return frame.write_csv(line_terminator="\r\n").encode("utf-8")
 
 
 def wanted_attributes(given: str) -> set[str]:

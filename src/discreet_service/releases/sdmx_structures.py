@@ -34,7 +34,8 @@ ATTRIBUTES: Mapping[str, tuple[Mapping[str, str], str | None]] = {
     "UNIT_MEASURE": ({"en": "Unit", "de": "Einheit"}, None),
     "COMMENT_OBS": ({"en": "Comment", "de": "Bemerkung"}, None),
 }
-_STATUS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+#: Code lists of attributes: code → its names.
+STATUS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "CL_OBS_STATUS": {
         "A": {"en": "Normal value", "de": "Normaler Wert"},
         "Q": {"en": "Missing value; suppressed", "de": "Fehlender Wert; unterdrückt"},
@@ -123,7 +124,8 @@ class SdmxTable:
             found[own if own not in found else f"{own}_{at}"] = None
         return tuple(found)
 
-    def _titles(self, at: int) -> dict[str, str]:
+    def titles(self, at: int) -> dict[str, str]:
+        """The headings of a dimension, by language."""
         if at == len(self.table.spanning):
             return {"en": "Figure", "de": "Kennzahl"}
         return {each: self.table.spanning[at].title(each) for each in LANGUAGES}
@@ -177,7 +179,7 @@ class SdmxTable:
     def concept_scheme(self, language: str) -> dict[str, Any]:
         """The concepts of its components."""
         texts: dict[str, Mapping[str, str]] = {
-            name: self._titles(at) for at, name in enumerate(self.dimensions)
+            name: self.titles(at) for at, name in enumerate(self.dimensions)
         }
         texts["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
         texts |= {name: titles for name, (titles, _) in ATTRIBUTES.items()}
@@ -189,12 +191,13 @@ class SdmxTable:
     def code_lists(self, language: str) -> Iterator[dict[str, Any]]:
         """The code list of each dimension, with the hierarchy of its codes."""
         for at, name in enumerate(self.codelists):
-            codes = self._figures(language)
-            if at < len(self.table.spanning):
-                codes = self._codes(at, language)
-            yield {**_maintained(name, self._titles(at), language), "codes": codes}
+            codes = self.codes(at, language)
+            yield {**_maintained(name, self.titles(at), language), "codes": codes}
 
-    def _codes(self, at: int, language: str) -> list[dict[str, Any]]:
+    def codes(self, at: int, language: str) -> list[dict[str, Any]]:
+        """The codes of a dimension, in the order of the table."""
+        if at == len(self.table.spanning):
+            return self._figures(language)
         dimension = self.table.spanning[at]
         spoken = {each: labels_of(dimension, each) for each in LANGUAGES}
         parents = dimension.parents.tolist()
@@ -231,21 +234,24 @@ def status_lists(language: str) -> list[dict[str, Any]]:
             **_maintained(name, _STATUS_NAMES[name], language),
             "codes": [{"id": code, **named(texts, language)} for code, texts in codes.items()],
         }
-        for name, codes in _STATUS.items()
+        for name, codes in STATUS.items()
     ]
 
 
-def message(content: Mapping[str, Sequence[Any]], language: str, prepared: str) -> dict[str, Any]:
-    """A message of SDMX-JSON with structures.
+def message(
+    content: Mapping[str, Sequence[Any]], language: str, prepared: str, *, schema: str = _SCHEMA
+) -> dict[str, Any]:
+    """A message of SDMX-JSON.
 
     Args:
-        content: Kind of structures → structures.
+        content: Kind of structures → structures; or structures and data sets.
         language: "en" or "de".
         prepared: When it was made: the date of the youngest release.
+        schema: The schema that it follows; that of structures unless it is said.
     """
     return {
         "meta": {
-            "schema": _SCHEMA,
+            "schema": schema,
             "id": "discreet",
             "test": False,
             "prepared": prepared,

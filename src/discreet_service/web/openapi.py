@@ -13,7 +13,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 
 from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, TYPES_BASE
 from discreet_service.web.access import known_principal
@@ -116,7 +116,8 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
 def _needs(app: FastAPI) -> dict[str, str | None]:
     """Per operation the permission that it needs; empty for a login, None for nothing."""
     found: dict[str, str | None] = {}
-    for route in app.routes:
+    for context in iter_route_contexts(app.routes):
+        route = context.original_route
         if isinstance(route, APIRoute):
             calls = [each.call for each in _dependants(route.dependant)]
             named = [each.permission for each in calls if hasattr(each, "permission")]
@@ -139,6 +140,8 @@ def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dic
         if first:
             operation["summary"] = " ".join(first.split()).rstrip(".")
             operation["description"] = rest or first
+        # Errors are problem documents.
+        operation["responses"].pop("422", None)
         name = operation["operationId"]
         if name in known:
             _add_answers(operation, known[name])

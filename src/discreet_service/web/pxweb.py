@@ -7,7 +7,8 @@ its status codes: 400, 403 (too many cells), 404, 429.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request
@@ -36,6 +37,7 @@ from discreet_service.releases.px_queries import (
     find_level_list,
     selection_of,
 )
+from discreet_service.releases.px_saved_queries import opened_query, query_of, saved_query
 from discreet_service.releases.release import ListedTable
 from discreet_service.releases.selection import Selection, select
 from discreet_service.releases.table_files import MEDIA_TYPES, written
@@ -119,7 +121,7 @@ def get_px_config(service: ServiceDep) -> dict[str, Any]:
         "dataFormats": list(PX_FORMATS),
         "features": [
             {"id": "CORS", "params": [{"key": "enabled", "value": "False"}]},
-            {"id": "savedQueries", "params": [{"key": "enabled", "value": "False"}]},
+            {"id": "savedQueries", "params": [{"key": "enabled", "value": "True"}]},
         ],
     }
 
@@ -212,8 +214,14 @@ def get_px_metadata(request: Request, service: ReadsReleases, table: str) -> Res
     if form not in ("json-stat2", "json-px"):
         what, hint = "metadata come as json-stat2 or json-px", "outputFormat=json-stat2"
         raise ServiceError(what, code="invalid-selection", where="outputFormat", hint=hint)
-    if lower.get("savedquery"):
-        raise _no_saved_queries()
+    saved = opened_query(lower["savedquery"]) if lower.get("savedquery") else None
+    if saved is not None and saved["tableId"] != table:
+        what = "the saved query is about another table"
+        raise ServiceError(what, code="invalid-selection", where="savedQuery")
+    lists = PxQuery.of_parameters(
+        [each for each in request.query_params.multi_items() if each[0].lower()[:8] == "codelist"],
+        language,
+    )
 
     def made() -> bytes:
         if form == "json-px":
@@ -222,6 +230,13 @@ def get_px_metadata(request: Request, service: ReadsReleases, table: str) -> Res
         if lower.get("defaultselection", "").lower() == "true":
             wanted = default_positions(found, _most(service))
         selection = select(found, wanted, most=found.grid_size)
+        if saved is not None:
+            selection = _meant(service, saved)[1]
+        elif lists.codelists:
+            every = {each.name: ["*"] for each in found.dimensions}
+            asked = replace(lists, values=every)
+            size = found.grid_size
+            selection = selection_of(asked, found, table, most=size, first=size)
         return json_bytes(json_stat(selection, table, language, _base(service), data=False))
 
     return _answer(request, service, table, _JSON, made)
@@ -352,22 +367,76 @@ def _no_list() -> ServiceError:
     return ServiceError("there is no such list of codes", code="not-found", where="codelist")
 
 
-def _no_saved_queries() -> ServiceError:
-    what = "queries are not saved here"
-    hint = "the address of a query with GET says all of it: keep that"
-    return ServiceError(what, code="not-found", where="savedqueries", hint=hint)
+@router.post("/savedqueries", status_code=201)
+def save_px_query(
+    request: Request, service: ReadsReleases, body: Annotated[Any, Body()] = None
+) -> JSONResponse:
+    """Save a query. Nothing is kept for it: its number holds all of it."""
+    number, query = saved_query(body, _language(request, service))
+    _meant(service, query)
+    told = _saved(service, number, query)
+    return JSONResponse(told, status_code=201, headers={"Location": told["links"][0]["href"]})
 
 
-@router.post("/savedqueries")
-def save_px_query(_: ReadsReleases) -> JSONResponse:
-    """Queries are not saved: the address of a GET request is one already."""
-    raise _no_saved_queries()
+@router.get("/savedqueries/{query}")
+def get_px_saved_query(service: ReadsReleases, query: str) -> dict[str, Any]:
+    """A saved query, as it was saved."""
+    return _saved(service, query, opened_query(query))
 
 
-@router.get("/savedqueries/{query:path}")
-def get_px_saved_query(_: ReadsReleases, query: str) -> JSONResponse:
-    """There are no saved queries."""
-    raise _no_saved_queries()
+@router.get("/savedqueries/{query}/data")
+def run_px_saved_query(request: Request, service: ReadsReleases, query: str) -> Response:
+    """The cells that a saved query means; the address may name another language or format."""
+    saved = opened_query(query)
+    wanted = query_of(saved, dict(request.query_params))
+    return _data(request, service, str(saved["tableId"]), wanted)
+
+
+@router.get("/savedqueries/{query}/selection")
+def get_px_saved_selection(request: Request, service: ReadsReleases, query: str) -> Response:
+    """The codes that a saved query means, without expressions."""
+    saved = opened_query(query)
+    wanted, found = _meant(service, saved)
+    language = _language(request, service)
+    names = [dimension.name for dimension in found.table.dimensions]
+
+    def made() -> bytes:
+        selection = [
+            {
+                "variableCode": names[at],
+                "codelist": wanted.codelists.get(names[at]),
+                "valueCodes": found.codes(at),
+            }
+            for at in found.shown
+        ]
+        placement = {"heading": list(wanted.heading), "stub": list(wanted.stub)}
+        return json_bytes(
+            {"language": language, "selection": selection, "placement": placement, "links": []}
+        )
+
+    return _answer(request, service, str(saved["tableId"]), _JSON, made)
+
+
+def _meant(service: Service, saved: Mapping[str, Any]) -> tuple[PxQuery, Selection]:
+    """What a saved query means; an error if it means nothing."""
+    name, most = str(saved["tableId"]), _most(service)
+    wanted = query_of(saved, {})
+    found = service.releases.table(name)
+    return wanted, selection_of(wanted, found, name, most=most, first=most)
+
+
+def _saved(service: Service, number: str, query: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of a saved query."""
+    place, language = f"{_base(service)}/savedqueries/{number}", str(query["language"])
+    return {
+        "language": language,
+        "id": number,
+        "savedQuery": {"id": number, **query},
+        "links": [
+            {"rel": "self", "hreflang": language, "href": place},
+            {"rel": "data", "hreflang": language, "href": f"{place}/data"},
+        ],
+    }
 
 
 def _answer(

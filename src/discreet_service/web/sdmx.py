@@ -1,6 +1,6 @@
 """SDMX REST 2 over released tables, to be read by its clients. Nothing can be changed here.
 
-In: queries of structures and data. Out: structure messages of SDMX-JSON 2, data as SDMX-CSV.
+In: queries of structures and data. Out: structures as SDMX-JSON 2, data as SDMX-CSV or SDMX-JSON.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from discreet.release.programme.file import nearest
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.releases.px_documents import json_bytes, updated_of
+from discreet_service.releases.sdmx_json import data_message
 from discreet_service.releases.sdmx_queries import SdmxQuery, csv_bytes, wanted_cells
 from discreet_service.releases.sdmx_structures import (
     AGENCY,
@@ -62,6 +63,15 @@ _MOST_CELLS = 1_000_000
 _CURRENT = ("*", "~", "+", VERSION, "1+.0", "1.0+", "latest", "all", "")
 _STRUCTURE_TYPE = "application/vnd.sdmx.structure+json"
 _DATA_TYPE = "application/vnd.sdmx.data+csv"
+_JSON_TYPE = "application/vnd.sdmx.data+json"
+_JSON_TYPES = (_JSON_TYPE, "application/json")
+#: Media types of data → their versions; SDMX-CSV where anything will do.
+_OFFERED: Mapping[str, tuple[str, ...]] = {
+    _DATA_TYPE: ("", "1.0.0", "1.0", "2.0.0", "2.0"),
+    **dict.fromkeys(("*/*", "text/csv", "text/*", "application/*", "application/json"), ("",)),
+    _JSON_TYPE: ("", "2.0.0", "2.0"),
+}
+_NO_DATE = "1970-01-01T00:00:00Z"
 _FILTER = re.compile(r"c\[(.+)\]", re.DOTALL)
 _NUMBERS = {
     "firstNObservations": ("first", 1),
@@ -159,7 +169,7 @@ def get_sdmx_structure(request: Request, service: ServiceDep, _: Reader, rest: s
     seals = sorted(each.identity for each in releases.values())
     etag = etag_of(rest, references, detail, language, *seals)
     dates = [each.date for each in releases.values() if each.date]
-    prepared = updated_of(max(dates, default="")) or "1970-01-01T00:00:00Z"
+    prepared = updated_of(max(dates, default="")) or _NO_DATE
 
     def made() -> bytes:
         content = _structures(service, kinds, parts, references, language)
@@ -269,12 +279,8 @@ def _add(
 
 @router.get("/data/{rest:path}")
 def get_sdmx_data(request: Request, service: ServiceDep, _: Reader, rest: str) -> Response:
-    """Observations of a released table: SDMX-CSV 2.0 or 1.0."""
-    version = _accepted(request, _DATA_TYPE, ("text/csv", "text/*", "application/*"))
-    if version not in ("", "1.0.0", "1.0", "2.0.0", "2.0"):
-        what, hint = "this version is not offered", "offered: 2.0.0, 1.0.0"
-        raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
-    csv = "1.0" if version.startswith("1.") else "2.0"
+    """Observations of a released table: SDMX-CSV 2.0 or 1.0, SDMX-JSON 2.0."""
+    kind, csv = _data_format(request)
     parts = _parts(rest, ("context", "agency", "id", "version", "key"))
     if parts["context"].lower() not in ("dataflow", "datastructure", "*"):
         what, hint = "data are found by their dataflow", "/data/dataflow/DISCREET/ID/1.0/KEY"
@@ -289,7 +295,14 @@ def get_sdmx_data(request: Request, service: ServiceDep, _: Reader, rest: str) -
     table = SdmxTable(flow=flow, table=service.releases.table(name))
     most = min(_MOST_CELLS, service.settings.limits.cells_job)
     cells = wanted_cells(query, table, most=most)
-    etag = etag_of(service.releases.identity(name), query, language)
+    etag = etag_of(service.releases.identity(name), query, language, kind)
+    if kind == _JSON_TYPE:
+        prepared = updated_of(service.releases.listed(name).updated) or _NO_DATE
+
+        def made() -> bytes:
+            return json_bytes(data_message(query, table, cells, language, prepared))
+
+        return conditional(request, service, etag, f"{kind}; version=2.0.0", made)
     return conditional(
         request,
         service,
@@ -298,6 +311,19 @@ def get_sdmx_data(request: Request, service: ServiceDep, _: Reader, rest: str) -
         lambda: csv_bytes(query, table, cells, language),
         name=f"{flow}.csv",
     )
+
+
+def _data_format(request: Request) -> tuple[str, str]:
+    """The first media type of Accept that is offered, and the version of SDMX-CSV."""
+    for each in request.headers.get("accept", "*/*").lower().split(",")[:50]:
+        name, _, rest = each.strip().partition(";")
+        found = re.search(r"version=([0-9.]+)", rest)
+        version = found[1] if found else ""
+        if name.strip() in _OFFERED and version in _OFFERED[name.strip()]:
+            kind = _JSON_TYPE if name.strip() in _JSON_TYPES else _DATA_TYPE
+            return kind, "1.0" if version.startswith("1.") else "2.0"
+    what, hint = "this format is not offered", f"offered: {_DATA_TYPE}, {_JSON_TYPE};version=2.0.0"
+    raise ServiceError(what, code="unsupported-format", where="accept", hint=hint)
 
 
 def _one_flow(service: Service, parts: Mapping[str, str]) -> str:

@@ -179,3 +179,78 @@ def test_nothing_selected_gives_the_default(server, served):
         len(each) for each in table.dimensions
     ]
     assert httpx.post(f"{server}/pxapi/v2/tables/{PEOPLE}/data").status_code == 200
+
+
+def saved(server, **more):
+    body = {
+        "tableId": PEOPLE,
+        "language": "en",
+        "selection": {
+            "selection": [
+                {"variableCode": "region", "valueCodes": ["top(2)"]},
+                {"variableCode": "sex", "valueCodes": ["w"]},
+            ]
+        },
+        **more,
+    }
+    return httpx.post(f"{server}/pxapi/v2/savedqueries", json=body)
+
+
+def test_saved_queries_hold_themselves(server, served):
+    answer = saved(server, outputFormat="csv", outputFormatParams=["UseCodes"])
+    assert answer.status_code == 201
+    told = answer.json()
+    place = f"/savedqueries/{told['id']}"
+    assert answer.headers["location"].endswith(place)
+    assert get(server, place).json() == told
+    table = served.releases.table(PEOPLE)
+    codes = list(table.dimensions[0].codes[:2])
+    lines = get(server, f"{place}/data").text.splitlines()[1:]
+    assert lines == [f'"{code}","w",{table.get(code, "w")}' for code in codes]
+    other = get(server, f"{place}/data", outputFormat="json-stat2", lang="de").json()
+    assert other["label"] == table.title("de")
+    assert other["value"] == [table.get(code, "w") for code in codes]
+    meant = get(server, f"{place}/selection").json()["selection"]
+    assert [each["valueCodes"] for each in meant] == [codes, ["w"]]
+    shown = get(server, f"/tables/{PEOPLE}/metadata", savedQuery=told["id"]).json()
+    assert shown["size"] == [2, 1]
+    elsewhere = get(server, f"/tables/{AGES}/metadata", savedQuery=told["id"])
+    assert elsewhere.status_code == 400
+
+
+def test_metadata_of_a_list_of_codes(server, served):
+    whole = get(server, f"/tables/{PEOPLE}/metadata").json()["dimension"]["region"]
+    listed = whole["extension"]["codelists"][0]["id"]
+    part = get(server, f"/tables/{PEOPLE}/metadata", **{"codelist[region]": listed}).json()
+    found = get(server, f"/codelists/{listed}").json()["values"]
+    assert list(part["dimension"]["region"]["category"]["index"]) == [e["code"] for e in found]
+    wrong = get(server, f"/tables/{PEOPLE}/metadata", **{"codelist[region]": "none"})
+    assert wrong.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"tableId": "census-2026.nothing"}, 404),
+        ({"tableId": 7}, 400),
+        ({"outputFormat": "docx"}, 400),
+        ({"outputFormatParams": "UseCodes"}, 400),
+        ({"colour": "red"}, 400),
+        ({"selection": {"selection": [{"variableCode": "region", "valueCodes": ["?!"]}]}}, 400),
+        ({"selection": {"selection": "all"}}, 400),
+    ],
+)
+def test_only_what_can_be_answered_is_saved(server, more, status):
+    assert saved(server, **more).status_code == status
+
+
+def test_numbers_of_saved_queries_that_were_made_up_are_none(server):
+    import base64
+    import zlib
+
+    number = saved(server).json()["id"]
+    bomb = base64.urlsafe_b64encode(zlib.compress(b" " * 10_000_000, 9)).decode().rstrip("=")
+    for made_up in ("1", "x" * 5000, number[:-4], number + "AAAA", bomb, "%2e%2e", "a b"):
+        for rest in ("", "/data", "/selection"):
+            found = get(server, f"/savedqueries/{made_up}{rest}")
+            assert found.status_code == 404, made_up

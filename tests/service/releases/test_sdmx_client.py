@@ -180,7 +180,7 @@ def test_errors_are_told(server, path, params, status, code):
 
 
 def test_formats_that_are_not_offered(server):
-    for kind in ("application/vnd.sdmx.data+json;version=2.0.0", "application/xml"):
+    for kind in ("application/vnd.sdmx.data+json;version=1.0.0", "application/xml"):
         found = httpx.get(
             f"{server}/sdmx/v2/data/dataflow/DISCREET/{PEOPLE}", headers={"Accept": kind}
         )
@@ -190,3 +190,81 @@ def test_formats_that_are_not_offered(server):
         headers={"Accept": "application/vnd.sdmx.data+csv;version=1.0.0"},
     )
     assert old.text.startswith("DATAFLOW,")
+
+
+JSON_DATA = "application/vnd.sdmx.data+json;version=2.0.0"
+
+
+def message(server, flow, accept=JSON_DATA, **params):
+    found = httpx.get(
+        f"{server}/sdmx/v2/data/dataflow/DISCREET/{flow}",
+        params=params,
+        headers={"Accept": accept, "Accept-Language": "de"},
+    )
+    assert found.status_code == 200, found.text
+    assert found.headers["content-type"] == "application/vnd.sdmx.data+json; version=2.0.0"
+    told = found.json()
+    assert told["meta"]["contentLanguages"][0] == "de"
+    (structure,), (data,) = told["data"]["structures"], told["data"]["dataSets"]
+    return structure, data
+
+
+def decoded(structure, data):
+    """Codes of the dimensions → value and states, as a reader of messages puts them together."""
+    rows = {}
+    series = data.get("series", {"": {"observations": data.get("observations", {})}})
+    outer, inner = (structure["dimensions"][each] for each in ("series", "observation"))
+    attributes = structure["attributes"]["observation"]
+    for key, each in series.items():
+        for own, (value, *numbers) in each["observations"].items():
+            places = [*key.split(":"), *own.split(":")] if key else own.split(":")
+            codes = {
+                dimension["id"]: dimension["values"][int(at)]["id"]
+                for dimension, at in zip([*outer, *inner], places, strict=True)
+            }
+            states = {
+                attribute["id"]: attribute["values"][at].get("id")
+                for attribute, at in zip(attributes, numbers, strict=True)
+                if at is not None
+            }
+            rows[tuple(sorted(codes.items()))] = (value, states)
+    return rows
+
+
+@pytest.mark.parametrize("flow", [PEOPLE, AGES, DWELLINGS])
+def test_messages_of_json_say_what_csv_says(server, flow):
+    flat = decoded(*message(server, flow))
+    lines = httpx.get(f"{server}/sdmx/v2/data/dataflow/DISCREET/{flow}").content
+    frame = pl.read_csv(lines, infer_schema=False)
+    assert len(flat) == frame.height
+    names = [each["id"] for each in message(server, flow)[0]["dimensions"]["observation"]]
+    for row in frame.iter_rows(named=True):
+        value, states = flat[tuple(sorted((name, row[name]) for name in names))]
+        told = row["OBS_VALUE"] or None
+        assert (told is None) == (value is None)
+        assert value is None or value == float(told)
+        assert (states["OBS_STATUS"], states["CONF_STATUS"]) == (
+            row["OBS_STATUS"], row["CONF_STATUS"],
+        )  # fmt: skip
+
+
+def test_messages_come_in_series_where_one_dimension_runs(server, served):
+    structure, data = message(server, PEOPLE, dimensionAtObservation="sex")
+    assert [each["id"] for each in structure["dimensions"]["series"]] == ["region"]
+    assert [each["name"] for each in structure["dimensions"]["observation"]] == ["Geschlecht"]
+    rows = decoded(structure, data)
+    assert rows == decoded(*message(server, PEOPLE))
+    assert "observations" not in data
+    some = message(server, PEOPLE, **{"c[sex]": "w", "attributes": "none", "limit": 2})
+    assert [each["values"] for each in some[0]["dimensions"]["observation"]][1][0]["id"] == "w"
+    assert all(len(each) == 1 for each in some[1]["observations"].values())
+
+
+def test_the_first_format_that_is_offered_is_given(server):
+    message(server, PEOPLE, accept="application/xml, application/vnd.sdmx.data+json, text/csv")
+    message(server, PEOPLE, accept="application/json")
+    for accept in ("*/*", "text/csv", "application/vnd.sdmx.data+csv;version=2.0.0"):
+        found = httpx.get(
+            f"{server}/sdmx/v2/data/dataflow/DISCREET/{PEOPLE}", headers={"Accept": accept}
+        )
+        assert found.headers["content-type"].startswith("application/vnd.sdmx.data+csv")
