@@ -53,8 +53,8 @@ unnamed = { kind = "count", where = "rent > 900" }
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Answers]]:
-    """The same data under a policy that hides, and one that shows everything."""
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a data set and the secret of its services."""
     folder = tmp_path_factory.mktemp("hidden")
     Secret.generate().write(folder / "secret")
     place = write_census_dataset(folder / "datasets", persons=3_000)
@@ -62,22 +62,35 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ans
     programme.write_text(programme.read_text().replace("[variables.sex]", VARIABLES, 1))
     dataset = place / "DATASET.toml"
     dataset.write_text(dataset.read_text().replace("[units.dwelling.figures]", FIGURES, 1))
-    made: dict[str, Service] = {}
-    for name, sparsity in {"hiding": SPARSE, "showing": OPEN}.items():
-        own = folder / name
-        own.mkdir()
-        trusted = write_policy(place, own, OPEN_POLICY.replace(OPEN, sparsity))
-        made[name] = Service(
-            ServiceSettings(
-                folder=own,
-                datasets=folder / "datasets",
-                secret_file=folder / "secret",
-                trusted_signers=(trusted,),
-                limits=LimitSettings(cells_instant=10_000, cells_job=500_000),
-            )
+    return folder
+
+
+def served(data: Path, own: Path, sparsity: str, database: str = "") -> Service:
+    """A service of its own over the data, with the policy in force that says this."""
+    place = data / "datasets" / "census-2022-1"
+    trusted = write_policy(place, own, OPEN_POLICY.replace(OPEN, sparsity))
+    service = Service(
+        ServiceSettings(
+            folder=own,
+            datasets=data / "datasets",
+            secret_file=data / "secret",
+            database=database,
+            trusted_signers=(trusted,),
+            limits=LimitSettings(cells_instant=10_000, cells_job=500_000),
         )
-        made[name].datasets.publish("census", "2022-1", "berta")
-        made[name].policies.in_force.ensure("census", "2022-1")
+    )
+    service.datasets.publish("census", "2022-1", "berta")
+    service.policies.in_force.ensure("census", "2022-1")
+    return service
+
+
+@pytest.fixture(scope="module")
+def services(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Answers]]:
+    """The same data under a policy that hides, and one that shows everything."""
+    made = {
+        name: served(data, tmp_path_factory.mktemp(name), sparsity)
+        for name, sparsity in {"hiding": SPARSE, "showing": OPEN}.items()
+    }
     yield {name: service.answers for name, service in made.items()}
     for service in made.values():
         service.close()
@@ -322,3 +335,50 @@ def test_random_tables_hide_no_sum_of_what_they_show() -> None:
         rows = basis.Vh[basis.S > 1e-9]
         left = vectors[is_gone] - vectors[is_gone] @ rows.T @ rows
         assert np.linalg.norm(left, axis=1).min() > 0.1
+
+
+# -- both databases, and what is kept --------------------------------------------------------------
+
+
+def test_either_database_hides_the_same_and_keeps_it_hidden(
+    data: Path, services: dict[str, Answers], tmp_path: Path, service_url: str
+) -> None:
+    """Asked, asked again, by another process on the same database, and as a job."""
+    by: list[Any] = [REGION, "tenure"]
+    expected = shown(services["hiding"], by)
+    assert hidden(expected).height > 20
+    for at in range(2):
+        (tmp_path / str(at)).mkdir(exist_ok=True)
+        service = served(data, tmp_path / str(at), SPARSE, service_url)
+        try:
+            answers = service.answers
+            assert shown(answers, by).equals(expected)
+            assert shown(answers, by).equals(expected)
+            query = prepared(answers, by)
+            again = answers.answer(answers.again_of(answers.document(query))).table
+            states = again.to_polars(complete=True)["status"].cast(pl.String)
+            assert states.equals(expected["status"])
+            if at == 0:
+                (tmp_path / "1").mkdir()
+                for key in ("custodian.key", "custodian.pub"):
+                    (tmp_path / "1" / key).write_bytes((tmp_path / "0" / key).read_bytes())
+        finally:
+            service.close()
+
+
+def test_status_and_headers_do_not_tell_what_is_hidden(
+    services: dict[str, Answers],
+) -> None:
+    """A question is admitted, tagged and planned alike, whether its cells are hidden or not."""
+    answers, verdicts = services["hiding"], []
+    for codes in (["01"], ["01001001"]):
+        query = prepared(answers, ["tenure"], where=[{"variable": "region", "codes": codes}])
+        verdict = answers.admit(query, ANNA, "en")
+        verdicts.append((verdict.allowed, verdict.names, answers.is_instant(query, verdict)))
+        assert len(answers.etag(query, "csv en")) == 32
+    states = [
+        set(shown(answers, ["tenure"], where=[{"variable": "region", "codes": codes}])["status"])
+        for codes in (["01"], ["01001001"])
+    ]
+    assert verdicts[0] == verdicts[1]
+    assert states[0] != states[1]
