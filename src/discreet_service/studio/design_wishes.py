@@ -6,6 +6,7 @@ wrong. SECRET: whoever knows a wish that came into use can narrow down true coun
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -179,18 +180,20 @@ class DesignFields:
         return "<DesignFields: secret>"
 
 
-def least_variance(problems: Sequence[Problem]) -> Decimal | None:
-    """The least variance possible, where nothing but too small a one is wrong.
+def offered_variance(problems: Sequence[Problem]) -> Decimal | None:
+    """A variance with some room to the least one, where nothing but too small a one is wrong.
 
     Args:
         problems: What the library says is wrong.
 
-    >>> least_variance([Problem("row 1 needs a variance of at least 2", "variance")])
-    Decimal('2')
+    >>> offered_variance([Problem("row 1 needs a variance of at least 2", "variance")])
+    Decimal('2.5')
     """
     found = [_LEAST.search(each.what) for each in problems]
     least = [Decimal(match[1]) for match in found if match]
-    return max(least) if least and len(least) == len(found) else None
+    if not least or len(least) != len(found):
+        return None
+    return Decimal(math.ceil(max(least) * 5)) / 4
 
 
 def _number(text: str, where: str, problems: list[Problem]) -> Decimal | None:

@@ -39,7 +39,7 @@ from discreet_service.studio.design_wishes import (
     LARGEST_NOISE,
     ORDERS,
     DesignFields,
-    least_variance,
+    offered_variance,
 )
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.pages import FormPrincipal, back_to, page, words
@@ -229,7 +229,7 @@ def _shown(
         form=form,
         designs=designs,
         wrong=wrong,
-        least=[least_variance(each) for each in wrong],
+        offered=[offered_variance(each) for each in wrong],
         unsaved=unsaved,
         may_save=principal.may(Permission.parameters_propose),
         can_sign=can_sign(service),

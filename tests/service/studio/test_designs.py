@@ -31,7 +31,7 @@ from discreet_service.studio.choices import TableChoices
 from discreet_service.studio.design_charts import attack_chart, design_charts, noise_of
 from discreet_service.studio.design_effect import may_see_true, true_table
 from discreet_service.studio.design_figures import COUNTS, assessed
-from discreet_service.studio.design_wishes import DesignFields, DesignWish, least_variance
+from discreet_service.studio.design_wishes import DesignFields, DesignWish, offered_variance
 from discreet_service.web.pages import words
 from tests.service.studio.conftest import GERMAN, HTML, text_of
 
@@ -252,9 +252,13 @@ def test_what_is_wrong_is_said_where_it_is(readers: Any, fields: Any, told: str)
 
 def test_a_variance_that_is_possible_is_offered(readers: Any) -> None:
     page = send(readers, a_exact="0.5").text
-    assert 'name="a_exact" value="2.5"' in page
-    assert least_variance([Problem("row 1 needs a variance of at least 2.25")]) == Decimal("2.25")
-    assert least_variance([Problem("at least 2", "stay")]) is None
+    assert 'name="a_variance" value="2.5"' in page
+    assert offered_variance([Problem("row 1 needs a variance of at least 2.25")]) == 3
+    assert offered_variance([Problem("at least 2", "stay")]) is None
+    both = [Problem("needs a variance of at least 2"), Problem("something else")]
+    assert offered_variance(both) is None
+    taken = send(readers, a_exact="", a_variance="2.5").text
+    assert rows_of_table(taken, "figures")[0] == ["Variance of large counts", "2.50"]
     german = send(readers, a_exact="0.5", head=GERMAN).text
     assert "So einen Entwurf gibt es nicht" in german
     assert "Nehmen: Varianz 2,50" in german

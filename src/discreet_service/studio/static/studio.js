@@ -107,6 +107,7 @@ let timer;
 function live(event) {
   const form = event.target.form ?? event.target.closest?.("form");
   if (event.target.dataset?.filter) return filter(event.target);
+  if (event.target.type === "range") slid(event.target);
   if (!form?.dataset.live) return;
   clearTimeout(timer);
   timer = setTimeout(() => {
@@ -117,6 +118,13 @@ function live(event) {
 }
 document.addEventListener("input", live);
 document.addEventListener("change", live);
+
+// A slider tells its value in [data-value-of="its id"], and empties the field that goes before it.
+function slid(slider) {
+  const told = document.querySelector(`[data-value-of="${CSS.escape(slider.id)}"]`);
+  if (told) told.textContent = Number(slider.value).toLocaleString(document.documentElement.lang);
+  if (slider.dataset.empties) document.querySelector(slider.dataset.empties).value = "";
+}
 
 // Hide the entries of a list that lack what was typed.
 function filter(field) {

@@ -52,7 +52,13 @@ def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:
     check_page(page)
     page.get_by_role("button", name=re.compile("Take the variance")).press("Enter")
     page.wait_for_selector("#chart-noise")
-    assert page.input_value("#a_exact") == "2.5"
+    assert page.input_value("#a_exact") == ""
+    assert page.input_value("#a_variance") == "2.5"
+    # Whoever moves the slider means the slider.
+    page.fill("#a_exact", "4.1")
+    _press(page, "#a_variance", "ArrowRight")
+    assert page.input_value("#a_exact") == ""
+    assert page.locator("[data-value-of=a_variance]").inner_text() == "2.75"
 
 
 def test_from_design_to_activation_by_keys(logged_in: Any, check_page: Any, studio: Any) -> None:
