@@ -25,7 +25,7 @@ from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import utc
 from discreet_service.datasets.versions import DataVersion
 from discreet_service.jobs.records import Job
-from discreet_service.permissions import Permission, Principal
+from discreet_service.permissions import ALL, Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.releases.comparison import compared
 from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
@@ -383,6 +383,8 @@ def publish_programme(
     shelf, record = programme_of(service, principal, programme, Permission.releases_publish)
     found = _draft(service, shelf, record, asked.draft, asked.release)
     before = service.releases.releases().get(asked.release)
+    if before is not None:
+        check_changeable(service, principal, before)
     word = _word(service, record, found.release, before, principal)
     told = {
         "release": asked.release,
@@ -403,6 +405,25 @@ def publish_programme(
         found, replaces=told["replaces"] or "", person=principal.name, programme=record
     )
     return {**told, "published": True}
+
+
+def check_changeable(service: Service, principal: Principal, release: ServedRelease) -> None:
+    """Raise an error unless somebody may put something else in the place of a release.
+
+    Who publishes one data set does not publish over another; where nobody knows of which a
+    release is, it takes somebody who publishes all.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+        release: The release.
+    """
+    origin = service.publications.origin(release.id, release.identity).get("dataset", "")
+    needed = Permission.releases_publish
+    may = principal.may(needed, origin) if origin else ALL in principal.datasets(needed)
+    if not may:
+        what, hint = "the release is of other data", "choose another name"
+        raise ServiceError(what, code="not-allowed", where="release", hint=hint)
 
 
 def _word(

@@ -13,12 +13,19 @@ import polars as pl
 import pytest
 
 from discreet.release.run.release import carry_out
-from discreet_service.permissions import ROLES, Grant, Permission, Role
+from discreet_service.permissions import ROLES, Grant, Permission, Principal, Role
+from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import read_draft, shelf_of
 from discreet_service.releases.programmes import opened_inputs
 from discreet_service.studio.drafts import shown_changes, tally
 from discreet_service.studio.programmes import told_problems
-from discreet_service.web.programmes import check_text, compare_draft
+from discreet_service.web import programmes as api
+from discreet_service.web.programmes import (
+    PublicationRequest,
+    check_text,
+    compare_draft,
+    publish_programme,
+)
 from tests.helpers.asgi_browser import form_of
 from tests.helpers.served_studio import _is_told, planted
 from tests.helpers.studio_programmes import (
@@ -516,6 +523,36 @@ def test_forms_of_other_sites_and_keys_change_nothing(office: Office) -> None:
         keyed = office.browser().post(path, data={"text": PEOPLE}, headers=HTML)
         assert keyed.status_code == 401
     assert len(shelf_of(office.service).every()) == before
+
+
+def test_who_publishes_one_data_set_does_not_publish_over_another(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release of the demonstration was made elsewhere: nobody knows of which data it is."""
+    service, here = office.service, f"/programmes/{office.later}/drafts/{office.draft}"
+    before = service.releases.release("census-2022").identity
+    refused = office.send(f"{here}/publish", page=here, name="pia", release="census-2022")
+    assert refused.status_code == 403
+    assert "the release is of other data" in plain(refused.text)
+    allowed = office.send(f"{here}/publish", page=here, name="paul", release="census-2022")
+    assert allowed.status_code == 200
+    # Nor by a word that was given before.
+    pia = Principal(name="pia", kind="session", grants=(Grant("producer", "census"),))
+    with monkeypatch.context() as patched:
+        patched.setattr(api, "check_changeable", lambda *_: None)
+        asked = PublicationRequest(draft=office.draft, release="census-2022")
+        word = publish_programme(service, pia, office.later, asked)["confirm"]
+    confirmed = asked.model_copy(update={"confirm": word})
+    with pytest.raises(ServiceError, match="of other data"):
+        publish_programme(service, pia, office.later, confirmed)
+    origin = {"dataset": "labour"}
+    with monkeypatch.context() as patched:
+        patched.setattr(service.publications, "origin", lambda *_: origin)
+        with pytest.raises(ServiceError, match="of other data"):
+            publish_programme(service, pia, office.later, asked)
+        origin["dataset"] = "census"
+        assert publish_programme(service, pia, office.later, asked)["published"] is False
+    assert service.releases.release("census-2022").identity == before
 
 
 def test_who_may_not_publish_is_not_offered_to(
