@@ -1,30 +1,29 @@
 """`Client` and `AsyncClient`: the same functions, waiting or awaited.
 
 In: the address of a service and a key (SECRET, sent to that address only, never shown or logged).
-Out: protected frames and files; a `ServiceError` where the service says no.
+Out: protected frames and files; a `ServiceError` where the service says no. What is said and read
+is described once, in `conversations`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
-import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
-import polars as pl
 
-from discreet_service.client import calls
-from discreet_service.client.calls import AGAIN, ServiceCall, ServiceJob, Table, TableKind
+from discreet_service.client import conversations
+from discreet_service.client.calls import ServiceCall
+from discreet_service.client.conversations import Conversation
 from discreet_service.problems import ServiceError
 
+Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
-Progress = Callable[[ServiceJob], None]
-_RETRIES = 5
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 
 
 def _address(url: str) -> str:
@@ -58,17 +57,65 @@ def _unreachable(error: httpx.TransportError) -> ServiceError:
     return ServiceError(what, code="data-not-ready", where="url", hint="check the address")
 
 
-def _late() -> ServiceError:
-    what = "the job has not ended yet"
-    return ServiceError(what, code="result-not-ready", hint="wait again by its number")
+def _request(http: httpx.Client | httpx.AsyncClient, call: ServiceCall[Any]) -> httpx.Request:
+    return http.build_request(
+        call.method,
+        call.path,
+        params=dict(call.params),
+        headers=dict(call.headers),
+        content=call.content,
+    )
 
 
-def _failed(job: ServiceJob) -> ServiceError:
-    code = "job-expired" if job.state == "expired" else "job-failed"
-    return ServiceError(f"the job is {job.state}", code=code, hint=f"its number is {job.id}")
+class ClientFunction(Generic[Given, Answer]):
+    """A function that both clients have: it waits in one, and is awaited in the other.
+
+    Args:
+        described: What it says and reads.
+    """
+
+    def __init__(self, described: Callable[Given, Conversation[Answer]]) -> None:
+        self._described = described
+        self.__doc__ = described.__doc__
+
+    @overload
+    def __get__(self, client: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, client: Client, kind: type) -> Callable[Given, Answer]: ...
+    @overload
+    def __get__(
+        self, client: AsyncClient, kind: type
+    ) -> Callable[Given, Coroutine[Any, Any, Answer]]: ...
+    def __get__(self, client: Client | AsyncClient | None, kind: type) -> Any:
+        if client is None:
+            return self
+
+        @functools.wraps(self._described)
+        def bound(*given: Given.args, **named: Given.kwargs) -> Any:
+            return client._talked(self._described(*given, **named))
+
+        return bound
 
 
-class Client:
+class ServiceFunctions:
+    """What can be asked of a service; both clients have it."""
+
+    protect_counts = ClientFunction(conversations.protect_counts)
+    protect_values = ClientFunction(conversations.protect_values)
+    protect_table = ClientFunction(conversations.protect_table)
+    query = ClientFunction(conversations.query)
+    check = ClientFunction(conversations.check)
+    datasets = ClientFunction(conversations.datasets)
+    dataset = ClientFunction(conversations.dataset)
+    parameter_sets = ClientFunction(conversations.parameter_sets)
+    job = ClientFunction(conversations.job)
+    cancel = ClientFunction(conversations.cancel)
+    result = ClientFunction(conversations.result)
+    wait = ClientFunction(conversations.wait)
+    operation = ClientFunction(conversations.operation)
+
+
+class Client(ServiceFunctions):
     """A service, from Python.
 
     Args:
@@ -114,201 +161,27 @@ class Client:
         """Let go of the connections."""
         self._http.close()
 
-    def protect_counts(
-        self,
-        cells: Any,
-        parameter_set: str,
-        version: str | None = None,
-        *,
-        n: str = "n",
-        key: str = "key",
-        weight: str | None = None,
-        official: str | None = None,
-    ) -> pl.DataFrame:
-        """Protect counts; value and status, in the order of the cells.
-
-        Args:
-            cells: A frame: polars, pandas, pyarrow, ….
-            parameter_set: The parameters.
-            version: Their version; None if only one is in use.
-            n: Its column of counts.
-            key: Its column of cell keys.
-            weight: Its column of sums of weights.
-            official: Its column that says which figures are published as they are.
-        """
-        names = {"n": n, "key": key, "weight": weight, "official": official}
-        return self._send(calls.counts_call(cells, parameter_set, version, names))
-
-    def protect_values(
-        self,
-        cells: Any,
-        value: str,
-        parameter_set: str,
-        version: str | None = None,
-        *,
-        figure: str | None = None,
-    ) -> pl.DataFrame:
-        """Protect sums or means; value and status, in the order of the cells.
-
-        Args:
-            cells: A frame with the columns total, largest_1 …, count and key.
-            value: The value column of the parameters.
-            parameter_set: The parameters.
-            version: Their version; None if only one is in use.
-            figure: "sum" or "mean"; what is accurate if None.
-        """
-        return self._send(calls.values_call(cells, value, parameter_set, version, figure))
-
-    def protect_table(
-        self,
-        cells: Any,
-        layout: Mapping[str, Any],
-        parameter_set: str,
-        version: str | None = None,
-        *,
-        kind: TableKind = "counts",
-        name: str | None = None,
-        classifications: Mapping[str, Any] | None = None,
-        format: str | None = None,  # noqa: A002 - the word users know
-        language: str | None = None,
-    ) -> Table:
-        """Protect a table of cells: a frame, or the bytes of a format.
-
-        Args:
-            cells: A frame.
-            layout: What its columns are, as [cells] in a programme for cells.
-            parameter_set: The parameters.
-            version: Their version; None if only one is in use.
-            kind: "counts", "figures" with brackets, or "parts".
-            name: Name of the table.
-            classifications: Code trees of some of the variables.
-            format: csv, parquet, json, xlsx, html, px, json-stat, sdmx-csv; None for a frame.
-            language: Language of labels and notes.
-        """
-        said = {"parameter_set": parameter_set, "version": version, "name": name}
-        said |= {"language": language, "format": format}
-        return self._send(calls.table_call(cells, layout, kind, classifications, said))
-
-    def query(
-        self,
-        dataset: str,
-        query: Mapping[str, Any],
-        *,
-        format: str | None = None,  # noqa: A002
-        progress: Progress | None = None,
-        timeout: float | None = None,
-    ) -> Table:
-        """Ask for a table of a data set; of a large one the job is waited for.
-
-        Args:
-            dataset: The data set.
-            query: by, where, measures, …; see the documentation of queries.
-            format: A format; None for a frame.
-            progress: Is told how far a job is.
-            timeout: Seconds after which a job is no longer waited for.
-        """
-        found = self._send(calls.query_call(dataset, query, format, secrets.token_hex(16)))
-        if not isinstance(found, ServiceJob):
-            return found
-        job = self.wait(found.id, progress=progress, timeout=timeout)
-        return calls.table_of(self.result(job.id), format)
-
-    def check(self, dataset: str, query: Mapping[str, Any]) -> dict[str, Any]:
-        """What a query comes to, and whether it would be answered.
-
-        Args:
-            dataset: The data set.
-            query: The query.
-        """
-        return self._send(calls.check_call(dataset, query))
-
-    def datasets(self) -> list[dict[str, Any]]:
-        """The data sets there are."""
-        return list(self._send(calls.document_call("datasets"))["datasets"])
-
-    def dataset(self, dataset: str) -> dict[str, Any]:
-        """One of them.
-
-        Args:
-            dataset: Its name.
-        """
-        return self._send(calls.document_call("datasets", dataset))
-
-    def parameter_sets(self) -> list[dict[str, Any]]:
-        """The parameter sets there are, without what is in them."""
-        return list(self._send(calls.document_call("parameter-sets"))["parameter_sets"])
-
-    def job(self, number: str) -> ServiceJob:
-        """How far a job is.
-
-        Args:
-            number: The job.
-        """
-        return self._send(calls.job_call(number))
-
-    def cancel(self, number: str) -> ServiceJob:
-        """End a job.
-
-        Args:
-            number: The job.
-        """
-        return self._send(calls.job_call(number, "DELETE"))
-
-    def result(self, number: str) -> bytes:
-        """What a job made.
-
-        Args:
-            number: The job.
-        """
-        return self._send(calls.result_call(number))
-
-    def wait(
-        self, number: str, *, progress: Progress | None = None, timeout: float | None = None
-    ) -> ServiceJob:
-        """Wait until a job is done; an error if it ends in another way.
-
-        Args:
-            number: The job.
-            progress: Is told how far it is, whenever it was asked for.
-            timeout: Seconds after which it is no longer waited for.
-        """
-        pause, until = _FIRST_PAUSE, None if timeout is None else time.monotonic() + timeout
+    def _talked(self, conversation: Conversation[Answer]) -> Answer:
+        """Make the steps of a conversation, waiting."""
+        answer: httpx.Response | None = None
         while True:
-            job = self.job(number)
-            if progress is not None:
-                progress(job)
-            if job.ended:
-                break
-            if until is not None and time.monotonic() + pause > until:
-                raise _late()
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-        if job.state != "done":
-            raise _failed(job)
-        return job
-
-    def _send(self, call: ServiceCall[Answer]) -> Answer:
-        for attempt in range(_RETRIES + 1):
             try:
-                answer = self._http.request(
-                    call.method,
-                    call.path,
-                    params=dict(call.params),
-                    headers=dict(call.headers),
-                    content=call.content,
-                )
+                step = conversation.send(answer)
+            except StopIteration as end:
+                found: Answer = end.value
+                return found
+            answer = None
+            if isinstance(step, float):
+                time.sleep(step)
+                continue
+            try:
+                answer = self._http.send(_request(self._http, step))
             except httpx.TransportError as error:
                 raise _unreachable(error) from None
-            if answer.status_code not in AGAIN or attempt == _RETRIES:
-                break
-            time.sleep(calls.pause_before_retry(answer, attempt))
-        if answer.status_code >= httpx.codes.BAD_REQUEST:
-            raise calls.error_of(answer)
-        return call.read(answer)
 
 
-class AsyncClient:
-    """The same, to be awaited; what is not said here is said of `Client`.
+class AsyncClient(ServiceFunctions):
+    """The same, to be awaited.
 
     Args:
         url: Its address.
@@ -353,134 +226,20 @@ class AsyncClient:
         """Let go of the connections."""
         await self._http.aclose()
 
-    async def protect_counts(
-        self,
-        cells: Any,
-        parameter_set: str,
-        version: str | None = None,
-        *,
-        n: str = "n",
-        key: str = "key",
-        weight: str | None = None,
-        official: str | None = None,
-    ) -> pl.DataFrame:
-        """As `Client.protect_counts`."""
-        names = {"n": n, "key": key, "weight": weight, "official": official}
-        return await self._send(calls.counts_call(cells, parameter_set, version, names))
-
-    async def protect_values(
-        self,
-        cells: Any,
-        value: str,
-        parameter_set: str,
-        version: str | None = None,
-        *,
-        figure: str | None = None,
-    ) -> pl.DataFrame:
-        """As `Client.protect_values`."""
-        return await self._send(calls.values_call(cells, value, parameter_set, version, figure))
-
-    async def protect_table(
-        self,
-        cells: Any,
-        layout: Mapping[str, Any],
-        parameter_set: str,
-        version: str | None = None,
-        *,
-        kind: TableKind = "counts",
-        name: str | None = None,
-        classifications: Mapping[str, Any] | None = None,
-        format: str | None = None,  # noqa: A002
-        language: str | None = None,
-    ) -> Table:
-        """As `Client.protect_table`."""
-        said = {"parameter_set": parameter_set, "version": version, "name": name}
-        said |= {"language": language, "format": format}
-        return await self._send(calls.table_call(cells, layout, kind, classifications, said))
-
-    async def query(
-        self,
-        dataset: str,
-        query: Mapping[str, Any],
-        *,
-        format: str | None = None,  # noqa: A002
-        progress: Progress | None = None,
-        timeout: float | None = None,
-    ) -> Table:
-        """As `Client.query`."""
-        found = await self._send(calls.query_call(dataset, query, format, secrets.token_hex(16)))
-        if not isinstance(found, ServiceJob):
-            return found
-        job = await self.wait(found.id, progress=progress, timeout=timeout)
-        return calls.table_of(await self.result(job.id), format)
-
-    async def check(self, dataset: str, query: Mapping[str, Any]) -> dict[str, Any]:
-        """As `Client.check`."""
-        return await self._send(calls.check_call(dataset, query))
-
-    async def datasets(self) -> list[dict[str, Any]]:
-        """As `Client.datasets`."""
-        return list((await self._send(calls.document_call("datasets")))["datasets"])
-
-    async def dataset(self, dataset: str) -> dict[str, Any]:
-        """As `Client.dataset`."""
-        return await self._send(calls.document_call("datasets", dataset))
-
-    async def parameter_sets(self) -> list[dict[str, Any]]:
-        """As `Client.parameter_sets`."""
-        told = await self._send(calls.document_call("parameter-sets"))
-        return list(told["parameter_sets"])
-
-    async def job(self, number: str) -> ServiceJob:
-        """As `Client.job`."""
-        return await self._send(calls.job_call(number))
-
-    async def cancel(self, number: str) -> ServiceJob:
-        """As `Client.cancel`."""
-        return await self._send(calls.job_call(number, "DELETE"))
-
-    async def result(self, number: str) -> bytes:
-        """As `Client.result`."""
-        return await self._send(calls.result_call(number))
-
-    async def wait(
-        self,
-        number: str,
-        *,
-        progress: Progress | None = None,
-        timeout: float | None = None,
-    ) -> ServiceJob:
-        """As `Client.wait`."""
-        pause, until = _FIRST_PAUSE, None if timeout is None else time.monotonic() + timeout
+    async def _talked(self, conversation: Conversation[Answer]) -> Answer:
+        """Make the steps of a conversation, awaiting."""
+        answer: httpx.Response | None = None
         while True:
-            job = await self.job(number)
-            if progress is not None:
-                progress(job)
-            if job.ended:
-                break
-            if until is not None and time.monotonic() + pause > until:
-                raise _late()
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-        if job.state != "done":
-            raise _failed(job)
-        return job
-
-    async def _send(self, call: ServiceCall[Answer]) -> Answer:
-        for attempt in range(_RETRIES + 1):
             try:
-                answer = await self._http.request(
-                    call.method,
-                    call.path,
-                    params=dict(call.params),
-                    headers=dict(call.headers),
-                    content=call.content,
-                )
+                step = conversation.send(answer)
+            except StopIteration as end:
+                found: Answer = end.value
+                return found
+            answer = None
+            if isinstance(step, float):
+                await asyncio.sleep(step)
+                continue
+            try:
+                answer = await self._http.send(_request(self._http, step))
             except httpx.TransportError as error:
                 raise _unreachable(error) from None
-            if answer.status_code not in AGAIN or attempt == _RETRIES:
-                break
-            await asyncio.sleep(calls.pause_before_retry(answer, attempt))
-        if answer.status_code >= httpx.codes.BAD_REQUEST:
-            raise calls.error_of(answer)
-        return call.read(answer)

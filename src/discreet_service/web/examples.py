@@ -90,7 +90,7 @@ def operation_examples() -> Mapping[str, OperationExamples]:
     """The examples of all operations, by operation."""
     found: dict[str, OperationExamples] = {}
     for name, text in _texts():
-        for operation, told in {} if name == _SCHEMAS else tomllib.loads(text).items():  # type: ignore[attr-defined]
+        for operation, told in {} if name == _SCHEMAS else tomllib.loads(text).items():
             calls = told.get("calls", {}).items()
             if operation in found:
                 raise AssertionError(f"{name}: {operation} has examples already")

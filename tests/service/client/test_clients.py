@@ -6,9 +6,11 @@ import asyncio
 import inspect
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import polars as pl
@@ -17,9 +19,13 @@ import pytest
 import discreet as dc
 from discreet.release.cell_programme import CellProgramme, protect_by_programme
 from discreet.release.packages import open_parameters
+from discreet_service.application import RESOURCES
 from discreet_service.client import AsyncClient, Client, ServiceJob
+from discreet_service.client.clients import ServiceFunctions
 from discreet_service.problems import ServiceError, problem_document
+from discreet_service.web.openapi import operations
 from tests.helpers.asgi_browser import BASE
+from tests.helpers.interface_calls import documented_calls
 from tests.helpers.package_parameters import PTABLE
 from tests.helpers.service_cells import CellService, homes, parameters, some_cells
 
@@ -112,15 +118,17 @@ def test_awaited_ones_give_the_same(served: CellService, token: str, client: Cli
     assert sets == client.parameter_sets()
 
 
-def test_both_clients_have_the_same_functions() -> None:
-    def functions(kind: type) -> dict[str, list[str]]:
-        return {
-            name: list(inspect.signature(each).parameters)
-            for name, each in vars(kind).items()
-            if callable(each) and not name.startswith("_")
-        }
-
-    assert functions(Client) == functions(AsyncClient)
+def test_functions_are_described_once() -> None:
+    waiting, awaited = Client(BASE), AsyncClient(BASE)
+    names = [name for name in dir(ServiceFunctions) if not name.startswith("_")]
+    assert len(names) == 13
+    for name in names:
+        one, other = getattr(waiting, name), getattr(awaited, name)
+        assert inspect.signature(one) == inspect.signature(other)
+        assert one.__doc__
+        assert one.__name__ == name
+    own = {name for kind in (Client, AsyncClient) for name in vars(kind) if name[0] != "_"}
+    assert own == {"close"}
 
 
 def test_third_parties_with_the_package_get_the_bytes_of_the_service(
@@ -266,3 +274,53 @@ def test_names_cannot_leave_their_place(monkeypatch: pytest.MonkeyPatch) -> None
     client, sent = scripted(monkeypatch, httpx.Response(200, json={}))
     client.dataset("../keys?x=1#y")
     assert sent[0].url.raw_path == b"/api/v1/datasets/..%2Fkeys%3Fx%3D1%23y"
+
+
+def test_every_operation_can_be_called(served: CellService) -> None:
+    """What the document shows as a call is what the client sends for the operation."""
+    document = served.app(*RESOURCES).openapi()
+    sent: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("openapi.json"):
+            return httpx.Response(200, json=document)
+        sent.append(request)
+        return httpx.Response(200, json={"fine": True})
+
+    shown = list(documented_calls(document))
+    assert len({call.operation for call in shown}) == len(list(operations(document)))
+    client = Client(BASE, transport=httpx.MockTransport(handle))
+    paths = {each["operationId"]: path for _, path, each in operations(document)}
+    for call in shown:
+        named = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>.+)", paths[call.operation]), call.path)
+        assert named is not None
+        body = b"package" if call.media and call.body is None else call.body
+        told = client.operation(
+            call.operation,
+            path=named.groupdict(),
+            query=call.query,
+            body=body,
+            media=call.media or "application/json",
+            headers=call.headers,
+        )
+        assert told == {"fine": True}
+        request = sent.pop()
+        assert request.method == call.method
+        assert unquote(request.url.raw_path.decode().partition("?")[0]) == call.path
+        assert dict(request.url.params) == call.query
+        if call.media:
+            assert request.headers["content-type"] == call.media
+            own = json.loads(request.content) if isinstance(body, dict) else request.content
+            assert own == (body.encode() if isinstance(body, str) else body)
+
+
+def test_operations_that_are_none_are_told(client: Client) -> None:
+    assert client.operation("get_live") == {"status": "live"}
+    with pytest.raises(ServiceError, match="no such operation") as caught:
+        client.operation("get_life")
+    assert "get_live" in str(caught.value)
+    with pytest.raises(ServiceError, match="the path needs 'version'"):
+        client.operation("show_parameter_set", path={"name": "census"})
+    with pytest.raises(ServiceError) as caught:
+        client.operation("show_parameter_set", path={"name": "../x", "version": "1"})
+    assert caught.value.code in ("unknown-parameter-set", "not-found")
