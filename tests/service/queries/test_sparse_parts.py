@@ -338,3 +338,14 @@ def test_a_single_figure_is_hidden_like_the_table_it_stands_in(hiding: Answers) 
     assert "grand total" in alone.notes[-1].text("en")
     everybody = hiding.answer(prepared(hiding, [])).table
     assert cells(everybody)[frozenset()][1] != "suppressed"
+
+
+def test_key_figures_are_judged_by_what_they_count(hiding: Answers) -> None:
+    """Vacant dwellings are few where dwellings are many; their share tells how many they are."""
+    query = prepared(hiding, [REGION], unit="dwelling", measures=["vacancy", "count"])
+    unit = query.version.units["dwelling"]
+    judges = {
+        measure.name: {each.measure.name for each in judgements_of(query.query, measure, unit)}
+        for measure in query.query.measures
+    }
+    assert judges == {"count": {"count"}, "vacancy": {"count", "vacant"}}
