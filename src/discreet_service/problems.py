@@ -6,8 +6,12 @@ never quote cells, keys, places on the disk, SQL, or the words of an unexpected 
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from discreet.errors import DiscreetError, Problem
@@ -123,6 +127,52 @@ class ServiceError(DiscreetError):
         self.retry_after = retry_after
 
 
+def hint_in(language: str, hint: str, code: str) -> str:
+    """A hint in a language; one that is known in English only gives way to a general one.
+
+    Hints that are no words of any language, such as a header or an address, stay as they are.
+
+    Args:
+        language: "en" or "de".
+        hint: The hint in English; empty for none.
+        code: Code of the problem, one of `PROBLEM_TYPES`.
+
+    >>> hint_in("de", "did you mean 'sex'?", "unknown-variable")
+    "gemeint ist vielleicht 'sex'"
+    """
+    if language != "de" or not hint or not re.search(r"[a-z] [a-z]", hint):
+        return _of_words(hint) if language == "de" else hint
+    return _of_words(hint, _hints()["general"][code][1])
+
+
+def _of_words(hint: str, otherwise: str | None = None) -> str:
+    """The German of a hint; otherwise something else, or the hint itself."""
+    said: Mapping[str, str] = _hints()["said"]
+    if hint in said:
+        return said[hint]
+    for pattern, german in _patterns():
+        if found := pattern.fullmatch(hint):
+            return german.format(*found.groups())
+    return hint if otherwise is None else otherwise
+
+
+@cache
+def _hints() -> Mapping[str, Any]:
+    text = files("discreet_service").joinpath("hints.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Hints with names and numbers in them; the more words one has, the sooner it is tried."""
+    found = [(each, german) for each, german in _hints()["said"].items() if "{}" in each]
+    found.sort(key=lambda pair: -len(pair[0]))
+    return tuple(
+        (re.compile("(.+?)".join(map(re.escape, each.split("{}"))), re.DOTALL), german)
+        for each, german in found
+    )
+
+
 def problem_document(error: DiscreetError, request: str, language: str = "en") -> dict[str, Any]:
     """What is told of an error.
 
@@ -144,7 +194,12 @@ def problem_document(error: DiscreetError, request: str, language: str = "en") -
         "detail": error.what,
         "instance": f"urn:discreet:request:{request}",
         "problems": [
-            {"where": each.where, "code": error.code, "message": each.what, "hint": each.hint}
+            {
+                "where": each.where,
+                "code": error.code,
+                "message": each.what,
+                "hint": hint_in(language, each.hint, code),
+            }
             for each in error.problems
         ],
     }

@@ -1,0 +1,100 @@
+"""Hints of problems in German, for every code, and for what the service says most."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+
+import pytest
+
+from discreet.errors import DiscreetError
+from discreet.release.programme.file import nearest
+from discreet_service.problems import PROBLEM_TYPES, ServiceError, hint_in, problem_document
+from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.places import ROOT
+from tests.helpers.service_cells import CellService
+
+SOURCE = ROOT / "src" / "discreet_service"
+HINTS = tomllib.loads((SOURCE / "hints.toml").read_text("utf-8"))
+
+
+def german(error: DiscreetError) -> str:
+    (told,) = problem_document(error, "1f", "de")["problems"]
+    return str(told["hint"])
+
+
+@pytest.mark.parametrize("code", PROBLEM_TYPES)
+def test_every_code_has_hints_in_both_languages(code: str) -> None:
+    english, other = HINTS["general"][code]
+    assert english != other
+    assert english[0].islower() or english.startswith("GET ")
+    error = ServiceError("no", code=code, hint="words that nobody has put into German so far")
+    assert german(error) == other
+    (told,) = problem_document(error, "1f")["problems"]
+    assert told["hint"] == error.problems[0].hint
+
+
+def test_the_table_names_no_other_codes() -> None:
+    assert set(HINTS) == {"general", "said"}
+    assert list(HINTS["general"]) == list(PROBLEM_TYPES)
+    for english, other in HINTS["said"].items():
+        assert english.count("{}") == other.count("{}"), english
+        assert english != other
+
+
+@pytest.mark.parametrize(
+    ("english", "other"),
+    [
+        (nearest("sx", ["sex", "age"]), "gemeint ist vielleicht 'sex'"),
+        (nearest("colour", ["sex", "age"]), "bekannt sind: sex, age"),
+        ("formats: json, csv", "Formate: json, csv"),
+        ("take 12 to 200 characters, several words for instance",
+         "12 bis 200 Zeichen wählen, zum Beispiel mehrere Wörter"),
+        ("choose coarser levels", "gröbere Ebenen wählen"),
+        ("Content-Type: application/toml", "Content-Type: application/toml"),
+        ("outputFormat=json-stat2", "outputFormat=json-stat2"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_what_is_said_precisely_stays_precise(english: str, other: str) -> None:
+    assert hint_in("de", english, "invalid-query") == other
+    assert hint_in("en", english, "invalid-query") == english
+
+
+def test_names_in_hints_are_no_patterns() -> None:
+    """Names that callers chose stand in hints: they are neither patterns nor places for others."""
+    for name in ("{}", "{0.__class__}", "(.*)", "\\1", "a\nb"):
+        assert hint_in("de", f"did you mean {name!r}?", "not-found") == (
+            f"gemeint ist vielleicht {name!r}"
+        )
+
+
+def test_errors_of_the_library_count_as_input() -> None:
+    error = DiscreetError("the rule is unknown", code="rule", hint="see the reference of rules")
+    assert german(error) == HINTS["general"]["invalid-input"][1]
+
+
+def test_what_is_in_the_table_is_said_somewhere() -> None:
+    """A hint of the table that nobody gives is one that was worded anew and is not found."""
+    said = {
+        node.value
+        for file in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    plain = {hint for hint in HINTS["said"] if "{}" not in hint}
+    assert len(plain) > 90
+    assert plain - said == set()
+
+
+def test_callers_hear_the_language_they_ask_for(tmp_path) -> None:
+    served = CellService.of(tmp_path)
+    browser = AsgiBrowser(served.app())
+    told = {
+        language: browser.get("/api/v1/parameter-sets", headers={"Accept-Language": language})
+        for language in ("de", "en", "fr")
+    }
+    hints = {each: answer.json()["problems"][0]["hint"] for each, answer in told.items()}
+    served.service.close()
+    assert hints["de"] == "einen Schlüssel senden: Authorization: Bearer dsc_…"
+    assert hints["en"] == hints["fr"] == "send a key: Authorization: Bearer dsc_…"
