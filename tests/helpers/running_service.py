@@ -22,10 +22,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
 from fastapi.routing import APIRoute
 
 from discreet_service.application import RESOURCES, create_app
 from discreet_service.operation.logs import JsonLines, service_log
+from discreet_service.people import users
+from discreet_service.people.passwords import PasswordCost
 from discreet_service.permissions import ROLES, Grant, Principal
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
@@ -34,6 +37,7 @@ HOST = "127.0.0.1:8077"
 ORIGIN = f"http://{HOST}"
 #: As many requests as a test likes.
 UNBOUNDED = LimitSettings(requests_per_second=1e9, burst=10**9, anonymous_per_second=1e9)
+CHEAP = PasswordCost(log_n=10, p=1)
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -65,6 +69,14 @@ class HastyClock:
     def __call__(self) -> int:
         self.now += self.step
         return self.now
+
+
+@contextmanager
+def cheap_passwords() -> Iterator[None]:
+    """Passwords that are kept meanwhile cost next to nothing: how hard they are is no matter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(users, "PasswordCost", lambda: CHEAP)
+        yield
 
 
 class _Loop:
@@ -231,6 +243,7 @@ def running_demo(
     clock = HastyClock(1_000 * int((folder / "SERVICE.toml").stat().st_mtime + 60))
     settings = replace(ServiceSettings.read(folder / "SERVICE.toml"), limits=limits)
     service = Service(settings, clock)
+    service.users._cost = CHEAP
     known = {role: Principal(name=role, kind="key", grants=(Grant(role),)) for role in ROLES} | {
         "everybody": Principal(
             name="everybody", kind="key", grants=tuple(Grant(role) for role in ROLES)

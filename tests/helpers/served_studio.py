@@ -23,6 +23,7 @@ from discreet_service.demo import make_demonstration
 from discreet_service.jobs.worker import JobWorker
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.running_service import CHEAP, cheap_passwords
 from tests.helpers.service_server import served_on_port
 
 #: Who plays which role in a demonstration.
@@ -184,13 +185,15 @@ def served_studio(
         database: URL of a database into which all that it keeps is moved; its own if empty.
         works: Whether its jobs are done.
     """
-    made = make_demonstration(folder, persons=persons)
+    with cheap_passwords():
+        made = make_demonstration(folder, persons=persons)
     settings = replace(ServiceSettings.read(made.settings), limits=_HASTY)
     if database:
         move_database(settings, database)
         settings = replace(settings, database=database)
     printed = json.loads((folder / "DEMONSTRATION.json").read_text("utf-8"))
     service = Service(settings)
+    service.users._cost = CHEAP
     service.start()
     keeper = _Keeper(create_app(service), planted(folder, printed["passwords"]))
     worker = JobWorker(service)

@@ -9,6 +9,7 @@ import pytest
 
 from discreet_service.database import ServiceDatabase
 from tests.helpers.policy_cases import PolicedTown, Town, policed
+from tests.helpers.running_service import cheap_passwords
 
 Police = Callable[..., PolicedTown]
 
@@ -37,5 +38,6 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from discreet_service.demo import make_demonstration
 
     found = tmp_path_factory.mktemp("attacked") / "demo"
-    make_demonstration(found)
+    with cheap_passwords():
+        make_demonstration(found)
     return found

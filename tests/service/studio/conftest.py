@@ -19,6 +19,7 @@ from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.running_service import CHEAP, cheap_passwords
 
 HTML = {"Accept": "text/html"}
 GERMAN = {**HTML, "Accept-Language": "de"}
@@ -28,11 +29,13 @@ class StudioReaders:
     """The studio of a demonstration, and who looks at it."""
 
     def __init__(self, folder: Path) -> None:
-        made = make_demonstration(folder, persons=3_000)
+        with cheap_passwords():
+            made = make_demonstration(folder, persons=3_000)
         limits = LimitSettings(requests_per_second=1e6, burst=10**6, anonymous_per_second=1e6)
         settings = dataclasses.replace(ServiceSettings.read(made.settings), limits=limits)
         self.folder = made.settings.parent
         self.service = Service(settings)
+        self.service.users._cost = CHEAP
         self.app = create_app(self.service)
         self._passwords = dict(made.passwords)
         self._browsers: dict[str, AsgiBrowser] = {}
