@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
@@ -43,8 +44,10 @@ router = APIRouter(prefix="/programmes/{programme}/drafts", tags=["studio"],
 _Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
 _Name = Annotated[str | None, Query(max_length=64)]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-#: Cells of one table, and of all, that are shown.
-_CELLS, _ALL_CELLS = 40, 300
+#: Cells of one table, and of all, that are shown; and tables and files: all are counted.
+_CELLS, _ALL_CELLS, MOST_TABLES, _FILES = 40, 300, 100, 60
+#: Whose changes are shown where there are too many of them.
+_FIRST = ("changed", "other variables", "gone", "new")
 #: Kinds of cells that differ, and how the words name changes of tables.
 _DIFFERING = ("values", "hidden", "shown")
 _CHANGES = {
@@ -150,7 +153,8 @@ def _draft_page(
         about=title_of_programme(shelf_of(service).text(record.id), language),
         draft=told,
         tables=[
-            (each.name, each.title(language), each.cells) for each in found.release.tables.values()
+            (each.name, each.title(language), each.cells)
+            for each in islice(found.release.tables.values(), MOST_TABLES)
         ],
         statements=[
             said_in(each["text"], language)
@@ -161,6 +165,7 @@ def _draft_page(
         changes=shown_changes(told["changes"], found, language),
         tally=tally(told["changes"]),
         parts=PageWords(words("draft_changes", language)),
+        files=told["files"][:_FILES],
         may_publish=principal.may(Permission.releases_publish, record.dataset),
         name=name if name and _NAME.fullmatch(name) else record.dataset,
         already=published_as(service, record.id).get(draft, ""),
@@ -292,6 +297,8 @@ def shown_changes(
         language: "en" or "de".
     """
     shown, left = [], _ALL_CELLS
+    if len(changes) > MOST_TABLES:
+        changes = sorted(changes, key=lambda each: each["change"] not in _FIRST)[:MOST_TABLES]
     for each in changes:
         listed = found.release.tables.get(each["table"])
         cells: list[ShownCell] = []

@@ -17,6 +17,7 @@ from discreet_service.permissions import ROLES, Grant, Permission, Principal, Ro
 from discreet_service.problems import ServiceError
 from discreet_service.releases.drafts import read_draft, shelf_of
 from discreet_service.releases.programmes import opened_inputs
+from discreet_service.studio import drafts
 from discreet_service.studio.drafts import shown_changes, tally
 from discreet_service.studio.programmes import told_problems
 from discreet_service.web import programmes as api
@@ -372,6 +373,24 @@ def test_comparison_is_that_of_the_interface(office: Office) -> None:
         assert " · ".join(each.labels) in page
         assert f'<td class="number">{each.before}</td><td class="number">{each.after}</td>' in page
     assert "other programme; others are counted" in plain(page)
+
+
+def test_of_very_many_tables_those_that_change_are_listed(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "MOST_TABLES", 2)
+    here = f"/programmes/{office.later}/drafts/{office.draft}"
+    page = office.page(f"{here}?release=people", "paul")
+    part = page[page.index('<table class="changes"') : page.index('id="others"')]
+    assert "Population" not in part
+    assert "Persons at work" in part
+    assert "Dwellings and their rents" in part
+    assert text_of(page, "others").endswith(": 1")
+    assert text_of(page, "tally-same") == "1"
+    assert f"{here}/tables/homes" not in page
+    assert "Not listed here; the interface lists all: 1" in plain(page)
+    monkeypatch.undo()
+    assert 'id="others"' not in office.page(f"{here}?release=people", "paul")
 
 
 def test_the_usual_release_is_one_with_the_same_tables_of_the_same_data(office: Office) -> None:
