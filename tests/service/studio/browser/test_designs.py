@@ -26,13 +26,24 @@ def _press(page: Any, selector: str, *keys: str) -> None:
         page.keyboard.press(key)
 
 
+def _check_redraw(page: Any) -> None:
+    """A slider is moved to new places until all is drawn in time; a busy machine gets 15 tries."""
+    begun = float(page.input_value("#a_variance"))
+    spent = []
+    for step in range(1, 16):
+        spent.append(page.evaluate(_MOVED, str(begun + step / 4)))
+        if spent[-1] < REDRAWN:
+            return
+    raise AssertionError(f"drawn after {spent} ms")
+
+
 def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:
     page = logged_in("methodologist")
     page.goto("/designs")
     check_page(page)
-    spent = [page.evaluate(_MOVED, value) for value in ("4", "4.25", "4.5", "4.75", "5")]
-    assert min(spent) < REDRAWN, spent
-    assert page.locator("#figures td").first.inner_text() == "5.00"
+    _check_redraw(page)
+    drawn = page.locator("#figures td").first.inner_text()
+    assert float(drawn) == float(page.input_value("#a_variance"))
     # By keys: the slider keeps the focus while everything else is drawn anew.
     with page.expect_response("**/designs"):
         _press(page, "#a_noise", "ArrowRight")
@@ -43,8 +54,7 @@ def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:
     with page.expect_response("**/designs"):
         _press(page, "input[name=compared]", "Space")
     page.wait_for_selector("#chart-tableauB")
-    spent = [page.evaluate(_MOVED, value) for value in ("3", "3.25", "3.5", "3.75", "4")]
-    assert min(spent) < REDRAWN, spent
+    _check_redraw(page)
     check_page(page)
     # What cannot be is said at the side, with a way out.
     page.fill("#a_exact", "0.5")
