@@ -194,6 +194,14 @@ class Answers:
             self.metrics.cache_hits.inc()
         return Answer(prepared=prepared, table=in_order(table, prepared.order), cached=cached)
 
+    def sparse_tables(self, version: DataVersion) -> tuple[int, int]:
+        """How many tables judged answers of a version in this process, and hide parts of them.
+
+        Args:
+            version: The version.
+        """
+        return self._sparse.judged(version)
+
     def etag(self, prepared: PreparedQuery, shown: str) -> str:
         """The tag of an answer, known before it is made.
 

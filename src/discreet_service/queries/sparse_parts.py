@@ -90,6 +90,20 @@ class SparseParts:
         limits = self._limits(query)
         return "" if limits is None else _said(limits)
 
+    def judged(self, version: DataVersion) -> tuple[int, int]:
+        """How many tables judged answers of a version in this process, and hide parts of them.
+
+        Args:
+            version: The version.
+        """
+        with self._lock:
+            found = [
+                bool(hidden.any())
+                for (about, _), hidden in self._known.items()
+                if about.partition("\n")[0] == version.fingerprint
+            ]
+        return len(found), sum(found)
+
     def thinned(
         self, table: ProtectedTable, query: CanonicalQuery, version: DataVersion
     ) -> ProtectedTable:

@@ -114,6 +114,7 @@ def show_dashboard(
         places=_place_titles(chosen, policy, language),
         rows=rows,
         explains=explains,
+        sparse=service.answers.sparse_tables(opened),
         hides=policy.sparsity.then == "hide",
         verdicts=[each.value for each in LogVerdict],
         labels={one.name: said_in(one.label, language, one.name) for one in opened.units.values()},

@@ -13,7 +13,7 @@ from discreet_service.database.schema import POLICY_ALERTS, RATE_COUNTERS
 from discreet_service.policies.exposure import shape_of
 from discreet_service.policies.overview import near_limits, refusals_by_rule, released_sums
 from discreet_service.policies.rates import CELLS_PER_DAY, day_of
-from tests.service.studio.conftest import GERMAN, HTML
+from tests.service.studio.conftest import GERMAN, HTML, text_of
 
 PAGE = "/quality/census/2022-1"
 TOO_MUCH = "unit=person&by=region:municipality,sex,age5,education:2"
@@ -171,3 +171,18 @@ def test_who_is_explained_nothing_sees_shares_only(readers: Any) -> None:
 def test_retired_or_unknown_versions_are_not_shown(readers: Any) -> None:
     readers.page("/quality/census/none", "cora", 404)
     readers.page("/quality/nothing/1", "cora", 404)
+
+
+def test_sparse_parts_are_counted(readers: Any) -> None:
+    """Crossings whose parts were judged, and those that hide some, as answers have them."""
+    asked = "unit=person&by=region:municipality,occupation:2&totals=none"
+    assert readers.browser("rita").get(
+        f"/api/v1/datasets/census/data?{asked}&format=csv"
+    ).status_code == 200  # fmt: skip
+    version = readers.service.datasets.version("census")
+    judged, hiding = readers.service.answers.sparse_tables(version)
+    assert judged > 0
+    assert hiding <= judged
+    text = readers.page(PAGE, "paul")
+    assert text_of(text, "judged") == f"{judged:,}"
+    assert text_of(text, "hiding") == f"{hiding:,}"
