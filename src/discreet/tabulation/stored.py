@@ -378,7 +378,7 @@ def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
     return code_column(store.values(axis.column), axis)
 
 
-class ChosenRecords:
+class StoredChoice:
     """The records of a store that a filter lets through. CONFIDENTIAL.
 
     Args:
@@ -417,4 +417,4 @@ class ChosenRecords:
             yield start, self._pass.cell_numbers(start, stop, room)
 
     def __repr__(self) -> str:
-        return "<ChosenRecords (confidential)>"
+        return "<StoredChoice (confidential)>"

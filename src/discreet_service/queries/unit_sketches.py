@@ -20,7 +20,7 @@ import polars as pl
 from discreet.arrays import BoolArray, IntArray, UintArray
 from discreet.keygrid import KeyGrid
 from discreet.microdata.stored_records import StoredRecords
-from discreet.tabulation.stored import ChosenRecords
+from discreet.tabulation.stored import StoredChoice
 from discreet_fire.ledger.marks import Marks
 from discreet_fire.ledger.sketch_sums import SketchSum
 from discreet_service.policies.sketches import UniverseSketch
@@ -77,7 +77,7 @@ class StoredUnits:
             condition: The filter; of all if it is empty.
             grid: The key grid of the records.
         """
-        chosen = ChosenRecords(self._store, condition, grid)
+        chosen = StoredChoice(self._store, condition, grid)
         total, again = SketchSum(self._size), list[UintArray]()
         if chosen.whole and len(self._store.offsets) <= _MOST_AREAS + 1:
             counts, sums, marks = self._of_areas
