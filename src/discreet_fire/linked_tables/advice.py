@@ -1,0 +1,197 @@
+"""Findings about linked tables: what follows from what, and what to withhold besides.
+
+In: the tables of counts of a program (CONFIDENTIAL) and the smallest safe number of cases. Out:
+`Finding`s in sentences, one for each cause, without a figure of the data.
+
+A withheld cell is open where all tables together tell its number, or tell of a small one that it
+is small or nearly how large. What to withhold besides is a pattern of cell suppression over all
+tables as one problem, proven against whoever knows all that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.errors import SuppressionError
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.linked_tables.attack import CellRange, ranges_of
+from discreet_fire.linked_tables.shown_table import ShownTable
+from discreet_fire.linked_tables.system import LinkedSystem, systems_of
+
+_UNBOUNDED = 2**53
+#: So many withheld cells are asked about; more are a finding of their own.
+_MOST_HIDDEN = 2_000
+#: So many findings of one cause, cells named to withhold, and cells named in one sentence.
+_FINDINGS, _NAMED, _TERMS = 5, 8, 6
+_NEAR = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class _Wanted:
+    """How far below and above its true value each cell must seem possible (confidential)."""
+
+    small: BoolArray
+    lower: IntArray
+    upper: IntArray
+
+    @classmethod
+    def of(cls, system: LinkedSystem, minimum: int) -> _Wanted:
+        """As within one table: from the smallest possible number to a safe one."""
+        n = system.counts
+        small = system.hidden & (system.cases > 0) & (system.cases < minimum)
+        share = np.where(n < minimum, 0, np.ceil(0.3 * n)).astype(np.int64)
+        lower = np.minimum(n - system.least, np.maximum(minimum, share))
+        upper = np.maximum(minimum - n, np.maximum(share, 1))
+        return cls(small=small, lower=lower * small, upper=upper * small)
+
+    def is_open(self, system: LinkedSystem, found: CellRange) -> bool:
+        """Whether a cell is less uncertain than it must be."""
+        at, n = found.cell, int(system.counts[found.cell])
+        if not self.small[at]:
+            return found.determined
+        far = found.high < n + self.upper[at] - _NEAR or found.low > n - self.lower[at] + _NEAR
+        return bool(far)
+
+
+def linked_findings(tables: Sequence[ShownTable], *, minimum: int) -> tuple[Finding, ...]:
+    """What tables of a program tell about withheld cells, if they are taken together.
+
+    Args:
+        tables: The tables, in the order of the program.
+        minimum: Fewest cases that may stand behind a number.
+
+    >>> linked_findings([], minimum=3)
+    ()
+    """
+    found: list[Finding] = []
+    for system in systems_of(tables):
+        found += _findings(system, minimum)
+    return tuple(found)
+
+
+def _findings(system: LinkedSystem, minimum: int) -> Iterator[Finding]:
+    asked = np.flatnonzero(system.hidden & (system.counts > 0))
+    if not asked.size:
+        return
+    if asked.size > _MOST_HIDDEN:
+        what = "these tables withhold so many cells that they were not held against each other"
+        yield _finding(f"{what}: {_titles(system)}", "show fewer of them, or coarser ones")
+        return
+    wanted = _Wanted.of(system, minimum)
+    ranges = ranges_of(system, asked.astype(np.int64))
+    opened = [one for one in ranges if wanted.is_open(system, one)]
+    if not opened:
+        return
+    opened.sort(key=lambda one: (not wanted.small[one.cell], not one.determined, one.cell))
+    for one in opened[:_FINDINGS]:
+        yield _finding(_sentence(system, one), "")
+    hint = _advice(system, wanted, minimum)
+    more = len(opened) - _FINDINGS
+    what = f"the tables give withheld cells away, taken together: {_titles(system)}"
+    if more > 0:
+        what += f"; {more} more cells are open"
+    yield _finding(what, hint)
+
+
+def _sentence(system: LinkedSystem, one: CellRange) -> str:
+    """What follows from what."""
+    told = "follows from" if one.determined else "is nearly told by"
+    plus = [at for at, by in one.because if by > 0]
+    minus = [at for at, by in one.because if by < 0]
+    if not plus:
+        return f"{system.name(one.cell)} {told} other cells of the tables"
+    text = _listed(system, plus)
+    if minus:
+        text += f", without {_listed(system, minus)}"
+    return f"{system.name(one.cell)} {told} {text}"
+
+
+def _listed(system: LinkedSystem, cells: Sequence[int]) -> str:
+    names = [system.name(at) for at in cells[:_TERMS]]
+    if len(cells) > _TERMS:
+        names.append(f"{len(cells) - _TERMS} more cells")
+    return " and ".join(names) if len(names) < 3 else ", ".join(names)
+
+
+def _titles(system: LinkedSystem) -> str:
+    return "; ".join(table.name for table in system.tables)
+
+
+def _advice(system: LinkedSystem, wanted: _Wanted, minimum: int) -> str:
+    """What to withhold besides."""
+    try:
+        more = cells_to_withhold(system, minimum)
+    except SuppressionError:
+        return "no pattern protects them: leave out one of the tables, or use coarser groups"
+    if not more.size:
+        return "leave out one of the tables, or use coarser groups"
+    names = [system.name(int(at)) for at in more[:_NAMED]]
+    if more.size > _NAMED:
+        names.append(f"{more.size - _NAMED} more cells")
+    return f"withhold besides: {'; '.join(names)}"
+
+
+def cells_to_withhold(system: LinkedSystem, minimum: int) -> IntArray:
+    """The cells of a pattern that protects all withheld ones, beyond these.
+
+    Args:
+        system: The tables.
+        minimum: Fewest cases that may stand behind a number.
+    """
+    from discreet.protection.suppression.methods.registry import find_pattern
+    from discreet.protection.suppression.problem.system import (
+        CellState,
+        Relations,
+        SuppressionProblem,
+    )
+
+    wanted = _Wanted.of(system, minimum)
+    atoms, cells = len(system.atoms), system.cells
+    n, hidden = system.counts, system.hidden
+    state = np.full(cells, int(CellState.free), dtype=np.int8)
+    state[n == 0] = CellState.fixed
+    state[hidden & (n > 0)] = CellState.primary
+    empty = np.zeros(atoms, dtype=np.bool_)
+    for at in np.flatnonzero((n == 0) & ~hidden).tolist():
+        empty[system.members[at]] = True
+    of_atoms = np.where(empty, int(CellState.fixed), int(CellState.secondary)).astype(np.int8)
+    nothing = np.zeros(atoms, dtype=np.int64)
+    cost = n + 1 + system.margins * int(n.max(initial=0))
+    rows = [
+        [(atoms + at, -1), *((int(one), 1) for one in members)]
+        for at, members in enumerate(system.members)
+        if members.size
+    ]
+    total = atoms + cells
+    problem = SuppressionProblem(
+        value=np.concatenate([system.atoms, n]),
+        cost=np.concatenate([nothing, cost]),
+        state=np.concatenate([of_atoms, state]),
+        low=np.concatenate([nothing, np.where(hidden, system.least, 0)]),
+        high=np.full(total, _UNBOUNDED, dtype=np.int64),
+        lower=np.concatenate([nothing, wanted.lower]),
+        upper=np.concatenate([nothing, wanted.upper]),
+        sliding=np.concatenate([nothing, (hidden & ~wanted.small).astype(np.int64)]),
+        relations=Relations.of(total, rows),
+        name=lambda at: "a group of records" if at < atoms else system.name(at - atoms),
+        title="linked tables",
+    )
+    found = find_pattern(problem, "fast").hidden[atoms:]
+    return np.flatnonzero(found & ~hidden).astype(np.int64)
+
+
+def _finding(what: str, hint: str) -> Finding:
+    return Finding(
+        rule="linked-tables",
+        severity=Severity.REVIEW,
+        what=what,
+        line=0,
+        column=1,
+        start=0,
+        end=0,
+        hint=hint,
+    )
