@@ -18,7 +18,7 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import SuppressionError
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.linked_tables.attack import CellRange, ranges_of
+from discreet_fire.linked_tables.attack import CellRange, LinkedAttack
 from discreet_fire.linked_tables.shown_table import ShownTable
 from discreet_fire.linked_tables.system import LinkedSystem, systems_of
 
@@ -82,13 +82,14 @@ def _findings(system: LinkedSystem, minimum: int) -> Iterator[Finding]:
         yield _finding(f"{what}: {_titles(system)}", "show fewer of them, or coarser ones")
         return
     wanted = _Wanted.of(system, minimum)
-    ranges = ranges_of(system, asked.astype(np.int64))
+    attack = LinkedAttack(system)
+    ranges = map(attack.range_of, asked.tolist())
     opened = [one for one in ranges if wanted.is_open(system, one)]
     if not opened:
         return
     opened.sort(key=lambda one: (not wanted.small[one.cell], not one.determined, one.cell))
     for one in opened[:_FINDINGS]:
-        yield _finding(_sentence(system, one), "")
+        yield _finding(_sentence(system, one, attack.reason(one)), "")
     hint = _advice(system, wanted, minimum)
     more = len(opened) - _FINDINGS
     what = f"the tables give withheld cells away, taken together: {_titles(system)}"
@@ -97,24 +98,42 @@ def _findings(system: LinkedSystem, minimum: int) -> Iterator[Finding]:
     yield _finding(what, hint)
 
 
-def _sentence(system: LinkedSystem, one: CellRange) -> str:
+def _sentence(system: LinkedSystem, one: CellRange, because: Sequence[tuple[int, float]]) -> str:
     """What follows from what."""
     told = "follows from" if one.determined else "is nearly told by"
-    plus = [at for at, by in one.because if by > 0]
-    minus = [at for at, by in one.because if by < 0]
+    plus = [at for at, by in because if by > 0]
+    minus = [at for at, by in because if by < 0]
     if not plus:
         return f"{system.name(one.cell)} {told} other cells of the tables"
     text = _listed(system, plus)
     if minus:
-        text += f", without {_listed(system, minus)}"
+        text += f", less {_others(system, one.cell, minus) or _listed(system, minus)}"
     return f"{system.name(one.cell)} {told} {text}"
+
+
+def _others(system: LinkedSystem, cell: int, minus: Sequence[int]) -> str:
+    """Neighbours of a cell along one variable, where all of `minus` are such."""
+    if len(minus) < 3 or {system.table(at) for at in minus} != {system.table(cell)}:
+        return ""
+    table = system.tables[system.table(cell)]
+    own = np.unravel_index(system.place(cell), table.hidden.shape)
+    places = np.unravel_index([system.place(at) for at in minus], table.hidden.shape)
+    differ = [
+        at for at, (one, many) in enumerate(zip(own, places, strict=True)) if (many != one).any()
+    ]
+    if len(differ) != 1 or (places[differ[0]] == table.sizes[differ[0]]).any():
+        return ""
+    axis = table.axes[differ[0]]
+    labels = ", ".join(axis.labels[at] for at in places[differ[0]].tolist()[:_TERMS])
+    more = f" and {len(minus) - _TERMS} more" if len(minus) > _TERMS else ""
+    return f"{axis.name} = {labels}{more} of the same table"
 
 
 def _listed(system: LinkedSystem, cells: Sequence[int]) -> str:
     names = [system.name(at) for at in cells[:_TERMS]]
     if len(cells) > _TERMS:
         names.append(f"{len(cells) - _TERMS} more cells")
-    return " and ".join(names) if len(names) < 3 else ", ".join(names)
+    return "; ".join(names)
 
 
 def _titles(system: LinkedSystem) -> str:

@@ -1,21 +1,22 @@
 """What somebody can work out about withheld cells from all that several tables show.
 
 In: a `LinkedSystem`. Out: for each withheld cell the smallest and largest number of records that
-fits everything shown, and from which shown cells the nearer of both follows. Shown cells, the
+fits everything shown, and the shown cells from which the largest follows. Shown cells, the
 possible combinations and that no withheld inner cell is empty are all that is used; still the
 intervals are CONFIDENTIAL, as they may meet the true value.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray, starts
+from discreet.arrays import FloatArray, starts
 from discreet.errors import OutputCheckError
-from discreet.solver import is_optimal, loaded_solver
+from discreet.solver import column_values, is_optimal, loaded_solver
 from discreet_fire.linked_tables.system import LinkedSystem
 
 _NEAR = 1e-6
@@ -29,13 +30,11 @@ class CellRange:
         cell: Its number.
         low: It has no fewer records.
         high: And no more.
-        because: The cells from which the upper end follows, with what they are taken by.
     """
 
     cell: int
     low: float
     high: float
-    because: tuple[tuple[int, float], ...]
 
     @property
     def determined(self) -> bool:
@@ -72,17 +71,51 @@ class LinkedAttack:
         """What can be worked out about a cell."""
         wish = np.zeros(len(self.system.atoms))
         wish[self.system.members[cell]] = 1.0
-        low, _ = self._ask(wish)
-        high, duals = self._ask(-wish)
-        because = tuple(
-            (at, round(-float(dual), 3))
-            for at, dual in zip(self._rows, duals, strict=True)
-            if abs(dual) > _NEAR and not self.system.hidden[at]
-        )
-        return CellRange(cell=cell, low=low, high=-high, because=because)
+        low = self._ask(wish)
+        high = self._ask(-wish)
+        return CellRange(cell=cell, low=low, high=-high)
 
-    def _ask(self, cost: FloatArray) -> tuple[float, FloatArray]:
-        """The smallest sum, and what each row adds to it; endless where nothing bounds it."""
+    def reason(self, found: CellRange) -> list[tuple[int, float]]:
+        """The shown cells from which the upper end of a range follows, and by what each counts.
+
+        Among all ways to put shown cells together so that they bound the cell as closely, the one
+        that takes least.
+        """
+        system = self.system
+        shown = [at for at in self._rows if not system.hidden[at]]
+        if not shown or not np.isfinite(found.high):
+            return []
+        held: list[list[int]] = [[] for _ in system.atoms]
+        for number, at in enumerate(shown):
+            for atom in system.members[at].tolist():
+                held[atom].append(number)
+        wanted = np.zeros(len(held))
+        wanted[system.members[found.cell]] = 1.0
+        counts = system.counts[shown].astype(np.float64)
+        width = len(shown)
+        rows = [*held, list(range(width))]
+        column = np.array([*itertools.chain.from_iterable(rows)], dtype=np.int64)
+        coef = np.concatenate([np.ones(len(column) - width), -counts])
+        each = starts([2 * len(row) for row in rows])
+        ends = np.cumsum([len(row) for row in rows])[:-1]
+        both = [np.concatenate([one, one + width]) for one in np.split(column, ends)]
+        signs = [np.concatenate([one, -one]) for one in np.split(coef, ends)]
+        solver = loaded_solver(
+            (each, np.concatenate(both), np.concatenate(signs)),
+            np.zeros(2 * width),
+            np.full(2 * width, np.inf),
+            cost=np.ones(2 * width),
+            rows=(np.append(wanted, -found.high - _NEAR), np.full(len(rows), np.inf)),
+        )
+        solver.run()
+        if not is_optimal(solver):
+            return []
+        taken = column_values(solver)
+        by = taken[:width] - taken[width:]
+        return [(shown[at], float(by[at])) for at in np.flatnonzero(np.abs(by) > _NEAR)]
+
+    def _ask(self, cost: FloatArray) -> float:
+        """The smallest sum of the costs of all records; endless where nothing bounds it."""
         changed = np.flatnonzero(cost != self._cost).astype(np.int32)
         if changed.size:
             self._solver.changeColsCost(changed.size, changed, cost[changed])
@@ -91,23 +124,15 @@ class LinkedAttack:
         if not is_optimal(self._solver):
             self._solver.clearSolver()
             self._solver.run()
-        if not is_optimal(self._solver):
-            if self._endless():
-                return -np.inf, np.zeros(len(self._rows))
-            hint = "report this: what tables show always fits together"
-            raise OutputCheckError("linked tables have no solution", code="linked", hint=hint)
-        solution = self._solver.getSolution()
-        value = float(self._solver.getInfo().objective_function_value)
-        return value, np.array(solution.row_dual, dtype=np.float64)
+        if is_optimal(self._solver):
+            return float(self._solver.getInfo().objective_function_value)
+        if self._endless():
+            return -np.inf
+        hint = "report this: what tables show always fits together"
+        raise OutputCheckError("linked tables have no solution", code="linked", hint=hint)
 
     def _endless(self) -> bool:
         import highspy
 
         status = highspy.HighsModelStatus
         return self._solver.getModelStatus() in (status.kUnbounded, status.kUnboundedOrInfeasible)
-
-
-def ranges_of(system: LinkedSystem, cells: IntArray) -> list[CellRange]:
-    """What can be worked out about some cells."""
-    attack = LinkedAttack(system)
-    return [attack.range_of(int(at)) for at in cells]

@@ -8,6 +8,7 @@ whose cells do not agree with its records cannot be followed; that is said, neve
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,9 +20,6 @@ from discreet.arrays import BoolArray, CellIndex, IntArray
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.records import OTHER
 from discreet_fire.statistics.table_suppression import with_margins
-
-#: Columns of frames of tables that are no axes.
-_NUMBERS = ("percent", "cumulated", "row_percent", "column_percent", "cell_percent")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -103,8 +101,7 @@ class ShownTable:
 
 def shown_table(
     name: str,
-    shown: pl.DataFrame | None,
-    whole: float | None,
+    shown: pl.DataFrame,
     labels: pl.DataFrame,
     records: IntArray,
     owners: IntArray | None = None,
@@ -113,23 +110,20 @@ def shown_table(
 
     Args:
         name: Line and command.
-        shown: What is shown: axes, then a column ``n``, null where withheld; totals are last.
-            None for a single count.
-        whole: The number of all records, if that stands elsewhere; None if it is withheld.
+        shown: What is shown: the axes, then a column ``n``, null where withheld. Along each axis
+            the total is last; a single count has one row and no axis.
         labels: For each record its category on each axis, in the order of the axes.
         records: The number of each record.
         owners: Whom each is about.
 
     >>> shown = pl.DataFrame({"sex": ["f", "m", "Total"], "n": [3.0, None, None]})
     >>> labels = pl.DataFrame({"sex": ["f", "m", "f", "f"]})
-    >>> table = shown_table("line 1, tabulate sex", shown, None, labels, np.arange(4))
+    >>> table = shown_table("line 1, tabulate sex", shown, labels, np.arange(4))
     >>> table, [table.place(at) for at in np.flatnonzero(table.hidden)]
     (<ShownTable line 1, tabulate sex>, ['sex = m', 'all'])
     """
-    if len(np.unique(records)) < len(records) or (records < 0).any():
-        return None
     texts = _texts(shown, labels.width)
-    if texts is None:
+    if texts is None or (records < 0).any() or len(np.unique(records)) < len(records):
         return None
     axes, kept = [], np.ones(len(records), dtype=np.bool_)
     for column, known in zip(labels.iter_columns(), texts, strict=True):
@@ -138,6 +132,7 @@ def shown_table(
             return None
         kept &= codes >= 0
         axes.append((column.name, known, codes))
+    numbers = shown["n"]
     table = ShownTable(
         name=name,
         axes=tuple(
@@ -145,30 +140,22 @@ def shown_table(
         ),
         records=records[kept],
         owners=None if owners is None else owners[kept],
-        hidden=_hidden(shown, whole, tuple(map(len, texts))),
+        hidden=numbers.is_null().to_numpy().reshape([len(one) + 1 for one in texts]),
     )
-    return table if _agrees(table, shown, whole) else None
+    pairs = zip(numbers.to_list(), table.counts.ravel().tolist(), strict=True)
+    return table if all(one is None or one == n for one, n in pairs) else None
 
 
-def _texts(shown: pl.DataFrame | None, width: int) -> list[tuple[str, ...]] | None:
-    """The categories of each axis, without the total."""
-    if shown is None:
-        return [] if not width else None
-    if shown.width <= width or not shown.height:
+def _texts(shown: pl.DataFrame, width: int) -> list[tuple[str, ...]] | None:
+    """The categories of each axis, without the total; None if this is not such a table."""
+    if shown.width != width + 1 or not shown.height:
         return None
     found = []
-    for column in shown.columns[:width]:
-        if column in _NUMBERS or shown.schema[column] != pl.String:
+    for column in shown.columns[:-1]:
+        if shown.schema[column] != pl.String:
             return None
-        texts = list(dict.fromkeys(shown[column].to_list()))
-        found.append(tuple(texts if width == 1 and _lone(shown) else texts[:-1]))
-    rows = int(np.prod([len(one) + 1 for one in found])) - int(width == 1 and _lone(shown))
-    return found if rows == shown.height else None
-
-
-def _lone(shown: pl.DataFrame) -> bool:
-    """Whether frequencies stand without their total, as `tabulate` shows one variable."""
-    return "cumulated" in shown.columns
+        found.append(tuple(dict.fromkeys(shown[column].to_list()))[:-1])
+    return found if math.prod(len(one) + 1 for one in found) == shown.height else None
 
 
 def _codes(column: pl.Series, labels: Sequence[str]) -> IntArray | None:
@@ -186,33 +173,3 @@ def _codes(column: pl.Series, labels: Sequence[str]) -> IntArray | None:
             return None
         known[value] = -1 if at is None or (value is None and "." not in index) else at
     return np.array([known[value] for value in values.to_list()], dtype=np.int64)
-
-
-def _numbers(
-    shown: pl.DataFrame | None, whole: float | None, sizes: tuple[int, ...]
-) -> list[float | None]:
-    """What is shown, cell by cell, with the totals."""
-    if shown is None:
-        return [whole]
-    column = next((one for one in shown.columns if one == "n" or one.startswith("n ")), None)
-    if column is None:
-        return []
-    found = shown[column].to_list()
-    return [*found, whole] if len(sizes) == 1 and len(found) == sizes[0] else found
-
-
-def _hidden(shown: pl.DataFrame | None, whole: float | None, sizes: tuple[int, ...]) -> BoolArray:
-    numbers = _numbers(shown, whole, sizes)
-    shape = tuple(size + 1 for size in sizes)
-    if not numbers:  # no counts are shown
-        return np.ones(shape, dtype=np.bool_)
-    return np.array([one is None for one in numbers], dtype=np.bool_).reshape(shape)
-
-
-def _agrees(table: ShownTable, shown: pl.DataFrame | None, whole: float | None) -> bool:
-    """Whether what is shown is what the records give."""
-    numbers = _numbers(shown, whole, table.sizes)
-    if not numbers:
-        return False
-    pairs = zip(numbers, table.counts.ravel().tolist(), strict=True)
-    return all(one is None or one == n for one, n in pairs)

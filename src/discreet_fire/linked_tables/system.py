@@ -147,11 +147,13 @@ def _columns(
         at, span = np.searchsorted(records, table.records), []
         for axis in table.axes:
             texts = np.array([axis.labels[code] for code in axis.codes.tolist()], dtype=object)
-            for number, column in enumerate(columns):
-                if column.name == axis.name and _fits(column, at, texts):
-                    break
-            else:
-                number = len(columns)
+            fitting = [
+                number
+                for number, column in enumerate(columns)
+                if column.name == axis.name and _fits(column, at, texts)
+            ]
+            number = fitting[0] if fitting else len(columns)
+            if not fitting:
                 empty = np.full(len(records), -1, dtype=np.int64)
                 columns.append(_Column(name=axis.name, codes=empty, labels={}))
             labels = columns[number].labels
@@ -193,7 +195,9 @@ def _is_related(pairs: IntArray) -> bool:
     return bool(nested or ((pairs == 0) & (expected >= _EXPECTED)).any())
 
 
-def _groups(spans: Sequence[Sequence[int]], related: dict[tuple[int, int], bool]) -> list[list[int]]:
+def _groups(
+    spans: Sequence[Sequence[int]], related: dict[tuple[int, int], bool]
+) -> list[list[int]]:
     """Tables that share variables, or have related ones; single counts are with all others."""
     parent = list(range(len(spans)))
 
@@ -203,8 +207,10 @@ def _groups(spans: Sequence[Sequence[int]], related: dict[tuple[int, int], bool]
         return at
 
     for one, two in itertools.combinations(range(len(spans)), 2):
-        linked = not spans[one] or not spans[two] or any(
-            a == b or related[min(a, b), max(a, b)] for a in spans[one] for b in spans[two]
+        linked = (
+            not spans[one]
+            or not spans[two]
+            or any(a == b or related[min(a, b), max(a, b)] for a in spans[one] for b in spans[two])
         )
         if linked:
             parent[top(two)] = top(one)
