@@ -90,7 +90,7 @@ def _findings(system: LinkedSystem, minimum: int) -> Iterator[Finding]:
     opened.sort(key=lambda one: (not wanted.small[one.cell], not one.determined, one.cell))
     for one in opened[:_FINDINGS]:
         yield _finding(_sentence(system, one, attack.reason(one)), "")
-    hint = _advice(system, wanted, minimum)
+    hint = _advice(system, minimum)
     more = len(opened) - _FINDINGS
     what = f"the tables give withheld cells away, taken together: {_titles(system)}"
     if more > 0:
@@ -140,26 +140,28 @@ def _titles(system: LinkedSystem) -> str:
     return "; ".join(table.name for table in system.tables)
 
 
-def _advice(system: LinkedSystem, wanted: _Wanted, minimum: int) -> str:
+def _advice(system: LinkedSystem, minimum: int) -> str:
     """What to withhold besides."""
-    try:
-        more = cells_to_withhold(system, minimum)
-    except SuppressionError:
-        return "no pattern protects them: leave out one of the tables, or use coarser groups"
-    if not more.size:
-        return "leave out one of the tables, or use coarser groups"
-    names = [system.name(int(at)) for at in more[:_NAMED]]
-    if more.size > _NAMED:
-        names.append(f"{more.size - _NAMED} more cells")
-    return f"withhold besides: {'; '.join(names)}"
+    for exact, words in ((False, ""), (True, "; sizes of small cells are then still nearly told")):
+        try:
+            more = cells_to_withhold(system, minimum, exact=exact)
+        except SuppressionError:
+            continue
+        names = [system.name(int(at)) for at in more[:_NAMED]]
+        if more.size > _NAMED:
+            names.append(f"{more.size - _NAMED} more cells")
+        if names:
+            return f"withhold besides: {'; '.join(names)}{words}"
+    return "leave out one of the tables, or use coarser groups"
 
 
-def cells_to_withhold(system: LinkedSystem, minimum: int) -> IntArray:
+def cells_to_withhold(system: LinkedSystem, minimum: int, *, exact: bool = False) -> IntArray:
     """The cells of a pattern that protects all withheld ones, beyond these.
 
     Args:
         system: The tables.
         minimum: Fewest cases that may stand behind a number.
+        exact: Whether cells are protected against exact numbers only.
     """
     from discreet.protection.suppression.methods.registry import find_pattern
     from discreet.protection.suppression.problem.system import (
@@ -169,6 +171,7 @@ def cells_to_withhold(system: LinkedSystem, minimum: int) -> IntArray:
     )
 
     wanted = _Wanted.of(system, minimum)
+    bare = system.hidden & (exact | ~wanted.small)
     atoms, cells = len(system.atoms), system.cells
     n, hidden = system.counts, system.hidden
     state = np.full(cells, int(CellState.free), dtype=np.int8)
@@ -192,9 +195,9 @@ def cells_to_withhold(system: LinkedSystem, minimum: int) -> IntArray:
         state=np.concatenate([of_atoms, state]),
         low=np.concatenate([nothing, np.where(hidden, system.least, 0)]),
         high=np.full(total, _UNBOUNDED, dtype=np.int64),
-        lower=np.concatenate([nothing, wanted.lower]),
-        upper=np.concatenate([nothing, wanted.upper]),
-        sliding=np.concatenate([nothing, (hidden & ~wanted.small).astype(np.int64)]),
+        lower=np.concatenate([nothing, np.where(bare, 0, wanted.lower)]),
+        upper=np.concatenate([nothing, np.where(bare, 0, wanted.upper)]),
+        sliding=np.concatenate([nothing, bare.astype(np.int64)]),
         relations=Relations.of(total, rows),
         name=lambda at: "a group of records" if at < atoms else system.name(at - atoms),
         title="linked tables",
