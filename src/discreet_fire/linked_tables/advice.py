@@ -23,10 +23,10 @@ from discreet_fire.linked_tables.shown_table import ShownTable
 from discreet_fire.linked_tables.system import LinkedSystem, systems_of
 
 _UNBOUNDED = 2**53
-#: So many withheld cells are asked about; more are a finding of their own.
-_MOST_HIDDEN = 2_000
-#: So many findings of one cause, cells named to withhold, and cells named in one sentence.
-_FINDINGS, _NAMED, _TERMS = 5, 8, 6
+#: Atoms of cells times withheld cells that are asked about, in all.
+_WORK = 4_000_000
+#: So many sentences, systems, cells named to withhold, and cells named in one sentence.
+_FINDINGS, _SYSTEMS, _NAMED, _TERMS = 5, 2, 8, 6
 _NEAR = 1e-6
 
 
@@ -57,6 +57,15 @@ class _Wanted:
         return bool(far)
 
 
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class _Opened:
+    """The withheld cells of a system that are open (confidential), and why."""
+
+    system: LinkedSystem
+    attack: LinkedAttack
+    ranges: list[CellRange]
+
+
 def linked_findings(tables: Sequence[ShownTable], *, minimum: int) -> tuple[Finding, ...]:
     """What tables of a program tell about withheld cells, if they are taken together.
 
@@ -67,35 +76,51 @@ def linked_findings(tables: Sequence[ShownTable], *, minimum: int) -> tuple[Find
     >>> linked_findings([], minimum=3)
     ()
     """
-    found: list[Finding] = []
+    found: list[_Opened] = []
+    work, left, apart = _WORK, 0, False
     for system in systems_of(tables):
-        found += _findings(system, minimum)
-    return tuple(found)
+        apart |= system.apart
+        asked = np.flatnonzero(system.hidden & (system.counts > 0))
+        work -= int(system.entries * asked.size)
+        if work < 0:
+            left += 1
+            continue
+        opened = _opened(system, asked.tolist(), _Wanted.of(system, minimum))
+        found += [] if opened is None else [opened]
+    return (*_told(found, minimum), *_not_told(left, apart))
 
 
-def _findings(system: LinkedSystem, minimum: int) -> Iterator[Finding]:
-    asked = np.flatnonzero(system.hidden & (system.counts > 0))
-    if not asked.size:
-        return
-    if asked.size > _MOST_HIDDEN:
-        what = "these tables withhold so many cells that they were not held against each other"
-        yield _finding(f"{what}: {_titles(system)}", "show fewer of them, or coarser ones")
-        return
-    wanted = _Wanted.of(system, minimum)
+def _opened(system: LinkedSystem, asked: Sequence[int], wanted: _Wanted) -> _Opened | None:
     attack = LinkedAttack(system)
-    ranges = map(attack.range_of, asked.tolist())
-    opened = [one for one in ranges if wanted.is_open(system, one)]
-    if not opened:
-        return
-    opened.sort(key=lambda one: (not wanted.small[one.cell], not one.determined, one.cell))
-    for one in opened[:_FINDINGS]:
-        yield _finding(_sentence(system, one, attack.reason(one)), "")
-    hint = _advice(system, minimum)
-    more = len(opened) - _FINDINGS
-    what = f"the tables give withheld cells away, taken together: {_titles(system)}"
-    if more > 0:
-        what += f"; {more} more cells are open"
-    yield _finding(what, hint)
+    ranges = [one for one in map(attack.range_of, asked) if wanted.is_open(system, one)]
+    ranges.sort(key=lambda one: (not wanted.small[one.cell], not one.determined, one.cell))
+    return _Opened(system=system, attack=attack, ranges=ranges) if ranges else None
+
+
+def _told(found: Sequence[_Opened], minimum: int) -> Iterator[Finding]:
+    """A sentence for some of the open cells, and what helps, for some of the systems."""
+    named: set[str] = set()
+    for one in found:
+        for each in one.ranges:
+            name = one.system.name(each.cell)
+            if len(named) < _FINDINGS and name not in named:
+                yield _finding(_sentence(one.system, each, one.attack.reason(each)), "")
+            named.add(name)
+    for one in found[:_SYSTEMS]:
+        what = f"the tables give withheld cells away, taken together: {_titles(one.system)}"
+        yield _finding(what, _advice(one.system, minimum))
+    more, cells = max(len(found) - _SYSTEMS, 0), max(len(named) - _FINDINGS, 0)
+    if more or cells:
+        yield _finding(f"{cells} more withheld cells are open, and {more} more sets of tables", "")
+
+
+def _not_told(left: int, apart: bool) -> Iterator[Finding]:
+    if left:
+        what = f"{left} sets of tables were not held against each other: they are too large"
+        yield _finding(what, "show fewer tables in one program, or coarser ones")
+    if apart:
+        what = "so many tables are linked that they were held against each other by twos only"
+        yield _finding(what, "show fewer tables in one program", Severity.INFO)
 
 
 def _sentence(system: LinkedSystem, one: CellRange, because: Sequence[tuple[int, float]]) -> str:
@@ -206,10 +231,10 @@ def cells_to_withhold(system: LinkedSystem, minimum: int, *, exact: bool = False
     return np.flatnonzero(found & ~hidden).astype(np.int64)
 
 
-def _finding(what: str, hint: str) -> Finding:
+def _finding(what: str, hint: str, severity: Severity = Severity.REVIEW) -> Finding:
     return Finding(
         rule="linked-tables",
-        severity=Severity.REVIEW,
+        severity=severity,
         what=what,
         line=0,
         column=1,

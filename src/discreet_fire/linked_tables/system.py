@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,9 @@ from discreet.arrays import BoolArray, IntArray
 from discreet_fire.linked_tables.shown_table import ShownTable
 
 #: More combinations are not made; those that occur stand for them.
-_MOST_ATOMS = 8_000
+_MOST_ATOMS = 2_000
+#: Systems with more entries are taken apart: their tables are held against each other by twos.
+_MOST_ENTRIES = 10_000
 #: A combination that would occur so often by chance, and does not, tells that variables are
 #: related.
 _EXPECTED = 5.0
@@ -50,6 +52,7 @@ class LinkedSystem:
         hidden: Which cells are withheld.
         atoms: How many records each atom has.
         complete: Whether atoms are all possible ones, not only those that occur.
+        apart: Whether it is a part of a system that was too large.
     """
 
     tables: tuple[ShownTable, ...]
@@ -59,6 +62,12 @@ class LinkedSystem:
     hidden: BoolArray
     atoms: IntArray
     complete: bool
+    apart: bool = False
+
+    @property
+    def entries(self) -> int:
+        """How large it is: atoms of all cells together."""
+        return sum(map(len, self.members))
 
     @property
     def cells(self) -> int:
@@ -111,7 +120,10 @@ class LinkedSystem:
 
 
 def systems_of(tables: Sequence[ShownTable]) -> Iterator[LinkedSystem]:
-    """The systems of tables that have to do with each other; of two and more tables each."""
+    """The systems of tables that have to do with each other, if something is withheld there.
+
+    Each has two and more tables; large ones are taken apart into all their twos.
+    """
     kept = _distinct(tables)
     records = np.unique(np.concatenate([table.records for table in kept])) if kept else None
     if records is None:
@@ -121,9 +133,23 @@ def systems_of(tables: Sequence[ShownTable]) -> Iterator[LinkedSystem]:
         (a, b): _related(columns[a], columns[b])
         for a, b in itertools.combinations(range(len(columns)), 2)
     }
+
+    def withheld(group: Sequence[int]) -> bool:
+        return any((kept[at].hidden & (kept[at].counts > 0)).any() for at in group)
+
+    def made(group: Sequence[int]) -> LinkedSystem:
+        return _system([kept[at] for at in group], [spans[at] for at in group], columns, records)
+
     for group in _groups(spans, related):
-        if len(group) > 1:
-            yield _system([kept[at] for at in group], [spans[at] for at in group], columns, records)
+        if len(group) < 2 or not withheld(group):
+            continue
+        system = made(group)
+        if system.entries <= _MOST_ENTRIES or len(group) == 2:
+            yield system
+            continue
+        for two in itertools.combinations(group, 2):
+            if withheld(two) and len(_groups([spans[at] for at in two], related)) == 1:
+                yield replace(made(two), apart=True)
 
 
 def _distinct(tables: Sequence[ShownTable]) -> list[ShownTable]:

@@ -158,7 +158,7 @@ class RunResult:
     def verdict(self) -> CheckVerdict:
         """The worst that any check found; what came without checks is no pass."""
         missing = [] if self.checked else [_UNCHECKED]
-        linked = [_LINKED] if self.linked else []
+        linked = [_LINKED] if any(one.severity is Severity.REVIEW for one in self.linked) else []
         checks = (check for one in self.outputs for check in _checks(one))
         return worst([*missing, *linked, *checks])
 
