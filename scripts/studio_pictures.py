@@ -13,6 +13,7 @@ import base64
 import struct
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -47,18 +48,36 @@ class StudioPicture:
         person: Who looks at it; nobody in particular if empty.
         path: Its path.
         pressed: The button that is pressed before the picture is taken; none if empty.
+        typed: What is filled in before, by field; "on" checks it.
+        part: The part that is shown; the page from its top if empty.
     """
 
     name: str
     person: str
     path: str
     pressed: str = ""
+    typed: tuple[tuple[str, str], ...] = ()
+    part: str = ""
 
 
-def _page(name: str, person: str, path: str, pressed: str = "") -> StudioPicture:
-    return StudioPicture(name=name, person=person, path=path, pressed=pressed)
+def _page(name: str, person: str, path: str, pressed: str = "", **more: Any) -> StudioPicture:
+    return StudioPicture(name=name, person=person, path=path, pressed=pressed, **more)
 
 
+_COMPARED = (("input[name=compared]", "on"),)
+_IMPOSSIBLE = (("#a_exact", "0.5"),)
+_EFFECT = (("#place", f"/tables/census?{_BY}"), ("input[name=true]", "on"))
+_POLICY = "/policies/census/2022-1"
+#: What was asked before anybody takes pictures; the last one is refused, and then overridden.
+_ASKED = (
+    ("rita", "unit=person&by=region:state,sex"),
+    ("rita", "unit=person&by=region:municipality,sex"),
+    ("paul", "unit=person&by=region:district,age5"),
+    ("rita", "unit=dwelling&by=region:district"),
+    ("rita", "unit=person&by=region:municipality,sex,marital_status,education:1"),
+)
+_SAVED = (("#statistic", "census"),)
+_REASON = (("input[name=reason]", "less noise where it costs readers most"),)
 #: Pages that no navigation leads to directly; those that it leads to are found.
 DEEP = (
     _page("login", "", "/login"),
@@ -79,8 +98,29 @@ DEEP = (
     _page("release", "", "/releases/census-2022"),
     _page("suppression-form", "paul", "/suppression?example=firms"),
     _page("suppression-outcome", "paul", "/suppression?example=firms", "button[value=run]"),
+    _page("design-compared", "mira", "/designs", "button[value=draw]", typed=_COMPARED),
+    _page("design-impossible", "mira", "/designs", "button[value=draw]", typed=_IMPOSSIBLE),
+    _page(
+        "design-effect", "mira", "/designs", "button[value=effect]", typed=_EFFECT, part="#effect"
+    ),
+    _page("design-save", "mira", "/designs", part=".tools"),
+    _page("design-sets", "mira", "/designs", "button[value=save]", typed=_SAVED),
+    _page("design-proposed", "mira", "/designs/sets", "button[value=activate]", typed=_REASON),
+    _page("design-draft", "carl", "/designs/sets", "form[action$=look] button"),
+    _page("design-approval", "carl", "/approvals"),
+    _page("person", "adam", "/people", "#people a:text-is('rita')"),
+    _page("system-key", "adam", "/people", "#people a:text-is('demo-client')", part="main"),
+    _page("policy", "cora", _POLICY),
+    _page("policy-propose", "cora", _POLICY, part="section:has(#propose)"),
+    _page("policy-areas", "cora", f"{_POLICY}/areas/person"),
+    _page("refusal", "paul", _POLICY, "[aria-labelledby=refused] a"),
+    _page("dashboard", "cora", "/quality/census/2022-1"),
+    _page("trail", "otto", "/administration/trail"),
+    _page("trail-verified", "otto", "/administration/trail", "form[action$=verify] button"),
+    _page("overrides", "otto", "/administration/overrides"),
+    _page("log", "otto", "/administration/log"),
 )
-PEOPLE = ("paul", "cora", "vera", "otto", "adam", "rita")
+PEOPLE = ("paul", "mira", "cora", "vera", "otto", "adam", "rita")
 
 
 class Camera:
@@ -105,15 +145,24 @@ class Camera:
             page.fill("#name", person)
             page.fill("#password", self._passwords[person])
             page.click("main form button[type=submit]")
-            page.wait_for_url("**/account")
+            page.wait_for_selector("nav.you a[href='/account']")
         return page
 
-    def take(self, page: Any, path: str, pressed: str = "") -> bytes:
-        """A picture of a page, from its top, as a small PNG."""
-        page.goto(path)
-        if pressed:
-            page.locator(pressed).first.click()
+    def take(self, page: Any, one: StudioPicture) -> bytes:
+        """A picture of a page, from its top, or of a part of it, as a small PNG."""
+        page.goto(one.path)
+        for field, value in one.typed:
+            if value == "on":
+                page.locator(field).first.check()
+            else:
+                page.locator(field).first.fill(value)
+        if one.typed:
+            page.wait_for_timeout(500)
+        if one.pressed:
+            page.locator(one.pressed).first.click()
         page.wait_for_load_state("networkidle")
+        if one.part:
+            return small_png(self._pixels(page.locator(one.part).first.screenshot()))
         size = page.viewport_size
         tall = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({**size, "height": max(size["height"], min(tall, TALLEST))})
@@ -199,6 +248,39 @@ def _navigated(camera: Camera) -> Iterator[StudioPicture]:
         page.context.close()
 
 
+def live_in(service: Any) -> None:
+    """Let things happen that pages can tell of: tables, a refusal, and that it is overridden."""
+    from discreet_service.people.approvals import ProposalState
+    from discreet_service.permissions import Grant, Principal
+    from discreet_service.problems import ServiceError
+    from discreet_service.web.addresses import read_address
+    from discreet_service.web.queries import LogMode, LogVerdict, note_query
+
+    def somebody(name: str, role: str) -> Principal:
+        return Principal(name=name, kind="session", grants=(Grant(role),))
+
+    for name, asked in _ASKED:
+        pairs = [tuple(each.split("=")) for each in asked.split("&")]
+        prepared = service.answers.prepared("census", read_address(pairs))
+        who, start = somebody(name, "requester"), time.perf_counter()
+        try:
+            service.answers.admit(prepared, who, "en")
+            note_query(service, who, prepared, LogMode.query, LogVerdict.answered, start)
+        except ServiceError as error:
+            note_query(
+                service, who, prepared, LogMode.query, LogVerdict.refused, start, rules=[error.rule]
+            )
+    digest = prepared.plan.asked.digest
+    first, second = somebody("paul", "producer"), somebody("pia", "producer")
+    reason = "agreed with the ministry: the areas are large enough"
+    with service.database.writing() as connection:
+        made = service.policies.in_force.propose_override(
+            connection, "census", "2022-1", digest, first, reason
+        )
+        done = service.approvals.approve(connection, made.id, second, digest=digest)
+    assert done.state is ProposalState.approved
+
+
 def take_all(camera: Camera, out: Path, names: list[str], looks: Mapping[str, Any]) -> list[str]:
     """Write all pictures; what is wrong with them is given back."""
     wrong = []
@@ -209,7 +291,7 @@ def take_all(camera: Camera, out: Path, names: list[str], looks: Mapping[str, An
             for one in pictures:
                 if one.person != person or (names and one.name not in names):
                     continue
-                content = camera.take(page, one.path, one.pressed)
+                content = camera.take(page, one)
                 (out / f"{one.name}{suffix}.png").write_bytes(content)
                 print(f"{one.name}{suffix}.png  {len(content):,} bytes  {one.path}")
                 if len(content) > MOST_BYTES:
@@ -236,6 +318,7 @@ def main() -> int:
         folder = asked.folder or Path(place) / "demo"
         with served_studio(folder, persons=8_000) as studio, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+            live_in(studio.service)
             wrong = take_all(
                 Camera(browser, studio.url, studio.passwords), asked.out, asked.names, looks
             )

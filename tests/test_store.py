@@ -277,9 +277,9 @@ def test_two_read_while_a_third_publishes(tmp_path: Path) -> None:
         publisher.stdout.readline()
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(2, mp_context=spawn) as readers:
-            seen = list(readers.map(_read, [folder] * 2, [6] * 2))
+            seen = list(readers.map(_read, [folder] * 2, [3] * 2))
         publisher.kill()
-    assert all(len(each) == 6 for each in seen)
+    assert all(len(each) == 3 for each in seen)
 
 
 @pytest.mark.exhaustive

@@ -46,8 +46,14 @@ RESOURCES = (
     f"{_STUDIO}published",
     f"{_STUDIO}work",
     f"{_STUDIO}help",
+    f"{_STUDIO}programmes",
+    f"{_STUDIO}drafts",
     f"{_STUDIO}administration",
+    f"{_STUDIO}policies",
+    f"{_STUDIO}quality",
     f"{_STUDIO}suppression",
+    f"{_STUDIO}designs",
+    f"{_STUDIO}design_sets",
 )
 _ABOUT = (
     "Protected figures of official statistics: hand in cells, or ask for tables. "

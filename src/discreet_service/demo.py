@@ -11,9 +11,10 @@ import json
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.files import make_folder, write_text
 from discreet_service.installation import LOCAL, new_key, new_service, opened
@@ -24,21 +25,28 @@ from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
 
+if TYPE_CHECKING:
+    from discreet.release.packages.parameters import Parameters
+
 #: What is printed of a demonstration; its folder is one when this is there.
 _PRINTED = "DEMONSTRATION.json"
 _PERSONS = 8_000
 _STATISTIC, _VERSION = "census", "1"
+#: The same noise, with thresholds that suppress parts of tables.
+_THINNED = "housing"
 #: Who logs in, and as what.
 _PEOPLE = {
     "rita": "requester",
     "paul": "producer",
     "cora": "custodian",
     "carl": "custodian",
+    "mira": "methodologist",
     "vera": "reviewer",
     "otto": "auditor",
 }
 _ADMINISTRATOR = "adam"
 _KEYS = {"demo-tool": ["service"], "demo-client": ["requester"]}
+_SETTINGS = 'public_releases = true\ndemo = true\nstudio_key_file = "studio.key"\n'
 _SOURCES = ("persons", "households", "dwellings", "buildings")
 
 Progress = Callable[[int, int, str], None]
@@ -64,7 +72,7 @@ class ServiceDemonstration:
         """What is printed."""
         url = f"http://127.0.0.1:{self.port}"
         roles = {**_PEOPLE, _ADMINISTRATOR: "admin"}
-        people = [f"  {name:6} {roles[name]:10} {word}" for name, word in self.passwords.items()]
+        people = [f"  {name:6} {roles[name]:13} {word}" for name, word in self.passwords.items()]
         tool, client = (self.keys[name] for name in _KEYS)
         cell = {"n": 7, "key": 123_456_789_012_345, "official": False}
         cells = json.dumps({"parameter_set": _STATISTIC, "version": _VERSION, "cells": [cell]})
@@ -118,10 +126,12 @@ def make_demonstration(
 
 def _make(folder: Path, persons: int, progress: Progress) -> None:
     steps = ("office", "census", "people", "parameters", "release")
+    from discreet.release.packages import write_key_pair
+
     progress(0, len(steps), steps[0])
     made = new_service(folder, _ADMINISTRATOR, name="Statistical office of Nowhere")
-    text = made.settings.read_text("utf-8") + "public_releases = true\ndemo = true\n"
-    write_text(made.settings, text, private=True)
+    write_key_pair(folder / "studio")
+    write_text(made.settings, made.settings.read_text("utf-8") + _SETTINGS, private=True)
     progress(1, len(steps), steps[1])
     programme = _write_dataset(folder, persons)
     progress(2, len(steps), steps[2])
@@ -183,15 +193,27 @@ def _people(service: Service, one_time: str) -> dict[str, str]:
 def _bring_into_use(service: Service, programme: Path) -> None:
     """What two persons agree on in an office: parameters, policy; and the data set published."""
     from discreet.release import read_parameters
+
+    parameters = read_parameters(programme)
+    assert parameters.parts is not None
+    parts = parameters.parts.model_copy(update={"enabled": True})
+    _activate(service, parameters, _STATISTIC)
+    _activate(service, replace(parameters, parts=parts, official=None), _THINNED)
+    service.datasets.publish("census", "2022-1", "paul")
+    service.policies.in_force.ensure("census", "2022-1")
+
+
+def _activate(service: Service, parameters: Parameters, statistic: str) -> None:
+    """A signed package of parameters that one person proposes and another approves."""
     from discreet.release.packages import pack_parameters
     from discreet_service.people.approvals import ProposalKind
 
-    settings = service.settings
-    target = settings.folder / "census.dcparams"
+    settings, approvals = service.settings, service.approvals
+    target = settings.folder / f"{statistic}.dcparams"
     pack_parameters(
-        read_parameters(programme),
+        parameters,
         target,
-        statistic=_STATISTIC,
+        statistic=statistic,
         version=_VERSION,
         sign_key=settings.folder / "office.key",
         key=settings.package_key_file,
@@ -200,7 +222,6 @@ def _bring_into_use(service: Service, programme: Path) -> None:
         Principal(name=name, kind="session", grants=(Grant("custodian"),))
         for name in ("cora", "carl")
     )
-    approvals = service.approvals
     with service.database.writing() as connection:
         taken = service.parameter_sets.propose(connection, target.read_bytes(), first.name)
         proposal = approvals.propose(
@@ -212,8 +233,6 @@ def _bring_into_use(service: Service, programme: Path) -> None:
             reason="the demonstration needs parameters",
         )
         approvals.approve(connection, proposal.id, second, digest=taken.file)
-    service.datasets.publish("census", "2022-1", "paul")
-    service.policies.in_force.ensure("census", "2022-1")
 
 
 def _write_release(programme: Path, out: Path) -> None:

@@ -30,6 +30,7 @@ class Permission(StrEnum):
     parameters_propose = "parameters:propose"
     parameters_activate = "parameters:activate"
     parameters_design = "parameters:design"
+    values_see = "values:see"
     policies_propose = "policies:propose"
     policies_approve = "policies:approve"
     refusals_explain = "refusals:explain"
@@ -91,6 +92,13 @@ ROLES: Mapping[str, Role] = {
             *(_P.parameters_propose, _P.parameters_activate, _P.parameters_design),
             *(_P.policies_propose, _P.policies_approve, _P.refusals_explain, _P.quality_read),
         },
+    ),
+    # Who tries designs on true values keeps neither the policies nor the last word on parameters.
+    "methodologist": Role(
+        en="methodologist",
+        de="Methodiker",
+        permissions=_READS
+        | {_P.parameters_design, _P.parameters_propose, _P.values_see, _P.quality_read},
     ),
     "auditor": Role(
         en="auditor",

@@ -150,15 +150,16 @@ class Service:
     @cached_property
     def parameter_sets(self) -> ParameterSets:
         """Packages of parameters. SECRET."""
-        from discreet_service.parameter_sets import ParameterSets
+        from discreet_service.parameter_sets import ParameterSets, parameter_signers
 
+        settings = self.settings
         return ParameterSets(
             self.database,
             self.trail,
             self.clock,
-            folder=self.settings.parameters,
-            package_key=self.settings.package_key_file,
-            signers=self.settings.trusted_signers,
+            folder=settings.parameters,
+            package_key=settings.package_key_file,
+            signers=parameter_signers(settings.trusted_signers, settings.studio_key_file),
         )
 
     @cached_property

@@ -107,6 +107,8 @@ class ServiceSettings:
         trusted_signers: Public key files of who may sign parameters and policies.
         secret_file: The service's own secret: seals the trail, names results.
         signing_key_file: The key by which heads of the trail are signed.
+        studio_key_file: A key of its own, by which the studio signs parameter sets that were
+            designed in it; without it, they are signed elsewhere.
         host: Address to listen at.
         port: Port to listen at.
         url: The address that callers know, such as https://protect.example.org.
@@ -134,6 +136,7 @@ class ServiceSettings:
     trusted_signers: tuple[Path, ...] = ()
     secret_file: Path = Path("service.secret")
     signing_key_file: Path | None = None
+    studio_key_file: Path | None = None
     host: str = "127.0.0.1"
     port: int = 8077
     url: str = ""

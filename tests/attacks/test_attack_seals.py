@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from discreet.errors import DiscreetError, PublicationError
 from discreet.release import audit_release, protect, verify_release
 from discreet.release.packages import write_key_pair
 from tests.helpers.firm_programmes import FIRST, LATER, write
+from tests.helpers.states_left import states_left
 
 BASE = """\
 [data]
@@ -502,24 +504,56 @@ def killed(house: House, after: int) -> bool:
     return code != 0
 
 
-@pytest.mark.parametrize("after", [9, 28, pytest.param(None, marks=pytest.mark.exhaustive)])
-def test_a_killed_run_is_no_attack(both: House, after: int | None) -> None:
-    """Wherever a run ends, the next one goes on: to the same bytes as one that was not ended."""
+@pytest.fixture
+def changed(both: House) -> dict[str, bytes]:
+    """A release whose data and tables are others now; what the next run is to make of it."""
     shutil.copytree(both.out, both.folder / "first")
     both.data(seed=5)
     both.write(("[tables.T2]", "[tables.T4]"))
-    fresh = protect(both.programme, both.folder / "fresh").out
-    steps = [after] if after is not None else range(200)
-    for step in steps:
-        shutil.rmtree(both.out)
-        shutil.copytree(both.folder / "first", both.out)
-        if not killed(both, step):
-            break
-        killed(both, 12)  # and once more, somewhere else
+    return files_of(protect(both.programme, both.folder / "fresh").out)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_killed_run_is_no_attack(both: House, changed: dict[str, bytes]) -> None:
+    """The next one goes on: to the same bytes as one that was not ended."""
+    assert killed(both, 28)
+    both.run()
+    assert both.verified().in_order
+    assert files_of(both.out) == changed
+
+
+@pytest.mark.exhaustive
+def test_what_a_kill_at_each_step_leaves_is_no_attack(
+    both: House, changed: dict[str, bytes]
+) -> None:
+    """Wherever a run ends, the next one goes on; and the one after that, if the next ends, too."""
+
+    def of_files(frame: FrameType) -> bool:
+        name = frame.f_code.co_filename
+        return any(part in name for part in ("pathlib", "shutil.py", "discreet/files.py"))
+
+    def back_to(folder: Path) -> None:
+        shutil.rmtree(both.out, ignore_errors=True)
+        shutil.copytree(folder, both.out)
+
+    def left_by(number: int) -> list[Path]:
+        return states_left(both.run, both.out, both.folder / f"{number}", of=of_files).folders
+
+    once = left_by(0)
+    assert len(once) > 40
+    # Of the moments at which it ends, some; of those at which the next one ends then, as many.
+    twice = []
+    for number in range(9, len(once), 16):
+        back_to(once[number])
+        twice += left_by(number)[number % 8 :: 8]
+    for folder in once + twice:
+        back_to(folder)
         both.run()
-        assert both.verified().in_order, step
-        expected = {p.name: p.read_bytes() for p in fresh.iterdir() if p.is_file()}
-        assert {p.name: p.read_bytes() for p in both.out.iterdir() if p.is_file()} == expected
+        assert both.verified().in_order, folder
+        assert files_of(both.out) == changed
 
 
 # -- releases that others build on ---------------------------------------------------------------

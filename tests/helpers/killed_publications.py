@@ -1,11 +1,10 @@
-"""Publications that are killed at one line after the other, each in a process of its own.
+"""Publications that are killed at some lines, each in a process of its own.
 
-python -m tests.helpers.killed_publications FOLDER WAY FIRST LAST STEP
+python -m tests.helpers.killed_publications FOLDER STEP
 
-In: a folder with a service of which a draft can be published,
-or was begun to be. Out: one JSON line per kill: what there was then,
-and after the publication was settled. Polars must not have run before a fork: all work is done in
-children.
+In: a folder with a service of which a draft can be published. Out: one JSON line per kill: what
+there was then, and after the publication was settled. Polars must not have run before a fork: all
+work is done in children.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from discreet.release.state.seal import SEAL, read_seal
@@ -30,7 +29,6 @@ from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
 
 NAME = "people"
-_WATCHED = {publications.__file__}
 
 
 def opened(folder: Path) -> Service:
@@ -68,21 +66,37 @@ def state(folder: Path) -> dict[str, Any]:
     """What there is in a folder: the release, entries, and what was left behind."""
     service = opened(folder)
     try:
-        entries = [json.loads(line)["kind"] for line in service.trail.export()]
-        served = service.releases.releases().get(NAME)
-        seal = read_seal(folder / "releases" / NAME / SEAL)
-        left = [path.name for path in (folder / "releases").glob(".*.new*")]
-        return {
-            "published": entries.count(AuditKind.release_published),
-            "undone": entries.count(AuditKind.publication_undone),
-            "whole": service.trail.verify().whole,
-            "served": None if served is None else served.identity,
-            "there": None if seal is None else seal.identity,
-            "left": left,
-            "begun": len(service.publications._begun()),
-        }
+        return _state_of(service)
     finally:
         service.close()
+
+
+def seen_later(folder: Path) -> list[dict[str, Any]]:
+    """What there is in a folder, and after it is settled once and twice, each time by a new one."""
+    found = [state(folder)]
+    for _ in range(2):  # the second time, nothing is left to be done
+        service = opened(folder)
+        settled(service)
+        found.append(_state_of(service))
+        service.close()
+    return found
+
+
+def _state_of(service: Service) -> dict[str, Any]:
+    folder = service.settings.folder
+    entries = [json.loads(line)["kind"] for line in service.trail.export()]
+    served = service.releases.releases().get(NAME)
+    seal = read_seal(folder / "releases" / NAME / SEAL)
+    left = [path.name for path in (folder / "releases").glob(".*.new*")]
+    return {
+        "published": entries.count(AuditKind.release_published),
+        "undone": entries.count(AuditKind.publication_undone),
+        "whole": service.trail.verify().whole,
+        "served": None if served is None else served.identity,
+        "there": None if seal is None else seal.identity,
+        "left": left,
+        "begun": len(service.publications._begun()),
+    }
 
 
 def _child(act: Callable[[], Any]) -> tuple[int, Any]:
@@ -115,7 +129,7 @@ def _killed_at(folder: Path, way: Callable[[Service], None], line: int) -> Calla
 
         def trace(frame: Any, event: str, _: object) -> Any:
             nonlocal left
-            if frame.f_code.co_filename not in _WATCHED:
+            if frame.f_code.co_filename != publications.__file__:
                 return None
             if event == "line":
                 left -= 1
@@ -132,32 +146,18 @@ def _killed_at(folder: Path, way: Callable[[Service], None], line: int) -> Calla
     return act
 
 
-def main(template: Path, way: str, first: int, last: int, step: int) -> None:
+def main(template: Path, step: int) -> None:
     """Kill at each of some lines, settle, and say what there is before and after."""
-    if way.endswith("-slowly"):  # as where no system call exchanges two folders
-        publications.sys = SimpleNamespace(platform="other")  # type: ignore[attr-defined]
-    act = {"publish": published, "settle": settled}[way.partition("-")[0]]
-    for line in range(first, last + 1, step):
+    for line in count(step, step):
         with tempfile.TemporaryDirectory(dir=template.parent) as name:
             folder = Path(name) / "service"
             shutil.copytree(template, folder)
-            killed, _ = _child(_killed_at(folder, act, line))
-
-            def look(folder: Path = folder) -> list[dict[str, Any]]:
-                found = [state(folder)]
-                for _ in range(2):  # the second time, nothing is left to be done
-                    service = opened(folder)
-                    settled(service)
-                    service.close()
-                    found.append(state(folder))
-                return found
-
-            _, found = _child(look)
-            print(json.dumps({"line": line, "killed": killed == signal.SIGKILL, "seen": found}),
-                  flush=True)  # fmt: skip
+            killed, _ = _child(_killed_at(folder, published, line))
+            _, seen = _child(lambda folder=folder: seen_later(folder))
+            print(json.dumps({"killed": killed == signal.SIGKILL, "seen": seen}), flush=True)
             if not killed:
                 return
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.arrays import IntArray, UintArray
+from discreet.arrays import IntArray
 from discreet.protection.noise import PerturbationTable
 from discreet.release.packages.keys import public_bytes
 from discreet_service.database import ServiceDatabase
@@ -24,6 +24,7 @@ from discreet_service.policies import (
     PoliciesInForce,
     sign_policy,
 )
+from discreet_service.policies.sketches import UniverseSketch
 from tests.helpers.service_people import PeopleOfService
 
 TEACHING = (0.02, 0.04, 0.085, 0.105, 0.5, 0.105, 0.085, 0.04, 0.02)
@@ -210,8 +211,8 @@ class TownEvidence:
     def universe_count(self) -> int:
         return self.town.count(self.where)
 
-    def universe_units(self) -> UintArray:
-        return self.town.units[self.town.chosen(self.where)]
+    def universe_sketch(self, size: int) -> UniverseSketch:
+        return UniverseSketch.of(self.town.units[self.town.chosen(self.where)], size)
 
     def published_counts(self) -> IntArray:
         return self.town.table(self.by, self.where)

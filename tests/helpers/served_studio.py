@@ -31,6 +31,7 @@ PLAYERS = {
     "producer": "paul",
     "custodian": "cora",
     "second custodian": "carl",
+    "methodologist": "mira",
     "reviewer": "vera",
     "auditor": "otto",
     "admin": "adam",

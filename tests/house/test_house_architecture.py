@@ -25,6 +25,7 @@ NOUNS = {"holdings", "findings", "settings", "second_readings", "python_bindings
          "rewriting", "recoding", "swapping"}  # fmt: skip
 
 
+@pytest.mark.exhaustive  # `make check` says it, too
 def test_the_picture_is_that_of_the_code() -> None:
     command = [sys.executable, "scripts/architecture_picture.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

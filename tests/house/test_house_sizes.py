@@ -22,6 +22,7 @@ def function(lines: int) -> str:
     return "def f():\n" + "    pass\n" * (lines - 1)
 
 
+@pytest.mark.exhaustive  # `make check` says it, too
 def test_nothing_in_the_repository_is_too_long() -> None:
     done = check()
     assert done.returncode == 0, done.stdout

@@ -7,14 +7,17 @@ own and the signed package, and clients of the release: each calls a server that
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -263,30 +266,238 @@ def test_every_common_cell_is_identical(
     assert any(changed[code] != value for code, (value, _) in asked.items())  # it is no mirror
 
 
-def test_brackets_parts_notes_and_legends_arrive(shown: Shown, client: Client) -> None:
+def of_tables(programme: str, names: tuple[str, ...]) -> str:
+    """The tables of some names as the programme of the census says them."""
+    blocks = re.split(r"\n(?=\[)", programme)
+    wanted = re.compile(rf"\[+tables\.({'|'.join(names)})[].]")
+    return "\n".join(each for each in blocks if wanted.match(each)).replace(
+        'from = "buildings"', ""
+    )
+
+
+def protected_elsewhere(
+    shown: Shown, folder: Path, package: str, records: pl.DataFrame, tables: tuple[str, ...]
+) -> dict[tuple[str, ...], Any]:
+    """The first of tables that the plain library makes of records with keys and of a package."""
+    shutil.copytree(
+        shown.data,
+        folder,
+        ignore=shutil.ignore_patterns(
+            "*.parquet", "*.store", "ptable*", "*ptable.csv", "secret*", "quality", "*.toml.sig"
+        ),
+    )
+    for name in (f"{package}.dcparams", "office.pub", "package.key"):
+        shutil.copy(shown.folder / name, folder)
+    records.write_parquet(folder / "own.parquet")
+    programme = (shown.data / "programme.toml").read_text("utf-8")
+    spanned = programme[programme.index("# --- what spans") : programme.index("# --- what is publ")]
+    (folder / "programme.toml").write_text(f"""
+title = {{ en = "Elsewhere" }}
+languages = ["en", "de"]
+date = "2026-11-24"
+[data]
+name = "own"
+source = "own.parquet"
+version = "1"
+[keys]
+column = "record_key"
+grid = "10^15"
+[parameters]
+package = "{package}.dcparams"
+key_file = "package.key"
+verify_key = "office.pub"
+statistic = "{package}"
+version = "1"
+[defaults]
+formats = ["csv"]
+{spanned}
+{of_tables(programme, tables)}
+""")
+    assert not {each.name for each in folder.iterdir()} & {"ptable.json", "secret.key"}
+    dc.protect(folder / "programme.toml", folder / "release")
+    found = pl.read_csv(folder / "release" / f"{tables[0]}.csv", infer_schema=False)
+    by = found.columns[: found.columns.index("value")]
+    by = [name for name in by if not name.endswith("_label")]
+    return figures(found.with_columns(pl.col("value").cast(pl.Float64)), by)
+
+
+#: Tables of persons; the package's rule for official figures names a variable of each.
+PERSONS = ("population", "age_groups", "legal_ages", "nationality", "marital_status", "education",
+           "grid")  # fmt: skip
+PARTS = ["region", "building_type", "construction"]
+HOUSING = {"count": "n", "cell_key": "key"}
+
+
+def cells_of(records: pl.DataFrame, by: list[str], also: Sequence[pl.Expr] = ()) -> pl.DataFrame:
+    """Cells by region and other variables as any other program counts them, with totals."""
+    parts = []
+    for length, *used in product(LEVELS, *([(False, True)] * (len(by) - 1))):
+        region = pl.col("municipality").cast(pl.String).str.slice(0, length)
+        groups = [(region if length else pl.lit("Total")).alias("region")]
+        groups += [
+            (pl.col(name).cast(pl.String) if each else pl.lit("Total")).alias(name)
+            for name, each in zip(by[1:], used, strict=True)
+        ]
+        parts.append(records.group_by(groups).agg(pl.len().cast(pl.Int64).alias("n"), KEY, *also))
+    return pl.concat(parts)
+
+
+KEY = pl.col("record_key").cast(pl.Int64).sum().mod(10**15).alias("key")
+
+
+@pytest.fixture(scope="module")
+def dwellings(shown: Shown) -> pl.DataFrame:
+    found = pl.read_parquet(shown.data / "dwellings.parquet")
+    return dc.with_record_keys(found, id="dwelling_id", secret=shown.data / "secret.key")
+
+
+@pytest.fixture(scope="module")
+def buildings(shown: Shown, dwellings: pl.DataFrame) -> pl.DataFrame:
+    found = pl.read_parquet(shown.data / "buildings.parquet")
+    return dc.inherit_record_keys(dwellings, onto=found, by="building_id", unit="building")
+
+
+def test_the_plain_library_gives_a_third_party_the_same_cells(
+    shown: Shown, client: Client, tmp_path: Path
+) -> None:
+    """Its own records of one state, and of the office the signed package alone."""
+    found = pl.read_parquet(shown.data / "persons.parquet")
+    keyed = dc.with_record_keys(found, id="person_id", secret=shown.data / "secret.key")
+    own = keyed.filter(pl.col("municipality").cast(pl.String).str.starts_with("01"))
+    apart = protected_elsewhere(shown, tmp_path / "own", "census", own, PERSONS)
+    asked = asked_at_all_levels(client, {"unit": "person", "by": BY})
+    common = [code for code in apart if code[0].startswith("01")]
+    assert len(common) > 50
+    assert all(apart[code] == asked[code] for code in common)
+
+
+def test_suppressed_parts_are_the_same_for_all(
+    shown: Shown, client: Client, script: Client, buildings: pl.DataFrame, tmp_path: Path
+) -> None:
+    """Cells handed in, a query, the release, PxWeb, and a third party: cell by cell."""
+    cells = cells_of(buildings, PARTS)
+    layout = {**HOUSING, "by": PARTS}
+    trees = {"region": {"total": "Total", "codes": {
+        code: code[:-3] if len(code) > 2 else None
+        for code in sorted(set(cells["region"]) - {"Total"}, key=lambda code: (len(code), code))
+    }}}  # fmt: skip
+    handed_in = figures(
+        script.protect_table(cells, layout, "housing", kind="parts", classifications=trees), PARTS
+    )
+    by = [{"variable": "region", "level": ["state", "district", "municipality"]}, *PARTS[1:]]
+    query = {"unit": "building", "by": by}
+    asked = figures(client.query("census", query), PARTS)
+    files = released(shown, "buildings", PARTS)
+    apart = protected_elsewhere(shown, tmp_path / "own", "housing", buildings, ("buildings",))
+    px, _ = of_px(shown, "buildings", PARTS)
+    hidden = {code for code, (_, status) in asked.items() if status == "suppressed"}
+    assert 1_000 < len(hidden) < len(asked)
+    assert files == apart == asked
+    assert px == {code: value for code, (value, _) in asked.items()}
+    common = handed_in.keys() & asked.keys()
+    assert len(common) > 300
+    assert {code: handed_in[code] for code in common} == {code: asked[code] for code in common}
+    assert common & hidden
+    # Each format says that they are hidden, and why.
+    text = "Suppressed parts of the table"
+    document = json.loads(as_bytes(client.query("census", query, format="json-stat2")))
+    assert any(text in note for note in document["note"])
+    status = document["status"]
+    assert sum(
+        each == "suppressed" for each in (status.values() if isinstance(status, dict) else status)
+    ) in (0, len(hidden))
+    values = document["value"]
+    nothing = values.count(None) if isinstance(values, list) else len(asked) - len(values)
+    assert nothing >= len(hidden)
+    assert as_bytes(client.query("census", query, format="csv")).decode().count(
+        ",suppressed") == len(hidden)  # fmt: skip
+    for content in (
+        as_bytes(client.query("census", query, format="xlsx")),
+        as_bytes(script.protect_table(cells, layout, "housing", kind="parts", format="xlsx",
+                                      classifications=trees)),
+    ):  # fmt: skip
+        book = zipfile.ZipFile(io.BytesIO(content))
+        words = "".join(book.read(each).decode() for each in book.namelist() if "xml" in each)
+        assert text in words
+        assert re.search(r"<t[^>]*>\.</t>", words)
+
+
+def as_bytes(found: Any) -> bytes:
+    assert isinstance(found, bytes)
+    return found
+
+
+def test_brackets_notes_and_legends_arrive(
+    shown: Shown, client: Client, script: Client, dwellings: pl.DataFrame
+) -> None:
     query = {"unit": "dwelling", "by": ["region"], "measures": ["vacancy"]}
     asked = asked_at_all_levels(client, query)
     files = released(shown, "dwellings", ["region", "figure"])
     of_vacancy = {code[:1]: each for code, each in files.items() if code[1] == "vacancy"}
-    assert asked == of_vacancy
-    assert "bracketed" in {status for _, status in asked.values()}
-    page = client.query("census", query, format="html")
-    assert isinstance(page, bytes)
+    told = {code: each for code, each in asked.items() if each[1] != "suppressed"}
+    assert told == {code: of_vacancy[code] for code in told}
+    # Few dwellings are vacant in a municipality: that part is hidden where anybody can ask.
+    assert {len(code[0]) for code in asked.keys() - told.keys()} == {8}
+    assert "bracketed" in {status for _, status in told.values()}
+    page = as_bytes(client.query("census", query, format="html")).decode()
+    for words in ("need not add up", "Suppressed parts of the table"):
+        assert words in page
+    by_state = {**query, "by": [{"variable": "region", "level": "district"}]}
+    page = as_bytes(client.query("census", by_state, format="html")).decode()
     for words in ("<dt>( )</dt>", "limited value", "need not add up"):
-        assert words in page.decode()
-    german = client.query("census", {**query, "language": "de"}, format="html")
-    assert isinstance(german, bytes)
+        assert words in page
+    german = as_bytes(client.query("census", {**by_state, "language": "de"}, format="html"))
     assert "eingeschränkt" in german.decode()
+    book = zipfile.ZipFile(io.BytesIO(as_bytes(client.query("census", by_state, format="xlsx"))))
+    words = "".join(book.read(each).decode() for each in book.namelist() if "xml" in each)
+    assert "limited value" in words
+    assert ",bracketed" in as_bytes(client.query("census", by_state, format="csv")).decode()
+    stat = as_bytes(client.query("census", by_state, format="json-stat2")).decode()
+    assert "bracketed" in stat
 
-    by = ["region", "building_type", "construction"]
-    parts, (px, document) = released(shown, "buildings", by), of_px(shown, "buildings", by)
-    hidden = {code for code, (_, status) in parts.items() if status == "suppressed"}
-    assert hidden
-    assert len(hidden) < len(parts)
-    assert px == {code: value for code, (value, _) in parts.items()}
-    assert {px[code] for code in hidden} == {None}
+    _, document = of_px(shown, "buildings", PARTS)
     assert any("need not add up" in note for note in document["note"])
     assert "With at least one dwelling." in json.dumps(document)
+
+
+def test_key_figures_and_values_that_are_handed_in_are_those_that_are_asked_for(
+    client: Client, script: Client, dwellings: pl.DataFrame
+) -> None:
+    vacant = pl.col("tenure").cast(pl.String) == "vacant"
+    own_key = pl.col("record_key").cast(pl.Int64).filter(vacant).sum().mod(10**15)
+    area = pl.col("area").cast(pl.Float64)
+    also = [vacant.sum().cast(pl.Int64).alias("vacant"), own_key.alias("vacant_key"),
+            area.sum().alias("area"), area.max().alias("area_1")]  # fmt: skip
+    cells = cells_of(dwellings, ["region"], also)
+    layout = {
+        **HOUSING, "by": ["region"],
+        "counts": {"vacant": {"count": "vacant", "cell_key": "vacant_key"}},
+        "values": {"area": {"total": "area", "largest": ["area_1"], "count": "n",
+                            "cell_key": "key"}},
+        "figures": {
+            "count": {"kind": "count"},
+            "vacant": {"kind": "count", "of": "vacant", "hidden": True},
+            "vacancy": {"kind": "share", "part": "vacant", "whole": "count"},
+            "mean_area": {"kind": "mean", "of": "area"},
+        },
+    }  # fmt: skip
+    table = script.protect_table(cells, layout, "housing", kind="figures")
+    handed_in = figures(table, ["region", "figure"])
+    query = {
+        "unit": "dwelling",
+        "by": ["region"],
+        "measures": ["count", "vacancy", {"mean": "area"}],
+    }
+    asked = {}
+    for level in ("state", "district", "municipality"):
+        wanted = {**query, "by": [{"variable": "region", "level": level}]}
+        asked |= figures(client.query("census", wanted), ["region", "figure"])
+    common = [code for code in handed_in if "suppressed" not in
+              (handed_in[code][1], asked[code][1])]  # fmt: skip
+    assert {figure for _, figure in common} == {"count", "vacancy", "mean_area"}
+    assert len(common) > 40
+    assert [code for code in common if handed_in[code] != asked[code]] == []
+    assert "bracketed" in {handed_in[code][1] for code in common}
 
 
 def test_parameters_without_thresholds_hide_no_parts(script: Client) -> None:

@@ -31,6 +31,7 @@ from discreet.tabulation.columns import CodedColumn, code_column
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
 from discreet.tabulation.flaws import raise_flaws
+from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.memory import (
     Amounts,
     CompiledPass,
@@ -238,8 +239,8 @@ class _StorePass:
             tables[axis.column] += (place * stride).astype(np.int32)
         return kept, tables, cells
 
-    def cube(self) -> Cube:
-        """Count."""
+    def begin(self) -> None:
+        """Make ready what tells the cell of a record."""
         from discreet.tabulation import compiled_store as loops
 
         self.loops, self.area_table = loops, np.zeros(len(self.store.offsets) - 1, np.int32)
@@ -251,6 +252,10 @@ class _StorePass:
             elif kind != "coded":
                 codes = slice(None) if kind == "sorted" else self.store.codes(name)
                 self.area_table += table[codes]
+
+    def cube(self) -> Cube:
+        """Count."""
+        self.begin()
         one = self.one.complete()
         counted = one.numbers or one.layout.largest
         found = self._measured(one) if counted else self._counted(one)
@@ -268,7 +273,7 @@ class _StorePass:
             largest=found.largest,
         )
 
-    def _ranges(self, step: int) -> Iterator[tuple[int, int]]:
+    def ranges(self, step: int) -> Iterator[tuple[int, int]]:
         """The records of the areas, at most so many at a time."""
         if not len(self.areas):
             return
@@ -278,7 +283,7 @@ class _StorePass:
             edges = [*range(int(first), int(last), step), int(last)]
             yield from pairwise(edges)
 
-    def _numbers(self, start: int, stop: int, room: Any) -> Any:
+    def cell_numbers(self, start: int, stop: int, room: Any) -> Any:
         """The number of the cell of each record; beyond all cells for those left out."""
         numbers = room[: stop - start]
         area = int(np.searchsorted(self.store.offsets, start, side="right")) - 1
@@ -307,7 +312,7 @@ class _StorePass:
 
     def _counted(self, one: Pass) -> Counted:
         """Records, and their keys; on as many processors as nobody else counts on."""
-        ranges = list(self._ranges(_STEP))
+        ranges = list(self.ranges(_STEP))
         with _processors(sum(stop - start for start, stop in ranges)) as most:
             parts = [
                 ranges[at * len(ranges) // most : (at + 1) * len(ranges) // most]
@@ -333,7 +338,7 @@ class _StorePass:
         room = np.empty(_STEP, dtype=np.int32)
         keys = self.store.keys if one.layout.keyed else None
         for start, stop in ranges:
-            numbers = self._numbers(start, stop, room)
+            numbers = self.cell_numbers(start, stop, room)
             if keys is None:
                 self.loops.count(numbers, counts)
             else:
@@ -344,8 +349,8 @@ class _StorePass:
         """The same with weights, values and the largest contributions."""
         step = _STEP * _DECODED
         room, layout, loops = np.empty(step, dtype=np.int32), one.layout, None
-        for start, stop in [(0, 0), *self._ranges(step)]:
-            numbers = self._numbers(start, stop, room) if stop else room[:0]
+        for start, stop in [(0, 0), *self.ranges(step)]:
+            numbers = self.cell_numbers(start, stop, room) if stop else room[:0]
             chosen = np.flatnonzero(numbers < self.cells)
             frame = self.store.frame(list(dict.fromkeys(one.numbers)), start, stop)[chosen]
             amounts = Amounts.of(layout, {n: read_numbers(frame[n], n) for n in frame.columns})
@@ -371,3 +376,45 @@ class _StorePass:
 def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
     """For each code of a column, its position on an axis."""
     return code_column(store.values(axis.column), axis)
+
+
+class ChosenRecords:
+    """The records of a store that a filter lets through. CONFIDENTIAL.
+
+    Args:
+        store: The records.
+        condition: The filter; of all if it is empty.
+        grid: Their key grid.
+    """
+
+    def __init__(self, store: StoredRecords, condition: str, grid: KeyGrid) -> None:
+        layout = MeasureLayout(keyed=False, weight=None, values=())
+        one = Pass(axes=(), where=None, layout=layout, asked=condition or None)
+        self._pass = _StorePass(store, one, grid)
+        self._store = store
+
+    @property
+    def areas(self) -> IntArray:
+        """The areas with records that may be let through."""
+        return self._pass.areas
+
+    @property
+    def whole(self) -> bool:
+        """Whether all records of these areas are let through."""
+        columns = self._store.columns
+        return all(
+            one.passed is not None
+            and len(one.columns) == 1
+            and columns[one.columns[0]]["kind"] != "coded"
+            for one in self._pass.conditions
+        )
+
+    def parts(self) -> Iterator[tuple[int, Any]]:
+        """Ranges of records: the first, and for each 0 if it is let through, else more."""
+        self._pass.begin()
+        room = np.empty(_STEP, dtype=np.int32)
+        for start, stop in self._pass.ranges(_STEP):
+            yield start, self._pass.cell_numbers(start, stop, room)
+
+    def __repr__(self) -> str:
+        return "<ChosenRecords (confidential)>"

@@ -160,8 +160,63 @@ def show_submission(number: Number, queue: Folder, as_json: Json = False) -> Non
     ]
     lines += [f"  now: {one}" for one in found.conflicts]
     lines += [f"  output: {path}" for path in found.outputs]
+    lines += [f"  {line}" for line in map(_part_line, found.to_dict()["parts"])]
     lines += [f"  {one.at} {one.kind} by {one.person}: {one.reason}" for one in found.history]
     show("\n".join(lines), found.to_dict(), as_json=as_json)
+
+
+def _part_line(part: dict[str, Any]) -> str:
+    text = f"output {part['output']}: {part['verdict'] or 'open'}, {part['command']}"
+    return f"{text} ({part['person']}: {part['comment']})" if part["comment"] else text
+
+
+@command(
+    app,
+    "decide",
+    example='discreet fire queue decide 1 --accept 1 --hold "2=one firm" --person Anna --version 2',
+)
+def decide_outputs(
+    number: Number,
+    queue: Folder,
+    person: Person,
+    version: Version,
+    accept: Annotated[
+        list[int] | None, typer.Option(help="An output that is accepted; can be given again.")
+    ] = None,
+    hold: Annotated[
+        list[str] | None,
+        typer.Option(help="OUTPUT=COMMENT: it is not released; can be given again."),
+    ] = None,
+    exception: Annotated[
+        list[str] | None,
+        typer.Option(help="OUTPUT=COMMENT: accepted all the same; can be given again."),
+    ] = None,
+    rest: Annotated[
+        bool, typer.Option("--accept-rest", help="Accept all outputs nobody has decided on.")
+    ] = False,
+    reason: Reason = "decided output by output",
+    as_json: Json = False,
+) -> None:
+    """Decide on single outputs; approvals of before no longer count."""
+    from discreet_fire.queue import PartDecision, PartVerdict, decide, open_queue, view
+
+    chosen = {at: PartDecision(verdict=PartVerdict.accept) for at in accept or ()}
+    for verdict, texts in ((PartVerdict.hold, hold), (PartVerdict.exception, exception)):
+        for text in texts or ():
+            at, _, comment = text.partition("=")
+            if not at.strip().isdecimal():
+                raise typer.BadParameter(f"write OUTPUT=COMMENT, not {text!r}")
+            if int(at) in chosen:
+                raise typer.BadParameter(f"output {int(at)} is named twice")
+            chosen[int(at)] = PartDecision(verdict=verdict, comment=comment)
+    with open_queue(queue) as opened:
+        if rest:
+            before = view(opened, number).row.standing
+            for part in before.parts:
+                if part.number not in before.decisions:
+                    chosen.setdefault(part.number, PartDecision(verdict=PartVerdict.accept))
+        found = decide(opened, number, chosen, person=person, reason=reason, version=version)
+    _show_standing(number, found, as_json=as_json)
 
 
 @command(

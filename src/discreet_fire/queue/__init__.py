@@ -4,9 +4,10 @@ In: do-files and logs of researchers (CONFIDENTIAL). Out: folders of approved ou
 sealed record of who decided what and why.
 """
 
-from discreet_fire.queue.decisions import approve, ask_for_change, reject
+from discreet_fire.queue.decisions import approve, ask_for_change, decide, reject
 from discreet_fire.queue.folder import Queue
-from discreet_fire.queue.record import Standing, State
+from discreet_fire.queue.parts import OutputPart
+from discreet_fire.queue.record import PartDecision, PartVerdict, Standing, State
 from discreet_fire.queue.releases import head_of, open_queue, release, verify
 from discreet_fire.queue.settings import QueueSettings
 from discreet_fire.queue.stages import (
@@ -22,6 +23,9 @@ from discreet_fire.queue.views import listed, view
 
 __all__ = [
     "STAGES",
+    "OutputPart",
+    "PartDecision",
+    "PartVerdict",
     "Queue",
     "QueueSettings",
     "StageFinding",
@@ -32,6 +36,7 @@ __all__ = [
     "SubmissionWork",
     "approve",
     "ask_for_change",
+    "decide",
     "head_of",
     "listed",
     "open_queue",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from discreet_fire.ledger import Conflict, LedgerUniverse, ReleasedUniverses, co
 from discreet_fire.ledger.marks import MarkIndex, Marks
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
-from discreet_fire.queue.record import Event, events, seal
+from discreet_fire.queue.record import Event, events, seal, standing
 
 #: All that belongs to a submission.
 _CONTENT = {
@@ -106,9 +106,36 @@ def universes_in(queue: Queue, number: int) -> list[LedgerUniverse]:
         return [_universe(*row) for row in rows]
 
 
+def shown_universes(queue: Queue, number: int) -> list[LedgerUniverse]:
+    """Whom a submission is about, without outputs that are held back."""
+    held = _held_tables(queue, number)
+    return [one for one in universes_in(queue, number) if not held(one.table)]
+
+
+def _held_tables(queue: Queue, number: int) -> Callable[[str], bool]:
+    """Says of a table whether only outputs that are held back show it."""
+    with intact(f"submission {number}"):
+        found = standing(events(queue.connection, number))
+    held, shown = found.held, found.shown
+
+    def is_held(table: str) -> bool:
+        return any(one.covers(table) for one in held) and not any(
+            one.covers(table) for one in shown
+        )
+
+    return is_held
+
+
+#: Submissions of which something was decided output by output.
+_DECIDED = "SELECT DISTINCT submission FROM events WHERE kind = 'decided'"
+
+
 def released_universes(queue: Queue, without: int | None = None) -> ReleasedUniverses:
     """All universes that were released, or are about to be, but those of one submission."""
+    singly = {number for (number,) in queue.connection.execute(_DECIDED)}
     rows = queue.connection.execute(_OUT, (without,)).fetchall()
+    held = {number: _held_tables(queue, number) for number in singly & {row[0] for row in rows}}
+    rows = [row for row in rows if row[0] not in held or not held[row[0]](row[1])]
     size = queue.settings.minimum
     data = b"".join(row[4] for row in rows)
     return ReleasedUniverses(

@@ -1,16 +1,94 @@
-"""Decisions: approve, reject, ask for a change; each by a person, with a reason, for good.
+"""Decisions: on single outputs; approve, reject, ask for a change; each by a person, for good.
 
-In: a submission as an officer saw it. Out: an entry of the record. A decision names the
-version it is about; if the submission changed since, nothing is decided.
+In: a submission as an officer saw it. Out: an entry of the record, with a reason. A decision names
+the version it is about; if the submission changed since, nothing is decided. Approvals are bound to
+what was decided on each output: whoever decides otherwise takes them back.
 """
 
 from __future__ import annotations
 
-from discreet_fire.persons import same_person
-from discreet_fire.queue.contents import check_contents, conflicts_now, universes_in
+from collections.abc import Mapping
+
+from discreet_fire.persons import plain_text, same_person
+from discreet_fire.queue.contents import check_contents, conflicts_now, shown_universes
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
-from discreet_fire.queue.record import Standing, events, standing
+from discreet_fire.queue.links import check_links
+from discreet_fire.queue.record import PartDecision, PartVerdict, Standing, events, standing
+
+
+def decide(
+    queue: Queue,
+    number: int,
+    decisions: Mapping[int, PartDecision],
+    *,
+    person: str,
+    reason: str,
+    version: int,
+) -> Standing:
+    """Decide on single outputs of a submission; approvals of before no longer count.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        decisions: What is decided, by the number of the output; outputs not named stay as they
+            are.
+        person: Who decides.
+        reason: Why, in general.
+        version: Of the submission, as it was seen.
+    """
+    with queue.writing():
+        who = _allowed(queue, number, person, version)
+        check_contents(queue, number)
+        found = standing_of(queue, number)
+        chosen = _checked(decisions, found, f"submission {number}")
+        exceptional = any(one[0] != PartVerdict.accept.value for one in chosen.values()) or any(
+            one.verdict is not PartVerdict.accept for one in found.decisions.values()
+        )
+        needed = queue.settings.approvals if exceptional else found.needed
+        payload: dict[str, object] = {
+            "decisions": chosen,
+            "needed": max(needed, found.needed),
+        }
+        queue.append("decided", person=who, reason=reason, submission=number, payload=payload)
+        after = standing_of(queue, number)
+        if not after.undecided:
+            check_decided(queue, number, after)
+        return after
+
+
+def _checked(
+    decisions: Mapping[int, PartDecision], found: Standing, where: str
+) -> dict[str, list[str]]:
+    """Decisions as they are written down; an error if one is about nothing, or says no reason."""
+    known = {one.number for one in found.parts}
+    if not decisions:
+        raise queue_error("no output is named", "decision", where, "name outputs by their number")
+    unknown = sorted(set(decisions) - known)
+    if unknown:
+        hint = "see: discreet fire queue show" if known else "decide on it as a whole"
+        raise queue_error(f"there is no output {unknown[0]}", "decision", where, hint)
+    chosen = {}
+    for at, one in sorted(decisions.items()):
+        comment = plain_text(one.comment, "comment")
+        if one.verdict is not PartVerdict.accept and not comment:
+            what = "what is held back, or accepted as an exception, needs a comment"
+            raise queue_error(what, "reason", f"{where}, output {at}", "say why")
+        chosen[str(at)] = [one.verdict.value, comment]
+    return chosen
+
+
+def check_decided(queue: Queue, number: int, found: Standing) -> None:
+    """Refuse what leaves outputs open, shows nothing, or gives away what is held back."""
+    where = f"submission {number}"
+    if found.undecided:
+        open_ones = ", ".join(str(one.number) for one in found.undecided[:20])
+        what = f"nobody decided on these outputs yet: {open_ones}"
+        raise queue_error(what, "undecided", where, "decide on each output")
+    if found.decisions and not found.shown:
+        hint = "reject the submission, or send it back"
+        raise queue_error("all outputs are held back", "no-output", where, hint)
+    check_links(queue, number, found)
 
 
 def approve(
@@ -24,6 +102,8 @@ def approve(
 ) -> Standing:
     """Approve a submission; with four eyes it takes two persons.
 
+    It is about what was decided on each output; if nobody did, all are accepted alike.
+
     Args:
         queue: The queue.
         number: The submission.
@@ -35,12 +115,15 @@ def approve(
     with queue.writing():
         who = _allowed(queue, number, person, version)
         check_contents(queue, number)
-        conflicts = conflicts_now(queue, universes_in(queue, number), without=number)
+        found = standing_of(queue, number)
+        check_decided(queue, number, found)
+        conflicts = conflicts_now(queue, shown_universes(queue, number), without=number)
         if conflicts and not despite_conflicts:
             hint = "reject it, or approve with --despite-conflicts and say why"
             what = "; ".join(map(str, conflicts[:5]))
             raise queue_error(what, "conflict", f"submission {number}", hint)
-        payload: dict[str, object] = {"conflicts": list(map(str, conflicts))}
+        told = list(map(str, conflicts))
+        payload: dict[str, object] = {"conflicts": told, "decided": found.decided}
         queue.append("approved", person=who, reason=reason, submission=number, payload=payload)
         return standing_of(queue, number)
 

@@ -1,7 +1,8 @@
 """The record: what happened to submissions, each entry sealed with the one before.
 
 In: entries. Out: a chain of HMAC digests, in which a changed, missing or added entry shows, and
-the `Standing` of a submission, worked out from its entries alone. CONFIDENTIAL.
+the `Standing` of a submission with what was decided on each of its outputs, worked out from its
+entries alone. CONFIDENTIAL.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import hashlib
 import hmac
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from discreet_fire.queue.parts import OutputPart
 
 #: What the first entry is sealed with.
 START = "0" * 64
@@ -101,6 +104,31 @@ class State(StrEnum):
         return self in (State.waiting, State.approved)
 
 
+class PartVerdict(StrEnum):
+    """What is decided on one output."""
+
+    accept = "accept"
+    #: It is not released.
+    hold = "hold"
+    #: It is released although a rule or a link to what is held back speaks against it.
+    exception = "exception"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartDecision:
+    """What somebody decided on one output, and why.
+
+    Args:
+        verdict: What is decided.
+        comment: Why; needed unless it is simply accepted. The researcher reads it.
+        person: Who; filled in when it is taken down.
+    """
+
+    verdict: PartVerdict
+    comment: str = ""
+    person: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Standing:
     """Where a submission stands.
@@ -114,6 +142,9 @@ class Standing:
         intent: The facts of the release that was begun or done.
         record: The digest of the entry that began the release.
         releaser: Who began it.
+        parts: Its single outputs; empty if it was handed in before there were any.
+        decisions: What was decided on single outputs, by their number.
+        decided: Digest of the outputs with what was decided on each: what approvals are bound to.
     """
 
     state: State
@@ -124,6 +155,42 @@ class Standing:
     intent: dict[str, Any]
     record: str
     releaser: str
+    parts: tuple[OutputPart, ...]
+    decisions: Mapping[int, PartDecision]
+    decided: str
+
+    @property
+    def undecided(self) -> tuple[OutputPart, ...]:
+        """Outputs on which nobody decided; none if nobody decided on single ones at all."""
+        if not self.decisions:
+            return ()
+        return tuple(one for one in self.parts if one.number not in self.decisions)
+
+    @property
+    def held(self) -> tuple[OutputPart, ...]:
+        """Outputs that are held back."""
+        return tuple(one for one in self.parts if self.verdict(one) is PartVerdict.hold)
+
+    @property
+    def shown(self) -> tuple[OutputPart, ...]:
+        """Outputs that are released once all is approved."""
+        return tuple(one for one in self.parts if self.verdict(one) is not PartVerdict.hold)
+
+    def verdict(self, part: OutputPart) -> PartVerdict:
+        """What becomes of an output; without decisions on single ones all are accepted alike."""
+        found = self.decisions.get(part.number)
+        return PartVerdict.accept if found is None else found.verdict
+
+
+def decided_digest(parts: Iterable[OutputPart], decisions: Mapping[int, PartDecision]) -> str:
+    """The digest of outputs with what was decided on each."""
+    plain = [
+        [one.number, one.file, one.sha256, decisions[one.number].verdict.value]
+        if one.number in decisions
+        else [one.number, one.file, one.sha256, None]
+        for one in parts
+    ]
+    return hashlib.sha256(json.dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def standing(events: Iterable[Event]) -> Standing:
@@ -131,13 +198,23 @@ def standing(events: Iterable[Event]) -> Standing:
     state, version, needed, drawn, record, releaser = State.waiting, 0, 1, False, "", ""
     approvals: dict[str, tuple[str, ...]] = {}
     intent: dict[str, Any] = {}
+    parts: tuple[OutputPart, ...] = ()
+    decisions: dict[int, PartDecision] = {}
+    decided = decided_digest(parts, decisions)
     for event in events:
         version, facts = event.seq, event.facts
         if event.kind == "submitted":
             needed, drawn = int(facts["needed"]), bool(facts["drawn"])
+            parts = tuple(OutputPart.from_dict(one) for one in facts.get("parts", ()))
+            decided = decided_digest(parts, decisions)
+            state = State.waiting if needed else State.approved
+        elif event.kind == "decided":
+            decisions |= _decisions(event)
+            decided, needed, approvals = decided_digest(parts, decisions), int(facts["needed"]), {}
             state = State.waiting if needed else State.approved
         elif event.kind == "approved":
-            approvals[event.person] = tuple(facts["conflicts"])
+            if facts.get("decided", decided) == decided:
+                approvals[event.person] = tuple(facts["conflicts"])
             state = State.approved if len(approvals) >= needed else State.waiting
         elif event.kind == "intent":
             state, intent, record, releaser = State.releasing, facts, event.digest, event.person
@@ -154,4 +231,16 @@ def standing(events: Iterable[Event]) -> Standing:
         intent=intent,
         record=record,
         releaser=releaser,
+        parts=parts,
+        decisions=decisions,
+        decided=decided,
     )
+
+
+def _decisions(event: Event) -> dict[int, PartDecision]:
+    return {
+        int(number): PartDecision(
+            verdict=PartVerdict(verdict), comment=str(comment), person=event.person
+        )
+        for number, (verdict, comment) in event.facts["decisions"].items()
+    }

@@ -1,14 +1,15 @@
 """Releases: approved outputs in a folder of their own, with checksums, all or none.
 
 In: an approved submission. Out: a folder with the outputs, ``manifest.json`` and
-``SHA256SUMS``; nothing in it is confidential. First the record says what will be released,
-then the folder appears under its name in one step, then the record says that it did. A queue
-that is opened after an interruption completes or takes back what was begun; `verify` says
-whether record, files and released folders are what they were.
+``SHA256SUMS``; nothing in it is confidential, and nothing of it is held back. First the record
+says what will be released, then the folder appears under its name in one step, then the record
+says that it did. A queue that is opened after an interruption completes or takes back what was
+begun; `verify` says whether record, files and released folders are what they were.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -25,11 +26,17 @@ from discreet_fire.queue.contents import (
     conflicts_now,
     content_problems,
     digest_of,
-    universes_in,
+    shown_universes,
 )
 from discreet_fire.queue.database import intact, queue_error, translated
-from discreet_fire.queue.decisions import check_not_own, check_version, standing_of
+from discreet_fire.queue.decisions import (
+    check_decided,
+    check_not_own,
+    check_version,
+    standing_of,
+)
 from discreet_fire.queue.folder import MANIFEST, SUMS, Queue, left_over
+from discreet_fire.queue.parts import without
 from discreet_fire.queue.record import START, Event, Standing, State, events, head, seal, standing
 
 
@@ -102,17 +109,49 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
     if target.exists():
         raise queue_error("there is something here", "release-folder", str(target))
     check_contents(queue, number)
+    check_decided(queue, number, found)
     _check_conflicts(queue, number, found)
+    outputs = released_outputs(queue, number, found)
     # a place within the queue is found again when the queue was moved
     home = queue.folder.resolve()
     folder = target.relative_to(home) if target.is_relative_to(home) else target
     payload: dict[str, object] = {"folder": str(folder), "outputs": outputs}
+    payload["decided"] = found.decided
     return queue.append("intent", person=who, reason=reason, submission=number, payload=payload)
+
+
+def released_outputs(queue: Queue, number: int, found: Standing) -> dict[str, str]:
+    """The files of a release with their digests: without outputs that are held back.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        found: Where it stands.
+    """
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    outputs = {}
+    for name, digest in queue.outputs(number).items():
+        cut = _cut(home / name, found)
+        if cut is None:
+            outputs[name] = digest
+        elif cut:
+            outputs[name] = hashlib.sha256(cut).hexdigest()
+    return outputs
+
+
+def _cut(path: Path, found: Standing) -> bytes | None:
+    """A file without what is held back: None if nothing is, nothing if all is."""
+    held = [one for one in found.held if one.file == path.name]
+    if not held:
+        return None
+    if all(one in held for one in found.parts if one.file == path.name):
+        return b""
+    return without(path, held)
 
 
 def _check_conflicts(queue: Queue, number: int, found: Standing) -> None:
     """Refuse conflicts that arose after the approvals, such as by another release."""
-    now = list(map(str, conflicts_now(queue, universes_in(queue, number), without=number)))
+    now = list(map(str, conflicts_now(queue, shown_universes(queue, number), without=number)))
     accepting = [set(accepted) for accepted in found.approvals.values()]
     new = [one for one in now if sum(one in each for each in accepting) < max(found.needed, 1)]
     if new:
@@ -149,10 +188,15 @@ def clear(target: Path) -> None:
 def _make(queue: Queue, number: int, record: str, target: Path) -> None:
     """Fill the folder beside its place, and move it there in one step."""
     pending = pending_folder(target)
-    store, outputs = queue.store(queue.told(number, "token")), queue.outputs(number)
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    found = standing_of(queue, number)
+    outputs: dict[str, str] = found.intent["outputs"]
     for name, digest in outputs.items():
-        copy = pending / name
-        shutil.copyfile(store / "outputs" / name, copy)
+        copy, cut = pending / name, _cut(home / name, found)
+        if cut is None:
+            shutil.copyfile(home / name, copy)
+        else:
+            copy.write_bytes(cut)
         if digest_of(copy) != digest:
             what = "an output is not what was approved"
             raise queue_error(what, "queue-damaged", f"submission {number}: {name}")

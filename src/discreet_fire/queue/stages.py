@@ -28,6 +28,7 @@ from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
 from discreet_fire.logs import CleaningRules, clean_log_file
 from discreet_fire.queue.database import queue_error
+from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.runners.protocol import StatisticShown, run_program, write_run
 from discreet_fire.runners.registry import runner_for, runners
@@ -267,12 +268,14 @@ class SubmissionOutcome:
         outputs: Files for release.
         findings: What an officer must know.
         universes: Whom outputs are about.
+        parts: The single outputs in these files.
     """
 
     program: Path
     outputs: tuple[Path, ...]
     findings: tuple[StageFinding, ...]
     universes: tuple[LedgerUniverse, ...]
+    parts: tuple[OutputPart, ...]
 
 
 def rewrite(work: SubmissionWork) -> None:
@@ -384,6 +387,7 @@ def process(
         outputs=tuple(work.outputs),
         findings=tuple(work.findings),
         universes=tuple(work.universes),
+        parts=parts_of(work.outputs, [work.program, copy]),
     )
 
 

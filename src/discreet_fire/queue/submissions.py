@@ -111,6 +111,7 @@ def _enter(
     put_universes(queue, number, outcome.universes)
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
     facts["content"] = content_digest(connection, number)
+    facts["parts"] = [one.to_dict() for one in outcome.parts]
     why = "handed in"
     queue.append("submitted", person=researcher, reason=why, submission=number, payload=facts)
     return int(number)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet_fire.findings import Severity
-from discreet_fire.queue.contents import conflicts_now, universes_in
+from discreet_fire.queue.contents import conflicts_now, shown_universes
 from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import Queue
+from discreet_fire.queue.parts import OutputPart
 from discreet_fire.queue.record import Event, Standing, State, events
 from discreet_fire.queue.stages import StageFinding
 
@@ -94,10 +95,23 @@ class QueueView:
             "findings": [one.to_dict() for one in self.findings],
             "conflicts": list(self.conflicts),
             "outputs": [str(path) for path in self.outputs],
+            "parts": [self._part(one) for one in self.row.standing.parts],
             "history": [
                 {"kind": one.kind, "person": one.person, "reason": one.reason, "at": one.at}
                 for one in self.history
             ],
+        }
+
+    def _part(self, part: OutputPart) -> dict[str, Any]:
+        decision = self.row.standing.decisions.get(part.number)
+        return {
+            "output": part.number,
+            "file": part.file,
+            "command": part.title,
+            "sha256": part.sha256,
+            "verdict": None if decision is None else decision.verdict.value,
+            "comment": "" if decision is None else decision.comment,
+            "person": "" if decision is None else decision.person,
         }
 
 
@@ -133,7 +147,7 @@ def view(queue: Queue, number: int) -> QueueView:
         home = queue.store(queue.told(number, "token")) / "outputs"
         conflicts = []
         if found.state.open:
-            conflicts = conflicts_now(queue, universes_in(queue, number), without=number)
+            conflicts = conflicts_now(queue, shown_universes(queue, number), without=number)
         return QueueView(
             row=_row(queue, *row),
             findings=tuple(sorted(_noted(queue, number), key=_gravity)),

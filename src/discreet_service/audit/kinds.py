@@ -82,6 +82,10 @@ class AuditKind(StrEnum):
     publication_undone = ("publication_undone", ("digest",))
     output_decided = ("output_decided", ("decision",))
     report_exported = ("report_exported", ("report", "digest"))
+    design_exported = ("design_exported", ("version",))
+    draft_signed = ("draft_signed", ("version", "signer"))
+    draft_looked_at = ("draft_looked_at", ("version",))
+    true_values_shown = ("true_values_shown", ("unit", "by", "cells"))
     job_released = ("job_released", ("kind", "digest", "bytes"))
 
     trail_verified = ("trail_verified", ("entries", "whole"))

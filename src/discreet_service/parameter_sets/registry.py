@@ -162,6 +162,19 @@ class ParameterSets:
                 opened = self._opened[found.file] = self._open(found)
         return found, opened
 
+    def draft(self, name: str, version: str) -> tuple[ParameterSet, Parameters]:
+        """A set that is not in use yet, opened for those who decide about it. SECRET.
+
+        Args:
+            name: The statistic.
+            version: The version.
+        """
+        found = self.show(name, version)
+        if found.state is not SetState.proposed:
+            what = "only drafts are looked into; what was in use stays closed"
+            raise ServiceError(what, code="conflict", where="version")
+        return found, self._open(found)
+
     def _in_use(self, name: str, version: str | None) -> ParameterSet:
         if version is not None:
             found = self.show(name, version)

@@ -374,7 +374,11 @@ class Approvals:
         return found
 
     def proposals(
-        self, principal: Principal, state: ProposalState | None = None, before: int | None = None
+        self,
+        principal: Principal,
+        state: ProposalState | None = None,
+        before: int | None = None,
+        kind: ProposalKind | None = None,
     ) -> tuple[Proposal, ...]:
         """The proposals that somebody may see, the newest first, 200 at a time.
 
@@ -382,10 +386,13 @@ class Approvals:
             principal: Who asks.
             state: Only those that are so far.
             before: Only those proposed before this time, in milliseconds.
+            kind: Only those about this.
         """
         asked = sa.select(PROPOSALS).order_by(PROPOSALS.c.proposed_at.desc(), PROPOSALS.c.id)
         if state is not None:
             asked = asked.where(PROPOSALS.c.state == state.value)
+        if kind is not None:
+            asked = asked.where(PROPOSALS.c.kind == kind.value)
         if before is not None:
             asked = asked.where(PROPOSALS.c.proposed_at < before)
         found: list[Proposal] = []

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from discreet.arrays import IntArray, UintArray
+    from discreet.arrays import IntArray
+    from discreet_service.policies.sketches import UniverseSketch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,8 +139,12 @@ class Evidence(Protocol):
         """The perturbed count of the records that the filters let through."""
         ...
 
-    def universe_units(self) -> UintArray:
-        """The units that the filters let through, as keyed 64-bit digests. CONFIDENTIAL."""
+    def universe_sketch(self, size: int) -> UniverseSketch:
+        """The sketch of the units that the filters let through. CONFIDENTIAL.
+
+        Args:
+            size: Differences of fewer units are exact.
+        """
         ...
 
     def published_counts(self) -> IntArray:

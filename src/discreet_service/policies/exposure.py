@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -203,14 +203,7 @@ class ReleasedLayers:
         """
         shape = shape_of(asked)
         new = [box for box in dict.fromkeys(boxes_of(shape)) if box not in self._boxes]
-        boxes = [*self._boxes, *new]
-        variables = dict.fromkeys(axis.variable for box in boxes for axis in box)
-        columns = {name: self._column(name, boxes) for name in variables}
-        total = np.zeros(len(boxes), dtype=np.uint64)
-        weight = np.zeros(len(boxes))
-        for column in columns.values():
-            total += column.hashes
-            weight -= np.log(column.sizes)
+        columns, total, weight = self._side_by_side([*self._boxes, *new])
         best = MostExposed(exposure=0.0, limit=1.0, target=())
         for target in _targets(shape):
             places = [axis.level for axis in target if axis.geography]
@@ -222,6 +215,39 @@ class ReleasedLayers:
             this = MostExposed(exposure=found, limit=limit, target=names)
             best = max(best, this, key=lambda one: one.share)
         return best
+
+    def exposures(self, targets: Sequence[Box]) -> list[float]:
+        """By how many independent figures counts are estimated, from what was released alone.
+
+        Args:
+            targets: What spans the counts, each by its axes.
+
+        >>> sex, age = (LayerAxis(name, "1", 2, None, False) for name in ("sex", "age"))
+        >>> released = ReleasedLayers()
+        >>> released.exposures([(sex,)])
+        [0.0]
+        >>> released.add(((None, sex), (None, age)))
+        >>> released.exposures([(), (sex,), (age, sex)])
+        [2.25, 1.5, 1.0]
+        """
+        axes = dict.fromkeys(axis for target in targets for axis in target)
+        for axis in axes:
+            self._levels.setdefault((axis.variable, axis.level), len(self._levels) + 1)
+        names = [axis.variable for axis in axes]
+        columns, total, weight = self._side_by_side(list(self._boxes), names)
+        return [self._exposure(target, columns, total, weight) for target in targets]
+
+    def _side_by_side(
+        self, boxes: Sequence[Box], names: Iterable[str] = ()
+    ) -> tuple[dict[str, _Columns], UintArray, FloatArray]:
+        """Boxes by their variables, and what all of these come to."""
+        variables = dict.fromkeys([*(axis.variable for box in boxes for axis in box), *names])
+        columns = {name: self._column(name, boxes) for name in variables}
+        total, weight = np.zeros(len(boxes), dtype=np.uint64), np.zeros(len(boxes))
+        for column in columns.values():
+            total += column.hashes
+            weight -= np.log(column.sizes)
+        return columns, total, weight
 
     def _column(self, variable: str, boxes: Sequence[Box]) -> _Columns:
         """The boxes as far as one variable goes."""

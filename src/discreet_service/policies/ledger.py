@@ -13,24 +13,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from discreet.arrays import IntArray, UintArray
+from discreet.arrays import IntArray
 from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, conflicts_with
-from discreet_fire.ledger.marks import marks_of
-from discreet_fire.ledger.power_sums import PRIMES, hankel_ranks, sums_of
+from discreet_fire.ledger.power_sums import PRIMES, hankel_ranks
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import DifferencePolicy, PolicyError
+from discreet_service.policies.sketches import UniverseSketch
 
 #: A difference of so many times the least one is near: staff is told of it.
 NEAR = 3
-_NONCE = 12
 #: So often universes are compared anew without those whose likeness is no matter.
 _ROUNDS = 3
 #: So many more universes are put on a shelf one by one; for more it is made anew.
@@ -104,58 +100,6 @@ class UniverseDefinition:
             elif mine[2] < size:
                 return False
         return True
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, slots=True)
-class UniverseSketch:
-    """What is kept of the units of a universe. CONFIDENTIAL.
-
-    Args:
-        count: How many there are.
-        size: Differences of fewer units are exact.
-        sums: Their power sums.
-        marks: Their marks.
-    """
-
-    count: int
-    size: int
-    sums: IntArray
-    marks: np.ndarray[tuple[int], np.dtype[np.uint32]]
-
-    @classmethod
-    def of(cls, units: UintArray, size: int) -> UniverseSketch:
-        """That of some units.
-
-        Args:
-            units: Keyed digests.
-            size: Differences of fewer units are exact.
-        """
-        once = np.unique(units.astype(np.uint64))
-        return cls(count=len(once), size=size, sums=sums_of(once, size), marks=marks_of(once))
-
-    def sealed(self, key: bytes, about: bytes) -> bytes:
-        """Encrypted, for the database."""
-        head = np.array([self.count, self.size], dtype="<i8").tobytes()
-        content = head + self.sums.astype("<i8").tobytes() + self.marks.astype("<u4").tobytes()
-        nonce = os.urandom(_NONCE)
-        return nonce + AESGCM(key).encrypt(nonce, content, about)
-
-    @classmethod
-    def opened(cls, sealed: bytes, key: bytes, about: bytes) -> UniverseSketch:
-        """One that was kept; raises an error if somebody changed or moved it."""
-        try:
-            content = AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], about)
-        except (InvalidTag, ValueError):
-            what = "the ledger of universes was changed"
-            raise PolicyError(what, code="policy-ledger", where="released_universes") from None
-        count, size = np.frombuffer(content[:16], dtype="<i8").tolist()
-        end = 16 + 8 * len(PRIMES) * (2 * size - 1)
-        sums = np.frombuffer(content[16:end], dtype="<i8").astype(np.int64)
-        marks = np.frombuffer(content[end:], dtype="<u4").astype(np.uint32)
-        return cls(count=count, size=size, sums=sums.reshape(len(PRIMES), -1), marks=marks)
-
-    def __repr__(self) -> str:
-        return "<UniverseSketch>"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,10 +19,11 @@ from discreet_service.policies.document import PatternLimits, PolicyDocument
 from discreet_service.policies.ledger import UniverseDefinition
 from discreet_service.policies.rules import Outcome, RuleCase, RuleVerdict, passed, refused
 
-_HOUR = 3_600_000
+#: Windows of patterns are hours.
+PATTERN_MILLISECONDS = 3_600_000
 #: Stands for all principals.
 TOGETHER = ""
-_KINDS = ("partitions", "crossings", "near", "spellings")
+PATTERN_KINDS = ("partitions", "crossings", "near", "spellings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def note(case: RuleCase, patterns: Iterator[AskedPattern] | list[AskedPattern]) 
 def pattern_rule(case: RuleCase) -> RuleVerdict:
     """P9: who tried too many of something has to talk to staff."""
     said, mosts = [], _mosts(case)
-    for kind in _KINDS:
+    for kind in PATTERN_KINDS:
         limits, most = _limits(case.policy, kind), mosts.get(kind, 0)
         if most >= limits.stop:
             contact = case.policy.patterns.contact
@@ -176,7 +177,7 @@ def _within(case: RuleCase) -> list[sa.ColumnElement[bool]]:
     return [
         columns.dataset == case.asked.dataset,
         columns.version == case.asked.version,
-        columns.at > case.now - case.policy.patterns.window_hours * _HOUR,
+        columns.at > case.now - case.policy.patterns.window_hours * PATTERN_MILLISECONDS,
     ]
 
 
@@ -212,7 +213,7 @@ def _mosts(case: RuleCase) -> dict[str, int]:
     columns = ASKED_PATTERNS.c
     numbers = (
         sa.select(columns.kind, sa.func.count().label("number"))
-        .where(*_within(case), columns.kind.in_(_KINDS), columns.principal == case.principal)
+        .where(*_within(case), columns.kind.in_(PATTERN_KINDS), columns.principal == case.principal)
         .group_by(columns.kind, columns.subject)
         .subquery()
     )

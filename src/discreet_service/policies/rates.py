@@ -14,7 +14,9 @@ from discreet_service.database.schema import RATE_COUNTERS
 from discreet_service.policies.rules import Outcome, RuleCase, RuleVerdict, passed, refused
 
 _DAY = 86_400_000
-_QUERIES, _CELLS, _ALL_CELLS = "policy queries", "policy cells", "policy cells of all"
+_QUERIES, _ALL_CELLS = "policy queries", "policy cells of all"
+#: What counts the new cells of one principal and day.
+CELLS_PER_DAY = "policy cells"
 
 
 def rate_rule(case: RuleCase) -> RuleVerdict:
@@ -27,8 +29,8 @@ def rate_rule(case: RuleCase) -> RuleVerdict:
     # With the data it is the same query once more.
     if wait > 0 and case.facts is None:
         return refused("P8", "too many queries at once", retry_after=math.ceil(wait / 1000))
-    day = case.now // _DAY * _DAY
-    used = _amount(case, _subject(case), _CELLS, day)
+    day = day_of(case.now)
+    used = _amount(case, _subject(case), CELLS_PER_DAY, day)
     if cells and used + cells > rates.cells_per_day:
         rest = math.ceil((day + _DAY - case.now) / 1000)
         return refused("P8", f"{used:,} new cells today and {cells:,} more", retry_after=rest)
@@ -37,6 +39,18 @@ def rate_rule(case: RuleCase) -> RuleVerdict:
         said = f"{together + cells:,} new cells of all today"
         return RuleVerdict(rule="P8", outcome=Outcome.alerted, explanation=said)
     return passed("P8", f"{cells:,} new cells")
+
+
+def day_of(now: int) -> int:
+    """When the day of a time began, UTC, in milliseconds.
+
+    Args:
+        now: The time.
+
+    >>> day_of(86_400_001)
+    86400000
+    """
+    return now // _DAY * _DAY
 
 
 def take_query(case: RuleCase) -> None:
@@ -56,9 +70,9 @@ def charge_cells(case: RuleCase) -> int:
     Args:
         case: With a connection that writes, before the table counts as released.
     """
-    cells, day = case.layers.new_cells(case.asked), case.now // _DAY * _DAY
+    cells, day = case.layers.new_cells(case.asked), day_of(case.now)
     if cells:
-        for subject, measure in ((_subject(case), _CELLS), (case.asked.dataset, _ALL_CELLS)):
+        for subject, measure in ((_subject(case), CELLS_PER_DAY), (case.asked.dataset, _ALL_CELLS)):
             _set(case, subject, measure, day, _amount(case, subject, measure, day) + cells)
     return cells
 

@@ -20,7 +20,8 @@ import sqlalchemy as sa
 from discreet_service.policies.asked import AskedTable
 from discreet_service.policies.document import PolicyDocument
 from discreet_service.policies.exposure import ReleasedLayers
-from discreet_service.policies.ledger import ComparedUniverse, UniverseLedger, UniverseSketch
+from discreet_service.policies.ledger import ComparedUniverse, UniverseLedger
+from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.policies.sparsity import SparsityShares
 
 Language = Literal["en", "de"]

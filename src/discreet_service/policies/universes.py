@@ -14,7 +14,6 @@ from discreet_service.policies.ledger import (
     NEAR,
     UniverseDefinition,
     UniverseLedger,
-    UniverseSketch,
 )
 from discreet_service.policies.rules import (
     RuleCase,
@@ -41,7 +40,7 @@ def gathered(
     """
     sketch = None
     if UniverseDefinition.of(asked) not in ledger:
-        sketch = UniverseSketch.of(evidence.universe_units(), NEAR * policy.differences.least)
+        sketch = evidence.universe_sketch(NEAR * policy.differences.least)
     sparsity = None
     if policy.sparsity.then == "refuse":
         judged = [not one.geography for one in asked.by]

@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,13 +28,18 @@ from discreet_service.permissions import Principal
 from discreet_service.policies.asked import AskedTable, Evidence
 from discreet_service.policies.custom_groups import custom_groups_rule
 from discreet_service.policies.document import PolicyDocument
-from discreet_service.policies.exposure import ReleasedLayers, read_shape, shape_of, shape_text
+from discreet_service.policies.exposure import (
+    Box,
+    ReleasedLayers,
+    read_shape,
+    shape_of,
+    shape_text,
+)
 from discreet_service.policies.in_force import PoliciesInForce
 from discreet_service.policies.ledger import (
     ComparedUniverse,
     UniverseDefinition,
     UniverseLedger,
-    UniverseSketch,
 )
 from discreet_service.policies.patterns import near_pattern, note, pattern_rule, patterns_of
 from discreet_service.policies.rates import charge_cells, rate_rule, take_query
@@ -51,6 +57,7 @@ from discreet_service.policies.rules import (
     padded,
     passed,
 )
+from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.policies.structure import exposure_rule, is_instant, size_rule, variables_rule
 from discreet_service.policies.universes import (
     difference_rule,
@@ -272,7 +279,9 @@ class Policies:
             return verdict
         with padded(self._clock, self._wait):
             facts = self._gathered(asked, evidence)
-            with self._released[_place(asked)].deciding:
+            # Who has nothing to compare need not wait for those who do.
+            waits = facts.sketch is not None
+            with self._released[_place(asked)].deciding if waits else nullcontext():
                 # Others write while universes are compared; what they release is compared again.
                 facts = self._compared(asked, facts)
                 with self._database.writing() as connection:
@@ -325,6 +334,20 @@ class Policies:
         released = self._read(asked, connection)
         with released.lock:
             return released.layers.most_exposed(asked).exposure
+
+    def exposures(
+        self, table: AskedTable, targets: Sequence[Box], connection: sa.Connection
+    ) -> list[float]:
+        """The exposure of counts by what was released alone, for staff.
+
+        Args:
+            table: Any table of the unit that is counted.
+            targets: What spans the counts, each by its axes.
+            connection: The database.
+        """
+        released = self._read(table, connection)
+        with released.lock:
+            return released.layers.exposures(targets)
 
     def _case(
         self,

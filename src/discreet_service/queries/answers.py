@@ -33,6 +33,7 @@ from discreet_service.queries.measures import Measure
 from discreet_service.queries.plan import QueryPlan, plan_of
 from discreet_service.queries.presentation import in_order
 from discreet_service.queries.sparse_parts import SparseParts
+from discreet_service.queries.unit_sketches import SketchMemory
 from discreet_service.settings import LimitSettings
 
 #: Answers that are made at the same time are told apart by so many locks.
@@ -102,6 +103,7 @@ class Answers:
         self.metrics, self.limits = metrics, limits
         self._key = key
         self._sparse = SparseParts(policies, self._table, most_cells=limits.cells_job)
+        self._sketches = SketchMemory()
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def prepared(self, dataset: str, query: TableQuery) -> PreparedQuery:
@@ -176,6 +178,7 @@ class Answers:
             version=prepared.version,
             table_of=partial(self._table, prepared.version),
             key=self._key,
+            kept=self._sketches,
         )
 
     def answer(self, prepared: PreparedQuery) -> Answer:

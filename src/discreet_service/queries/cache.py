@@ -14,14 +14,14 @@ import io
 import json
 import os
 import re
+import tempfile
 import threading
 from collections import OrderedDict
 from pathlib import Path
 
 import polars as pl
 
-from discreet.errors import DiscreetError
-from discreet.files import atomic_path, make_folder
+from discreet.files import make_folder
 from discreet.publication.exact_tables import cells_frame, described, rebuilt, with_cells
 from discreet.tables import ProtectedTable
 
@@ -29,8 +29,10 @@ _SEAL = hashlib.sha256().digest_size
 _LENGTH = 8
 _SUFFIX = ".table"
 _NAME = re.compile(r"[0-9a-f]{64}")
-#: Cells of all tables in memory, and of the largest that goes there.
-_MEMORY_CELLS, _LARGEST_IN_MEMORY = 4_000_000, 400_000
+#: Bytes of all tables in memory, about, and of the largest that goes there.
+_MOST_HELD, _LARGEST_HELD = 100 * 2**20, 10 * 2**20
+#: Bytes of a table without cells and codes, and of a code with its label; measured.
+_OF_TABLE, _OF_CODE = 8_000, 200
 #: The part of the room that a process may fill before it counts again what all have written.
 _UNCOUNTED = 20
 
@@ -56,7 +58,7 @@ class AnswerCache:
         self.folder, self.most_bytes = folder, most_bytes
         self._key = key
         self._held: OrderedDict[str, ProtectedTable] = OrderedDict()
-        self._cells, self._uncounted = 0, most_bytes
+        self._size, self._uncounted = 0, most_bytes
         self._lock = threading.Lock()
 
     def get(self, digest: str) -> ProtectedTable | None:
@@ -97,9 +99,8 @@ class AnswerCache:
         if len(content) > self.most_bytes // 4:
             return
         try:
-            with atomic_path(self._path(digest), private=True) as temporary:
-                temporary.write_bytes(content)
-        except (DiscreetError, OSError):
+            self._write(digest, content)
+        except OSError:
             return
         with self._lock:
             self._uncounted += len(content)
@@ -107,6 +108,17 @@ class AnswerCache:
             self._uncounted = 0 if full else self._uncounted
         if full:
             self._make_room()
+
+    def _write(self, digest: str, content: bytes) -> None:
+        """Write a file, whole or not at all; what a crash of the machine leaves has no seal."""
+        handle, name = tempfile.mkstemp(prefix=f".{digest}.", suffix=".tmp", dir=self.folder)
+        try:
+            os.close(handle)
+            Path(name).write_bytes(content)
+            Path(name).replace(self._path(digest))
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
 
     def _path(self, digest: str) -> Path:
         assert _NAME.fullmatch(digest), "digests are of 64 hexadecimal digits"
@@ -131,14 +143,15 @@ class AnswerCache:
         return with_cells(rebuilt(about), pl.read_ipc(io.BytesIO(content[end:])))
 
     def _remember(self, digest: str, table: ProtectedTable) -> None:
-        if table.stored > _LARGEST_IN_MEMORY:
+        size = _held_by(table)
+        if size > _LARGEST_HELD:
             return
         with self._lock:
             before = self._held.pop(digest, None)
-            self._cells += table.stored - (0 if before is None else before.stored)
+            self._size += size - (0 if before is None else _held_by(before))
             self._held[digest] = table
-            while self._cells > _MEMORY_CELLS:
-                self._cells -= self._held.popitem(last=False)[1].stored
+            while self._size > _MOST_HELD:
+                self._size -= _held_by(self._held.popitem(last=False)[1])
 
     def _make_room(self) -> None:
         """Remove the files that were used longest ago."""
@@ -158,3 +171,10 @@ class AnswerCache:
 
     def __repr__(self) -> str:
         return "<AnswerCache>"
+
+
+def _held_by(table: ProtectedTable) -> int:
+    """The bytes that a table takes in memory, about."""
+    numbers = sum(part.nbytes for part in (*table.index, table.value, table.status))
+    codes = sum(len(dimension) for dimension in table.dimensions)
+    return numbers + _OF_CODE * codes + _OF_TABLE

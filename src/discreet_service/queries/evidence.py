@@ -6,27 +6,36 @@ shown them, and keyed digests of units (CONFIDENTIAL), which never leave the pol
 
 from __future__ import annotations
 
-import hashlib
+import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
 
+import narwhals as nw
 import numpy as np
-import polars as pl
 
 from discreet.arrays import IntArray, UintArray
 from discreet.confidential import without_values
+from discreet.microdata.distant_records import distant_records
 from discreet.microdata.filters import parse_filter
+from discreet.microdata.stored_records import StoredRecords
 from discreet.record_batches import collected
 from discreet.tables import ProtectedTable
 from discreet_service.datasets import CatalogueUnit, DataVersion
+from discreet_service.datasets.versions import ANSWER
+from discreet_service.policies.sketches import UniverseSketch
 from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
 from discreet_service.queries.counts import filter_texts
 from discreet_service.queries.measures import COUNT_MEASURE
 from discreet_service.queries.record_filters import joint_filter
+from discreet_service.queries.unit_sketches import SketchMemory, StoredUnits, keyed_units
 
 #: Gives the protected table of a query, made now or before.
 TableOf = Callable[[CanonicalQuery], ProtectedTable]
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+#: Tables up to here are made at once, and policies look at what will be shown.
+_MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,38 +47,98 @@ class QueryEvidence:
         version: Its version.
         table_of: Gives protected tables.
         key: What digests of units are keyed with.
+        kept: Sketches that were made before.
     """
 
     query: CanonicalQuery
     version: DataVersion
     table_of: TableOf
     key: bytes
+    kept: SketchMemory
+
+    @cached_property
+    def _whole(self) -> ProtectedTable | None:
+        """The table itself, where its cells are all that is asked for; else None.
+
+        A cell has the same figure in each table, but rules for parts look at whole tables.
+        """
+        query = self.query
+        if query.measures != (COUNT_MEASURE,) or not all(one.total for one in query.by):
+            return None
+        if math.prod(1 + len(self._codes(one)) for one in query.by) > _MOST_CELLS:
+            return None
+        bare = self.version.asking(self.version.entry(query.unit))
+        return None if bare.thresholds(ANSWER) is not None else self.table_of(query)
+
+    def _codes(self, one: SpanningCodes) -> tuple[str, ...]:
+        """The codes that a query shows of a variable, in order."""
+        if one.codes is not None:
+            return one.codes
+        variable = self._unit.variables[one.variable]
+        shown = sorted({at for level in one.levels for at in variable.cuts[level].tolist()})
+        return tuple(variable.tree.codes[at] for at in shown)
 
     def universe_count(self) -> int:
         """The perturbed count of the records that the filters let through."""
+        if self._whole is not None:
+            totals = [dimension.codes[0] for dimension in self._whole.dimensions]
+            return int(self._whole.get(*totals) or 0)
         total = replace(self.query, by=(), measures=(COUNT_MEASURE,))
         found = self.table_of(total).get()
         return int(found or 0)
+
+    def universe_sketch(self, size: int) -> UniverseSketch:
+        """The sketch of the records that the filters let through. CONFIDENTIAL.
+
+        Args:
+            size: Differences of fewer units are exact.
+        """
+        where = [[one.variable, one.level, one.codes] for one in self.query.where]
+        name = json.dumps([self.version.fingerprint, self.query.unit, where, size])
+        return self.kept.sketch(name, partial(self._sketched, size))
+
+    @without_values
+    def _sketched(self, size: int) -> UniverseSketch:
+        records = self.version.records(self.query.unit)[0]
+        condition = self._condition(records.collect_schema())
+        held = distant_records(records)
+        if not isinstance(held, StoredRecords) or not isinstance(condition, str | None):
+            return UniverseSketch.of(self.universe_units(), size)
+        place = f"{self.version.fingerprint} {self.query.unit} {size}"
+        units = self.kept.units(place, lambda: StoredUnits(held, self.key, size))
+        return units.sketch(condition or "", self.version.inputs.grid)
+
+    def _condition(self, schema: Any) -> str | nw.Expr | None:
+        """Which records the table is about."""
+        usual = self.version.entry(self.query.unit).where or ""
+        return joint_filter([usual, *filter_texts(self.query, self.version)], schema)
 
     @without_values
     def universe_units(self) -> UintArray:
         """The records that the filters let through, as keyed digests. CONFIDENTIAL."""
         records, column = self.version.records(self.query.unit)
         schema = records.collect_schema()
-        usual = self.version.entry(self.query.unit).where or ""
-        texts = [usual, *filter_texts(self.query, self.version)]
-        condition = joint_filter(texts, schema)
+        condition = self._condition(schema)
         plan = records.lazy()
         if isinstance(condition, str):
             condition = parse_filter(condition).to_narwhals(schema)
         if condition is not None:
             plan = plan.filter(condition)
         keys = collected(plan.select(column))[column]
-        return _keyed(keys, self.key)
+        return keyed_units(keys, self.key)
 
     def published_counts(self) -> IntArray:
         """The perturbed inner cells of the table, an array with one axis for each variable."""
         inner = tuple(self._inner(one) for one in self.query.by)
+        if self._whole is not None and inner:
+            dimensions = self._whole.dimensions
+            places = [
+                [dimension.index[code] for code in self._codes(one)]
+                for one, dimension in zip(inner, dimensions, strict=True)
+            ]
+            counts = np.zeros(tuple(map(len, dimensions)), dtype=np.int64)
+            counts[self._whole.index] = np.rint(self._whole.value).astype(np.int64)
+            return np.asarray(counts[np.ix_(*places)])
         finest = replace(self.query, by=inner, measures=(COUNT_MEASURE,))
         table = self.table_of(finest)
         shape = tuple(len(dimension) for dimension in table.dimensions)
@@ -96,20 +165,3 @@ class QueryEvidence:
 
     def __repr__(self) -> str:
         return "<QueryEvidence (confidential)>"
-
-
-def _keyed(keys: pl.Series, key: bytes) -> UintArray:
-    """Record keys under a secret permutation of 64 bits."""
-    secret = np.frombuffer(hashlib.sha256(b"units 1\n" + key).digest(), dtype="<u8")
-    numbers = keys.to_physical()
-    if numbers.dtype.is_float():
-        found = numbers.cast(pl.Float64).to_numpy().view(np.uint64)
-    else:
-        found = numbers.cast(pl.Int64).to_numpy().view(np.uint64)
-    with np.errstate(over="ignore"):
-        for part in secret.tolist():
-            found = found + np.uint64(part)
-            found = (found ^ (found >> np.uint64(30))) * _FIRST
-            found = (found ^ (found >> np.uint64(27))) * _SECOND
-            found = found ^ (found >> np.uint64(31))
-    return np.asarray(found, dtype=np.uint64)

@@ -6,6 +6,7 @@ them. Texts that spreadsheets would run are written with an apostrophe.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,6 +77,8 @@ _MEDIA = {
     **{row.media.partition(";")[0]: row.name for row in reversed(_ROWS)},
     **_OTHER_MEDIA,
 }
+#: A file system that is no disk, and up to how many cells are written there.
+_IN_MEMORY, _SMALL = Path("/dev/shm"), 50_000  # noqa: S108 - a folder of its own is made there
 _QUALITY = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*\Z")
 _RANGES = {"*/*": "json-stat2", "application/*": "json-stat2", "text/*": "csv"}
 
@@ -158,5 +161,7 @@ def written_answer(
         language: The language of labels.
         geography: Variables that tell where.
     """
-    with TemporaryDirectory(prefix="discreet-answer-") as folder:
+    small = table.stored <= _SMALL and _IN_MEMORY.is_dir() and os.access(_IN_MEMORY, os.W_OK)
+    place = _IN_MEMORY if small else None
+    with TemporaryDirectory(prefix="discreet-answer-", dir=place) as folder:
         return write_answer(table, form, language, geography, Path(folder)).read_bytes()

@@ -3,7 +3,7 @@
 In: an answer with noise, and the policy in force. Out: the same with its sparse parts hidden, and a
 note that names them. A part is judged by the perturbed cells of everybody and by its own levels
 alone, a filter being a level like any other: it is hidden in all tables and slices of tables that
-show it, or in none.
+show it, or in none. Which tables judge an answer is said by `judgements_of`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from discreet_service.policies import Policies
 from discreet_service.policies.document import SparsityPolicy
 from discreet_service.policies.sparsity import hidden_parts
 from discreet_service.problems import ServiceError
-from discreet_service.queries.canonical import CanonicalQuery, SpanningCodes
-from discreet_service.queries.measures import COUNT_MEASURE
+from discreet_service.queries.canonical import CanonicalQuery
+from discreet_service.queries.judgements import PartJudgement, judgements_of
 from discreet_service.queries.presentation import every_cell
 
 #: Gives the table of a query with its noise, made now or before.
@@ -67,7 +67,10 @@ class SparseParts:
         """
         if self._limits(query) is None:
             return
-        size = math.prod(1 + _codes(version, query, one) for one in judged_query(query).by)
+        size = sum(
+            math.prod(1 + _codes(version, query.unit, *axis) for axis in judge)
+            for judge in self._judges(query, version)
+        )
         if size > self._most:
             raise ServiceError(
                 f"to judge this table {size:,} cells are counted; at most {self._most:,} are",
@@ -101,16 +104,18 @@ class SparseParts:
         if limits is None:
             return table
         hidden = self._of_answer(query, version, limits)
-        variables = [version.units[query.unit].variables[one.variable] for one in query.by]
         if not hidden.any():
             return table
+        variables = [version.units[query.unit].variables[one.variable] for one in query.by]
         # Cells that a table omits are zero, or have no value: hidden ones must not be told by that.
         index, value, status = every_cell(table)
         shown = [
             _depths(variable, dimension.codes)[at]
             for variable, dimension, at in zip(variables, table.spanning, index, strict=False)
         ]
-        cells = hidden[tuple(shown)] if shown else np.full(len(value), bool(hidden))
+        # Positions of figures are those of the measures, which stand in canonical order.
+        figure = index[-1] if table.several_figures else np.zeros(len(value), dtype=np.int32)
+        cells = hidden[(*shown, figure)]
         if not cells.any():
             return table
         return dataclasses.replace(
@@ -125,37 +130,65 @@ class SparseParts:
         limits = self._policies.policy(query.dataset, query.version).sparsity
         return limits if limits.then == "hide" else None
 
+    def _judges(
+        self, query: CanonicalQuery, version: DataVersion
+    ) -> frozenset[tuple[tuple[str, int], ...]]:
+        """The tables that judge an answer, by their variables and levels, each once."""
+        unit = version.units[query.unit]
+        return frozenset(
+            judgement.axes for measure in query.measures
+            for judgement in judgements_of(query, measure, unit)
+        )  # fmt: skip
+
     def _of_answer(
         self, query: CanonicalQuery, version: DataVersion, limits: SparsityPolicy
     ) -> BoolArray:
-        """Which parts of an answer are hidden, an axis for each variable that spans it."""
-        judged = judged_query(query)
-        name = json.dumps([query.unit, [[one.variable, one.levels] for one in judged.by]])
+        """Which parts of an answer are hidden: an axis for each variable, the last for measures."""
+        unit = version.units[query.unit]
+        shape = [max(each.levels) + 1 for each in query.by]
+        masks = []
+        for measure in query.measures:
+            hidden = np.zeros(shape, dtype=np.bool_)
+            for one in judgements_of(query, measure, unit):
+                parts = one.for_answer(self._judged(one, query, version, limits))
+                hidden |= parts.reshape(shape)
+            masks.append(hidden)
+        return np.stack(masks, axis=-1)
+
+    def _judged(
+        self,
+        judgement: PartJudgement,
+        query: CanonicalQuery,
+        version: DataVersion,
+        limits: SparsityPolicy,
+    ) -> BoolArray:
+        """Which parts of a table that judges others are hidden; worked out once."""
+        judge = judgement.query(query)
+        name = json.dumps([judge.unit, judgement.axes, judgement.measure.name])
         key = (f"{version.fingerprint}\n{_said(limits)}", name)
         with self._lock:
             found = self._known.get(key)
         if found is None:
-            found = self._decided(judged, version, limits)
+            found = self._decided(judge, version, limits)
             with self._lock:
                 self._known[key] = found
                 if len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
-        levels = {one.variable: one.level for one in query.where}
-        return found[tuple(levels.get(one.variable, slice(None)) for one in judged.by)]
+        return found
 
     def _decided(
-        self, judged: CanonicalQuery, version: DataVersion, limits: SparsityPolicy
+        self, judge: CanonicalQuery, version: DataVersion, limits: SparsityPolicy
     ) -> BoolArray:
-        table = self._table_of(version, judged)
-        shape = tuple(len(dimension) for dimension in table.dimensions)
+        table = self._table_of(version, judge)
+        shape = tuple(len(dimension) for dimension in table.spanning)
         counts, unknown = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_)
         # The grand total alone has no index, and is not listed where it is zero.
         index = table.index if shape else (np.zeros(table.stored, dtype=np.int32),)
         np.atleast_1d(counts)[index] = np.rint(table.value).astype(np.int64)
         np.atleast_1d(unknown)[index] = table.status == CellStatus.suppressed
         levels, tells = [], []
-        for one, dimension in zip(judged.by, table.spanning, strict=True):
-            variable = version.units[judged.unit].variables[one.variable]
+        for one, dimension in zip(judge.by, table.spanning, strict=True):
+            variable = version.units[judge.unit].variables[one.variable]
             tells.append(not variable.geography)
             codes = [
                 [dimension.index[variable.tree.codes[at]] for at in variable.cuts[level].tolist()]
@@ -165,27 +198,10 @@ class SparseParts:
         return hidden_parts(counts, levels, tells, limits, unknown)
 
 
-def judged_query(query: CanonicalQuery) -> CanonicalQuery:
-    """The table that judges another: of everybody, with all codes and levels down to those shown.
-
-    The variables of filters span it too, so that a slice of a table is judged as the table is.
-
-    Args:
-        query: The query.
-    """
-    deepest = {one.variable: max(one.levels) for one in query.by}
-    deepest |= {one.variable: one.level for one in query.where}
-    by = tuple(
-        SpanningCodes(variable=name, levels=tuple(range(1, level + 1)), codes=None, total=True)
-        for name, level in sorted(deepest.items())
-    )
-    return dataclasses.replace(query, by=by, where=(), measures=(COUNT_MEASURE,))
-
-
-def _codes(version: DataVersion, query: CanonicalQuery, one: SpanningCodes) -> int:
-    """How many codes the levels of a variable have, each counted once."""
-    cuts = version.units[query.unit].variables[one.variable].cuts
-    return len({at for level in one.levels for at in cuts[level].tolist()})
+def _codes(version: DataVersion, unit: str, variable: str, level: int) -> int:
+    """How many codes a variable has down to a level, each counted once."""
+    cuts = version.units[unit].variables[variable].cuts
+    return len({at for cut in cuts[1 : level + 1] for at in cut.tolist()})
 
 
 def _depths(variable: CatalogueVariable, codes: Sequence[str]) -> PositionArray:

@@ -17,6 +17,7 @@ from discreet.confidential import without_values
 from discreet.errors import DiscreetError
 from discreet.files import make_folder, write_text
 from discreet.release import attack
+from discreet.release.methods.noise.parameters import unused_noise
 from discreet.release.run.release import carry_out
 from discreet_service.datasets.versions import DataVersion
 from discreet_service.jobs.context import JobContext
@@ -76,7 +77,12 @@ def run_programme(context: JobContext) -> JobOutput:
             {"name": each.name, "title": each.title, "cells": each.cells} for each in summary.tables
         ],
         "cells": summary.cells,
-        "warnings": [_plain(each, inputs.programme.path.parent) for each in summary.warnings],
+        "warnings": [
+            _plain(each, inputs.programme.path.parent)
+            for each in summary.warnings
+            # Noise of the data set that these tables have no use for is nobody's mistake.
+            if each not in unused_noise(inputs.programme)
+        ],
         "attacks": None,
     }
     if summary.cells <= _MOST_ATTACKED:

@@ -340,7 +340,13 @@ def _merged(
         }
     )
     return dataclasses.replace(
-        base, document=document, index=index, skipped=skipped, found_relations={}
+        base,
+        document=document,
+        index=index,
+        skipped=skipped,
+        found_relations={},
+        # What is official is said for the tables of the data set, and names variables of theirs.
+        also_spanning={source: frozenset(base.spanning(source)) for source in base.sources},
     )
 
 

@@ -88,6 +88,20 @@ class Publications:
         found: Mapping[str, Any] = {} if text is None else json.loads(text)
         return found
 
+    def published_of(self, programme: str) -> list[tuple[str, str, str]]:
+        """Releases that were last published of a programme: name, draft, short name of the seal.
+
+        Args:
+            programme: Number of the programme.
+        """
+        columns = PUBLICATIONS.c
+        asked = sa.select(columns.release, columns.draft, columns.seal).where(
+            columns.programme == programme
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(asked.order_by(columns.release)).all()
+        return [(row.release, row.draft, row.seal) for row in rows]
+
     def publish(
         self, draft: ReleaseDraft, *, replaces: str, person: str, programme: StoredProgramme
     ) -> None:

@@ -1,4 +1,4 @@
-"""Administration: status, data versions, the audit trail and the query log, as pages.
+"""Administration: status, data versions, audit trail, overrides and query log, as pages.
 
 In: questions of those who run the service, and of auditors. Out: what the interface gives them, to
 read and to search; acts go the same way as those of the interface, and are written down alike.
@@ -6,6 +6,7 @@ read and to search; acts go the same way as those of the interface, and are writ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
@@ -16,6 +17,7 @@ from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.studio.choices import address
+from discreet_service.studio.policies import POLICY_PERMISSIONS
 from discreet_service.web.access import KnownPrincipal, ServiceDep, check_allowed, principal_with
 from discreet_service.web.audit import search_audit, search_log, verify_audit
 from discreet_service.web.datasets import publish_dataset_version, retire_dataset_version
@@ -36,6 +38,16 @@ _ANY = (
     Permission.audit_read,
     Permission.log_read,
     Permission.datasets_publish,
+)
+#: Pages of administration: path, word, who may.
+_PLACES = (
+    ("/administration/trail", "trail", (Permission.audit_read,)),
+    ("/administration/overrides", "overrides", (Permission.audit_read,)),
+    ("/administration/log", "log", (Permission.log_read,)),
+    ("/people", "people", (Permission.people_manage,)),
+    ("/policies", "policies", POLICY_PERMISSIONS),
+    ("/approvals", "approvals", (*POLICY_PERMISSIONS, Permission.audit_read)),
+    ("/quality", "quality", (Permission.quality_read,)),
 )
 #: Entries and rows per page: what fits into a page of 150 kB.
 _SIZE = 50
@@ -60,6 +72,7 @@ def show_administration(
             if principal.may(Permission.datasets_publish, each.dataset)
         ],
         drafts=_drafts(service, principal),
+        places=[(path, word) for path, word, wanted in _PLACES if any(map(principal.may, wanted))],
     )
 
 
@@ -134,16 +147,52 @@ def _trail_page(
     person, about = asked["person"].strip(), asked["about"].strip()
     found = search_audit(service, principal, kind, person, about, None, None, cursor, _SIZE)
     head = service.trail.last_signed()
-    return page(
+    path = "/administration/trail"
+    kinds = {"kind": {each: each for each in sorted(one.value for one in AuditKind)}}
+    rows = [
+        (
+            str(one["seq"]),
+            _when(one["at"]),
+            one["kind"],
+            one["person"],
+            one["about"],
+            _facts(one["facts"]),
+        )
+        for one in found["entries"]
+    ]
+    columns = ("number", "when", "kind", "person", "about", "facts")
+    return _records_page(
         request,
         "trail",
-        asked=asked,
-        entries=found["entries"],
-        more=_more("/administration/trail", asked, found["next"]),
-        kinds=sorted(each.value for each in AuditKind),
+        (path, asked, kinds),
+        (columns, rows, found["next"]),
         verdict=verdict,
         head=None if head is None else {"seq": head.seq, "at": iso_time(head.at)},
     )
+
+
+@router.get("/overrides")
+def show_overrides(
+    request: Request,
+    service: ServiceDep,
+    principal: _Auditor,
+    person: _Text = "",
+    cursor: _Cursor = None,
+) -> Response:
+    """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
+    kind, found = AuditKind.refusal_overridden, person.strip()
+    told = search_audit(service, principal, kind, found, "", None, None, cursor, _SIZE)
+    rows = []
+    for one in told["entries"]:
+        agreed = service.approvals.visible(principal, one["facts"]["proposal"])
+        rule = one["facts"]["rule"]
+        rows.append(
+            (_when(one["at"]), one["about"], rule, one["person"], agreed.decider, agreed.reason)
+        )
+    columns = ("when", "about", "rule", "person", "second", "reason")
+    choices: dict[str, dict[str, str]] = {}
+    asked = ("/administration/overrides", {"person": person}, choices)
+    return _records_page(request, "overrides", asked, (columns, rows, told["next"]))
 
 
 @router.get("/log")
@@ -153,31 +202,85 @@ def show_log(
     principal: _LogReader,
     person: _Text = "",
     dataset: _Text = "",
+    digest: _Text = "",
     verdict: _Text = "",
     cursor: _Cursor = None,
 ) -> Response:
     """The query log, the newest first; that somebody read it stands in the trail."""
-    asked = {"person": person, "dataset": dataset, "verdict": verdict}
+    asked = {"person": person, "dataset": dataset, "digest": digest, "verdict": verdict}
+    spoken = words("log", language_of(request))
+    ends = {each.value: spoken[each.value] for each in LogVerdict}
+    wanted = {name: text.strip() for name, text in asked.items()}
     found = search_log(
         service,
         principal,
-        person.strip(),
-        dataset.strip(),
-        "",
+        wanted["person"],
+        wanted["dataset"],
+        wanted["digest"],
         _chosen(LogVerdict, verdict, "verdict"),
         None,
         None,
         cursor,
         _SIZE,
     )
+    rows = [
+        (
+            *(_when(one["at"]), one["principal"], f"{one['dataset']} {one['version']}"),
+            *(ends[one["verdict"]], ", ".join(one["rules"]), f"{one['cells']:,}", one["digest"]),
+        )
+        for one in found["rows"]
+    ]
+    columns = ("when", "person", "dataset", "verdict", "rules", "cells", "digest")
+    path = "/administration/log"
+    return _records_page(
+        request, "log", (path, asked, {"verdict": ends}), (columns, rows, found["next"])
+    )
+
+
+def _records_page(
+    request: Request,
+    name: str,
+    asked: tuple[str, dict[str, str], dict[str, dict[str, str]]],
+    found: tuple[tuple[str, ...], Sequence[tuple[str, ...]], int | None],
+    **more: Any,
+) -> Response:
+    """What was written down, to be searched: trail and log alike.
+
+    Args:
+        request: The request.
+        name: Whose words it has.
+        asked: The path; fields with what is in them; fields with choices: value and name.
+        found: The columns, the rows, and where the next page begins.
+        more: What else the page shows.
+    """
+    path, fields, choices = asked
+    columns, rows, cursor = found
     return page(
         request,
-        "log",
-        asked=asked,
-        rows=found["rows"],
-        more=_more("/administration/log", asked, found["next"]),
-        verdicts=[each.value for each in LogVerdict],
+        "records",
+        said_in=name,
+        path=path,
+        fields=fields,
+        choices=choices,
+        columns=columns,
+        rows=rows,
+        older=_more(path, fields, cursor),
+        **({"verdict": None, "head": None} | more),
     )
+
+
+def _when(at: str) -> str:
+    """A time to the second: `2026-11-24 20:45:50`; the export has it to the millisecond."""
+    return at[:19].replace("T", " ")
+
+
+def _facts(facts: dict[str, Any]) -> str:
+    """The facts of an entry on one line."""
+    told = {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in facts.items()
+    }
+    return "; ".join(f"{name}: {value}" for name, value in told.items())
 
 
 def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:

@@ -6,7 +6,6 @@ waits for their decision, and alerts.
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
@@ -20,14 +19,12 @@ from discreet_service.service import Service
 from discreet_service.studio.choices import address
 from discreet_service.web.access import OpenToAll, ServiceDep, principal_of
 from discreet_service.web.datasets import list_datasets
-from discreet_service.web.pages import back_to, page, words
+from discreet_service.web.pages import back_to, own_place, page, words
 from discreet_service.web.problem_pages import LANGUAGE_COOKIE, language_of
 from discreet_service.web.releases import list_releases
 
 router = APIRouter(tags=["studio"], include_in_schema=False)
 
-#: A place of our own: neither another host nor anything that browsers take for one.
-_OWN = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,8000}")
 _YEAR = 365 * 24 * 3600
 
 
@@ -121,7 +118,7 @@ def choose_language(
     back: Annotated[str, Form(max_length=8_001)] = "/",
 ) -> Response:
     """Keep the language that somebody chose, and go back to where they were."""
-    response = back_to(back if _OWN.fullmatch(back) else "/")
+    response = back_to(own_place(back))
     response.set_cookie(
         LANGUAGE_COOKIE,
         to,

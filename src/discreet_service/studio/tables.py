@@ -100,13 +100,13 @@ def show_result(dataset: str, request: Request, service: ServiceDep, principal: 
         prepared = service.answers.prepared(dataset, choices.query())
     except ServiceError as error:
         return _refused(request, error, facts)
-    if not service.answers.is_instant(prepared, service.answers.verdict(prepared, principal)):
-        return _deferred(request, service, principal, prepared, facts, choices)
+    verdict = service.answers.verdict(prepared, principal)
+    by_job = verdict.allowed and not service.answers.is_instant(prepared, verdict)
+    if by_job and prepared.plan.kind != "refused":
+        return _deferred(request, prepared, facts, choices)
     try:
-        service.answers.admit(prepared, principal, language)
+        _admit(service, principal, prepared, language, start)
     except ServiceError as error:
-        note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
-                   rules=[error.rule] if error.rule else [error.code])  # fmt: skip
         return _refused(request, error, facts)
     answer = service.answers.answer(prepared)
     note_query(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
@@ -147,7 +147,7 @@ def order_table(
     prepared = service.answers.prepared(
         dataset, TableChoices.of(version, pairs, strict=True).query()
     )
-    service.answers.admit(prepared, principal, language)
+    _admit(service, principal, prepared, language, start)
     job = service.jobs.submit(
         kind="query",
         owner=principal.name,
@@ -188,21 +188,26 @@ def _told(request: Request, error: ServiceError) -> dict[str, Any]:
     }
 
 
-def _deferred(
-    request: Request,
+def _admit(
     service: Service,
     principal: Principal,
     prepared: PreparedQuery,
-    facts: Mapping[str, Any],
-    choices: TableChoices,
-) -> Response:
-    """The page that offers a job; or says why there is none."""
-    language = _spoken(request)
+    language: Language,
+    start: float,
+) -> None:
+    """Let a query be answered; a refusal is noted as the interface notes it, and raised."""
     try:
-        prepared.plan.require()
-        service.answers.verdict(prepared, principal).require(language)
+        service.answers.admit(prepared, principal, language)
     except ServiceError as error:
-        return _refused(request, error, facts)
+        note_query(service, principal, prepared, LogMode.query, LogVerdict.refused, start,
+                   rules=[error.rule] if error.rule else [error.code])  # fmt: skip
+        raise
+
+
+def _deferred(
+    request: Request, prepared: PreparedQuery, facts: Mapping[str, Any], choices: TableChoices
+) -> Response:
+    """The page that offers a job."""
     return page(
         request,
         "large",
@@ -399,7 +404,8 @@ def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -
             + ",\n        ".join(lines)
             + ",\n    })\n"
         ),
-        "r": f"library(discreet)\n\ntable <- dc_service_query(\n  {json.dumps(dataset)},\n"
+        "r": f"library(discreet)\n\nSys.setenv(DISCREET_SERVICE_URL = {json.dumps(base)})\n"
+        f"table <- dc_service_query(\n  {json.dumps(dataset)},\n"
         f"  {_r_value(cast('Any', query), 1)}\n)\n",
     }
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet_service.people.approvals import KINDS, Proposal, ProposalState
-from discreet_service.permissions import Principal
+from discreet_service.people.approvals import KINDS, Proposal, ProposalKind, ProposalState
+from discreet_service.permissions import ALL, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import KnownPrincipal, ServiceDep
 from discreet_service.web.pages import FormPrincipal, back_to, iso_time, page
@@ -97,7 +97,36 @@ def show_approvals(request: Request, service: ServiceDep, principal: KnownPrinci
     kinds = {kind: getattr(facts, language_of(request)) for kind, facts in KINDS.items()}
     waiting = [each for each in found if each.state is ProposalState.open]
     over = [each for each in found if each.state is not ProposalState.open][:50]
-    return page(request, "approvals", waiting=waiting, over=over, kinds=kinds, me=principal.name)
+    return page(
+        request,
+        "approvals",
+        waiting=waiting,
+        over=over,
+        kinds=kinds,
+        mine={each.id for each in waiting if each.proposer == principal.name},
+        decides={each.id for each in waiting if _may_decide(principal, each)},
+        contents={each.id: content_address(each) for each in found},
+    )
+
+
+def content_address(proposal: Proposal) -> str:
+    """The page that shows what is to be agreed on; empty if there is none.
+
+    Args:
+        proposal: The proposal.
+    """
+    dataset, _, rest = proposal.subject.partition("@")
+    version = rest.partition(":")[0]
+    pages = {ProposalKind.policy_change: "changes", ProposalKind.refusal_override: "refusals"}
+    if proposal.kind not in pages:
+        return ""
+    return f"/policies/{dataset}/{version}/{pages[proposal.kind]}/{proposal.digest}"
+
+
+def _may_decide(principal: Principal, proposal: Proposal) -> bool:
+    """Whether a second person is offered the decision; `Approvals` looks again, and closer."""
+    needed = KINDS[proposal.kind].approve
+    return proposal.proposer != principal.name and principal.may(needed, proposal.dataset or ALL)
 
 
 @router.post("/approvals/{proposal}", include_in_schema=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from discreet_service.permissions import ALL, Grant
@@ -20,6 +20,7 @@ from discreet_service.web.pages import (
     FormPrincipal,
     back_to,
     iso_time,
+    own_place,
     page,
     session_of,
     set_cookie,
@@ -35,6 +36,7 @@ _BEFORE, _ELSEWHERE = "discreet-form", "discreet-oidc"
 _MINUTES = 10
 _Text = Annotated[str, Form(max_length=1024)]
 _Token = Annotated[str, Form(max_length=100)]
+_LONGEST_PLACE = 8_001
 
 
 @router.get("/api/v1/me")
@@ -50,14 +52,23 @@ def get_me(service: ServiceDep, principal: KnownPrincipal) -> dict[str, Any]:
 
 
 @router.get("/login", include_in_schema=False, dependencies=[OpenToAll])
-def show_login(request: Request, service: ServiceDep) -> Response:
-    """The page to log in."""
-    return _login_page(request, service)
+def show_login(
+    request: Request,
+    service: ServiceDep,
+    onward: Annotated[str, Query(alias="next", max_length=_LONGEST_PLACE)] = "/",
+) -> Response:
+    """The page to log in, and where to go on from there: to a page of our own."""
+    return _login_page(request, service, onward)
 
 
 @router.post("/login", include_in_schema=False, dependencies=[OpenToAll])
 def log_in(
-    request: Request, service: ServiceDep, name: _Text, password: _Text, csrf: _Token = ""
+    request: Request,
+    service: ServiceDep,
+    name: _Text,
+    password: _Text,
+    csrf: _Token = "",
+    onward: Annotated[str, Form(alias="next", max_length=_LONGEST_PLACE)] = "/",
 ) -> Response:
     """Log in by name and password."""
     service.sessions.check_csrf(request_cookie(request, _BEFORE), csrf)
@@ -66,9 +77,9 @@ def log_in(
     except ServiceError as error:
         if error.code not in ("not-authenticated", "rate-limited"):
             raise
-        return _login_page(request, service, error)
+        return _login_page(request, service, onward, error)
     cookie = service.sessions.start(account, session_cookie(request))
-    response = back_to("/login/password" if account.must_change else "/account")
+    response = back_to("/login/password" if account.must_change else _place(onward))
     set_session(response, service, cookie)
     set_cookie(response, service, _BEFORE, "", seconds=0)
     return response
@@ -98,7 +109,7 @@ def change_password(
         if error.code not in ("not-authenticated", "rate-limited", "invalid-input"):
             raise
         return page(request, "password", status=error.kind.status, problem=told(request, error))
-    response = back_to("/account")
+    response = back_to("/")
     set_session(response, service, service.sessions.start(account, session_cookie(request)))
     return response
 
@@ -187,7 +198,7 @@ def revoke_by_form(key: KeyId, service: ServiceDep, principal: FormPrincipal) ->
 
 
 def _login_page(
-    request: Request, service: ServiceDep, error: ServiceError | None = None
+    request: Request, service: ServiceDep, onward: str, error: ServiceError | None = None
 ) -> Response:
     """The form, bound to this browser before anybody logged in."""
     before = secrets.token_urlsafe(32)
@@ -198,6 +209,7 @@ def _login_page(
         secret=True,
         problem="" if error is None else told(request, error),
         retry_after=None if error is None else error.retry_after,
+        onward=_place(onward),
         form_token=service.sessions.csrf_token(before),
         elsewhere=service.settings.oidc is not None,
     )
@@ -205,6 +217,12 @@ def _login_page(
         response.headers["Retry-After"] = str(error.retry_after)
     set_cookie(response, service, _BEFORE, before, seconds=60 * _MINUTES)
     return response
+
+
+def _place(onward: str) -> str:
+    """Where somebody goes on to who has logged in: not to the login once more."""
+    place = own_place(onward)
+    return "/" if place.startswith(("/login", "/logout")) else place
 
 
 def _answer(request: Request) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """The description of the interface, OpenAPI 3.1: what FastAPI says, and what it cannot know.
 
-In: an application. Out: its document, in which each operation has a summary in words and tells of
-the problems that it answers with. Public.
+In: an application. Out: its document, in which each operation has a summary in words, the schema
+of its answers, calls as examples, and the problems that it answers with. Parameters, body and
+answer whose examples have one name belong to one call. Public.
 """
 
 from __future__ import annotations
@@ -10,17 +11,31 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, TYPES_BASE
+from discreet_service.web.access import known_principal
+from discreet_service.web.examples import (
+    CallExample,
+    OperationExamples,
+    answer_schema,
+    answer_schemas,
+    operation_examples,
+    value_of,
+)
 
 _PROBLEM = "Problem"
 #: What no endpoint answers with: errors are problem documents.
 _REPLACED = ("HTTPValidationError", "ValidationError")
 _TEXT = {"type": "string"}
+_FOUND = ("where", "code", "message", "hint")
 _SCHEMA: Mapping[str, Any] = {
     "title": _PROBLEM,
     "description": "RFC 9457; everything that is wrong at once.",
     "type": "object",
-    "required": ["type", "title", "status", "instance"],
+    "required": ["type", "title", "status", "detail", "instance", "problems"],
     "properties": {
         "type": {"type": "string", "format": "uri"},
         "title": _TEXT,
@@ -31,7 +46,8 @@ _SCHEMA: Mapping[str, Any] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": dict.fromkeys(("where", "code", "message", "hint"), _TEXT),
+                "required": list(_FOUND),
+                "properties": dict.fromkeys(_FOUND, _TEXT),
             },
         },
         "rule": _TEXT,
@@ -40,22 +56,23 @@ _SCHEMA: Mapping[str, Any] = {
         "actual": {"type": "integer"},
     },
 }
-_EXAMPLE: Mapping[str, Any] = {
-    "type": "https://discreet.example/problems/not-authenticated",
-    "title": "Say who you are",
-    "status": 401,
-    "detail": "say who you are first",
-    "instance": "urn:discreet:request:6a5c87e4ca500dbf",
-}
-_RESPONSE: Mapping[str, Any] = {
-    "description": "A problem; GET /api/v1/config lists them with their status",
-    "content": {
-        "application/problem+json": {
-            "schema": {"$ref": f"#/components/schemas/{_PROBLEM}"},
-            "example": _EXAMPLE,
-        }
-    },
-}
+#: Problems that many operations answer with: status → name, code, what is said, hint, where.
+_COMMON: Mapping[str, tuple[str, str, str, str, str]] = {
+    "401": (
+        "NotAuthenticated", "not-authenticated", "say who you are first",
+        "send a key: Authorization: Bearer dsc_…", "",
+    ),
+    "403": (
+        "NotAllowed", "not-allowed", "this needs people:manage",
+        "ask the administrators for the role", "",
+    ),
+    "404": ("NotFound", "not-found", "there is no such release", "", "release"),
+    "422": (
+        "Invalid", "invalid-input", "Input should be greater than or equal to 1", "", "size",
+    ),
+    "429": ("RateLimited", "rate-limited", "there are too many requests", "", ""),
+}  # fmt: skip
+_FURTHER = "further"
 _METHODS = frozenset(("get", "put", "post", "delete", "options", "head", "patch", "trace"))
 
 
@@ -75,7 +92,7 @@ def describe_interface(app: FastAPI) -> None:
                 description=app.description,
                 routes=app.routes,
             )
-            app.openapi_schema = _completed(found)
+            app.openapi_schema = _completed(found, _needs(app))
         return app.openapi_schema
 
     app.openapi = described  # type: ignore[method-assign]
@@ -96,19 +113,172 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
                 yield method, path, operation
 
 
-def _completed(document: dict[str, Any]) -> dict[str, Any]:
+def _needs(app: FastAPI) -> dict[str, str | None]:
+    """Per operation the permission that it needs; empty for a login, None for nothing."""
+    found: dict[str, str | None] = {}
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            calls = [each.call for each in _dependants(route.dependant)]
+            named = [each.permission for each in calls if hasattr(each, "permission")]
+            permission = next((each.value for each in named if each is not None), None)
+            login = "" if known_principal in calls else None
+            found[route.name] = login if permission is None else permission
+    return found
+
+
+def _dependants(dependant: Dependant) -> Iterator[Any]:
+    for each in dependant.dependencies:
+        yield each
+        yield from _dependants(each)
+
+
+def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dict[str, Any]:
+    known = operation_examples()
     for _, _, operation in operations(document):
         first, _, rest = str(operation.get("description", "")).partition("\n\n")
         if first:
             operation["summary"] = " ".join(first.split()).rstrip(".")
             operation["description"] = rest or first
-        operation["responses"].pop("422", None)
-        operation["responses"]["default"] = dict(_RESPONSE)
+        name = operation["operationId"]
+        if name in known:
+            _add_answers(operation, known[name])
+            for call in known[name].calls:
+                _add_call(operation, call)
+        _add_problems(operation, needs.get(name))
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in _REPLACED:
         schemas.pop(name, None)
+    schemas |= _lifted(document) | {name: dict(each) for name, each in answer_schemas().items()}
     schemas[_PROBLEM] = dict(_SCHEMA)
+    parts["responses"] = {each[0]: _common(status, *each) for status, each in _COMMON.items()}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"key": []}, {}]
     return document
+
+
+def _lifted(document: dict[str, Any]) -> dict[str, Any]:
+    """Schemas that bodies bring with them, in the place where the others are."""
+    found: dict[str, Any] = {}
+    for _, _, operation in operations(document):
+        for media in operation.get("requestBody", {}).get("content", {}).values():
+            if "$defs" in media["schema"]:
+                media["schema"] = dict(media["schema"])
+                found |= media["schema"].pop("$defs")
+    return found
+
+
+# -- answers and examples -----------------------------------------------------------
+
+
+def _add_answers(operation: dict[str, Any], examples: OperationExamples) -> None:
+    """What an operation answers with, in place of what FastAPI takes for granted."""
+    said = operation["responses"]
+    told: dict[str, Any] = {}
+    for answer, kind in examples.answers.items():
+        status, _, media = answer.partition(" ")
+        description = said.get(status, {}).get("description", _DESCRIBED.get(status, ""))
+        entry = told.setdefault(status, {"description": description})
+        if media:
+            entry.setdefault("content", {})[media] = {"schema": answer_schema(kind)}
+    operation["responses"] = told
+
+
+_DESCRIBED = {
+    "200": "The answer",
+    "201": "It was made",
+    "202": "It was taken on",
+    "204": "Nothing more is to be said",
+    "206": "A part of the answer",
+    "304": "What you have is still right",
+}
+
+
+def _add_call(operation: dict[str, Any], call: CallExample) -> None:
+    """A call as an example: in its parameters, its body and its answer."""
+    parameters = operation.setdefault("parameters", [])
+    places = {each["name"]: each for each in parameters}
+    further: dict[str, str] = {}
+    for given, where in ((call.path, "path"), (call.query, "query"), (call.headers, "header")):
+        for name, value in given.items():
+            if name in places and places[name]["in"] == where:
+                places[name].setdefault("examples", {})[call.name] = {"value": value}
+            else:
+                further[name] = value
+    if further:
+        if _FURTHER not in places:
+            parameters.append(dict(_further()))
+            places[_FURTHER] = parameters[-1]
+        places[_FURTHER].setdefault("examples", {})[call.name] = {"value": further}
+    if call.media:
+        body = operation.setdefault("requestBody", {"content": {}})
+        content = body["content"].setdefault(call.media, {"schema": _TEXT})
+        shown: dict[str, Any] = {"value": value_of(call.body, call.media)}
+        if call.body is None:
+            shown = {"summary": "A file", "externalValue": f"example-{call.name}"}
+        content.setdefault("examples", {})[call.name] = shown
+    entry = operation["responses"].setdefault(str(call.status), {"description": "A problem"})
+    if call.type:
+        content = entry.setdefault("content", {}).setdefault(call.type, _problem_content())
+        if call.answer is not None:
+            told = {"value": value_of(call.answer, call.type)}
+            content.setdefault("examples", {})[call.name] = told
+        else:
+            content.setdefault("x-examples", []).append(call.name)
+    else:
+        entry.setdefault("x-examples", []).append(call.name)
+
+
+def _further() -> dict[str, Any]:
+    """Parameters whose names depend on variables: an object, each member a parameter."""
+    return {
+        "name": _FURTHER,
+        "in": "query",
+        "required": False,
+        "description": "Parameters, each under its own name, as the description says",
+        "style": "form",
+        "explode": True,
+        "schema": {"type": "object", "additionalProperties": _TEXT},
+    }
+
+
+# -- problems -----------------------------------------------------------------------
+
+
+def _problem_content() -> dict[str, Any]:
+    return {"schema": {"$ref": f"#/components/schemas/{_PROBLEM}"}}
+
+
+def _add_problems(operation: dict[str, Any], needs: str | None) -> None:
+    """The problems that an operation answers with, beside those of its examples."""
+    parameters, said = operation.get("parameters", []), operation["responses"]
+    if needs:
+        operation["description"] = f"{operation['description']}\n\nNeeds `{needs}`.".strip()
+        operation["x-permission"] = needs
+    wanted = {"401": needs is not None, "403": bool(needs), "429": True}
+    wanted["404"] = any(each["in"] == "path" for each in parameters)
+    wanted["422"] = bool(parameters) or "requestBody" in operation
+    for status in sorted(wanted):
+        if wanted[status] and status not in said:
+            said[status] = {"$ref": f"#/components/responses/{_COMMON[status][0]}"}
+    said["default"] = {
+        "description": "A problem; GET /api/v1/config lists them with their status",
+        "content": {MEDIA_TYPE: _problem_content()},
+    }
+
+
+def _common(status: str, name: str, code: str, what: str, hint: str, where: str) -> dict[str, Any]:
+    """An answer of many operations, with an example."""
+    kind = PROBLEM_TYPES[code]
+    example: dict[str, Any] = {
+        "type": TYPES_BASE + code,
+        "title": kind.en,
+        "status": int(status),
+        "detail": what,
+        "instance": "urn:discreet:request:6a5c87e4ca500dbf",
+        "problems": [{"where": where, "code": code, "message": what, "hint": hint}],
+    }
+    if code == "rate-limited":
+        example["retry_after"] = 1
+    content = _problem_content() | {"examples": {name: {"value": example}}}
+    return {"description": kind.en, "content": {MEDIA_TYPE: content}}

@@ -7,6 +7,7 @@ form carries the token of its session.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ _TYPES: Mapping[str, str] = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+#: A place of our own: neither another host nor anything that browsers take for one.
+_OWN = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,8000}")
 #: Path, word and permission of the pages that everybody who may finds in the navigation.
 _NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
     ("/tables", "tables", (Permission.catalogue_read,)),
@@ -49,6 +52,8 @@ _NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
     ("/methods", "methods", (Permission.tables_protect,)),
     ("/reviews", "reviews", (Permission.outputs_review,)),
     ("/quality", "quality", (Permission.quality_read,)),
+    ("/policies", "policies", (Permission.policies_propose, Permission.policies_approve,
+                               Permission.refusals_explain, Permission.refusals_override)),
     ("/approvals", "approvals", (Permission.parameters_activate, Permission.policies_approve,
                                  Permission.refusals_override)),
     ("/people", "people", (Permission.people_manage,)),
@@ -176,6 +181,9 @@ class PageWords:
 
     def __getitem__(self, name: str) -> str:
         return self._said[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._said
 
 
 def navigation(request: Request, principal: Principal) -> list[NavigationEntry]:
@@ -319,6 +327,18 @@ def back_to(path: str) -> RedirectResponse:
         path: Its path.
     """
     return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
+
+
+def own_place(path: str) -> str:
+    """Where somebody goes on to: a place of our own, or the first page.
+
+    Args:
+        path: What a form or an address says.
+
+    >>> own_place("/tables/census?unit=person"), own_place("//elsewhere.example/"), own_place("x:/")
+    ('/tables/census?unit=person', '/', '/')
+    """
+    return path if _OWN.fullmatch(path) else "/"
 
 
 def iso_time(milliseconds: int | None) -> str | None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Form, Path, Request, Response
+from fastapi import APIRouter, Depends, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet_service.people.api_keys import NewApiKey
 from discreet_service.people.users import UserAccount
 from discreet_service.permissions import ALL, ROLES, Grant, Permission, Principal
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.keys import GrantBody
+from discreet_service.web.keys import GrantBody, KeyId
 from discreet_service.web.pages import FormPrincipal, back_to, iso_time, page
 
 router = APIRouter(tags=["people"])
@@ -21,6 +22,8 @@ router = APIRouter(tags=["people"])
 Manager = Annotated[Principal, Depends(principal_with(Permission.people_manage))]
 UserId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Number of the user")]
 _Name = Annotated[str, Form(max_length=200)]
+#: What fits into a page of 150 kB.
+_MOST_SHOWN = 200
 
 
 class NewUserBody(BaseModel):
@@ -92,9 +95,17 @@ def reset_password(
 
 
 @router.get("/people", include_in_schema=False)
-def show_people(request: Request, service: ServiceDep, principal: Manager) -> Response:
-    """The page of people."""
-    return page(request, "people", people=service.users.accounts(), names=list(ROLES), once=None)
+def show_people(
+    request: Request,
+    service: ServiceDep,
+    _: Manager,
+    wanted: Annotated[str, Query(alias="name", max_length=200)] = "",
+) -> Response:
+    """The page of people: those whose names hold what is wanted."""
+    sought = wanted.strip().casefold()
+    found = [each for each in service.users.accounts() if sought in each.name.casefold()]
+    shown = found[:_MOST_SHOWN]
+    return page(request, "people", people=shown, wanted=wanted, more=len(found) - len(shown))
 
 
 @router.post("/people", include_in_schema=False)
@@ -103,8 +114,13 @@ def add_by_form(
 ) -> Response:
     """Make somebody known."""
     check_allowed(principal, Permission.people_manage)
-    service.users.add(principal, name, kind)
-    return back_to("/people")
+    return _to_person(service.users.add(principal, name, kind).id)
+
+
+@router.get("/people/{user}", include_in_schema=False)
+def show_person(user: UserId, request: Request, service: ServiceDep, _: Manager) -> Response:
+    """The page of one of them: roles, keys, login."""
+    return _person_page(request, service, user)
 
 
 @router.post("/people/{user}/roles", include_in_schema=False)
@@ -124,7 +140,7 @@ def change_role_by_form(
     else:
         service.users.withdraw(principal, name, grant)
         service.api_keys.forget()
-    return back_to("/people")
+    return _to_person(user)
 
 
 @router.post("/people/{user}/state", include_in_schema=False)
@@ -137,7 +153,7 @@ def change_state_by_form(
     """Shut somebody out, or let them in again."""
     check_allowed(principal, Permission.people_manage)
     _set_disabled(service, principal, user, disabled=act == "disable")
-    return back_to("/people")
+    return _to_person(user)
 
 
 @router.post("/people/{user}/password", include_in_schema=False)
@@ -146,10 +162,71 @@ def reset_password_by_form(
 ) -> Response:
     """A one-time password, shown once."""
     check_allowed(principal, Permission.people_manage)
+    once = service.users.reset_password(principal, service.users.name_of(user))
+    return _person_page(request, service, user, password=once)
+
+
+@router.post("/people/{user}/keys", include_in_schema=False)
+def make_key_by_form(
+    request: Request,
+    user: UserId,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    name: _Name,
+    role: Annotated[str, Form(max_length=200)],
+    days: Annotated[int, Form(ge=1, le=730)] = 365,
+) -> Response:
+    """A key for a system, with one of its roles; the page shows it once."""
+    check_allowed(principal, Permission.people_manage)
+    wanted, _, dataset = role.partition("@")
+    made = service.api_keys.create(
+        principal,
+        name=name,
+        grants=[Grant(wanted, dataset or ALL)],
+        owner=service.users.name_of(user),
+        days=days,
+    )
+    return _person_page(request, service, user, made=made)
+
+
+@router.post("/people/{user}/keys/{key}/revoke", include_in_schema=False)
+def revoke_key_of_person(
+    user: UserId, key: KeyId, service: ServiceDep, principal: FormPrincipal
+) -> Response:
+    """Take one of somebody's keys back."""
+    check_allowed(principal, Permission.people_manage)
+    service.api_keys.revoke(principal, key)
+    return _to_person(user)
+
+
+def _to_person(user: str) -> Response:
+    return back_to(f"/people/{user}")
+
+
+def _person_page(
+    request: Request,
+    service: ServiceDep,
+    user: str,
+    *,
+    password: str = "",
+    made: NewApiKey | None = None,
+) -> Response:
     name = service.users.name_of(user)
-    once = (name, service.users.reset_password(principal, name))
-    accounts, names = service.users.accounts(), list(ROLES)
-    return page(request, "people", secret=True, people=accounts, names=names, once=once)
+    known = {each.dataset for each in service.datasets.records()}
+    known |= {dataset for dataset, _ in service.datasets.drafts()}
+    return page(
+        request,
+        "person",
+        secret=bool(password or made),
+        title=name,
+        user=service.users.account(name),
+        keys=service.api_keys.listed(name),
+        names=list(ROLES),
+        datasets=sorted(known),
+        password=password,
+        made=made,
+        now=service.clock(),
+    )
 
 
 def _set_disabled(

@@ -17,6 +17,7 @@ from discreet_service.datasets.areas import compared_areas
 from discreet_service.people.approvals import Proposal
 from discreet_service.permissions import Permission, Principal
 from discreet_service.policies import PolicyError
+from discreet_service.policies.area_differences import AreaReport
 from discreet_service.policies.patterns import alerts
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
@@ -131,6 +132,21 @@ def explain_refusal(
     dataset: str, version: str, digest: _Digest, service: ServiceDep, person: _Explainer
 ) -> JSONResponse:
     """Why a table was refused, by its digest in the query log. CONFIDENTIAL, without counts."""
+    return _confidential(explained_refusal(service, dataset, version, digest, person))
+
+
+def explained_refusal(
+    service: Service, dataset: str, version: str, digest: str, person: Principal
+) -> dict[str, Any]:
+    """Why a table was refused; that somebody asked is written down. CONFIDENTIAL.
+
+    Args:
+        service: The service.
+        dataset: The data set.
+        version: Its version.
+        digest: Digest of the table.
+        person: Who asks.
+    """
     with service.database.writing() as connection:
         found = service.policies.in_force.refusal(connection, dataset, version, digest)
         service.trail.append(
@@ -140,7 +156,7 @@ def explain_refusal(
             about=f"{dataset}@{version}",
             facts={"digest": digest},
         )
-    return _confidential(found)
+    return found
 
 
 @router.post("/refusals/{digest}:override", status_code=202)
@@ -188,6 +204,21 @@ def report_areas(
     dataset: str, version: str, unit: str, service: ServiceDep, person: _Approver
 ) -> JSONResponse:
     """Areas of two systems that hold nearly the same people, and what helps. CONFIDENTIAL."""
+    return _confidential(area_report(service, dataset, version, unit, person).document())
+
+
+def area_report(
+    service: Service, dataset: str, version: str, unit: str, person: Principal
+) -> AreaReport:
+    """The same as a report; that somebody asked is written down. CONFIDENTIAL.
+
+    Args:
+        service: The service.
+        dataset: The data set.
+        version: Its version.
+        unit: What is counted.
+        person: Who asks.
+    """
     _ensure(service, dataset, version)
     opened = service.datasets.version(dataset, version)
     if unit not in opened.units:
@@ -203,7 +234,7 @@ def report_areas(
             about=f"{dataset}@{version}",
             facts={"report": f"areas of {unit}", "digest": policy.digest},
         )
-    return _confidential(found.document())
+    return found
 
 
 def _ensure(service: Service, dataset: str, version: str) -> None:

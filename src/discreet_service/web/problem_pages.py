@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -66,7 +67,9 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
         return JSONResponse(
             told, status_code=told["status"], media_type=MEDIA_TYPE, headers=headers
         )
-    return HTMLResponse(_page(told, language_of(request)), told["status"], headers)
+    place = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    text = _page(told, language_of(request), place if request.method == "GET" else "/")
+    return HTMLResponse(text, told["status"], headers)
 
 
 def request_number(request: Request) -> str:
@@ -74,14 +77,15 @@ def request_number(request: Request) -> str:
     return str(getattr(request.state, "number", "unknown"))
 
 
-def _page(told: dict[str, Any], language: str) -> str:
+def _page(told: dict[str, Any], language: str, place: str) -> str:
     """A page for people."""
     words = {name: html.escape(str(told[name])) for name in ("title", "detail", "instance")}
     hints = "".join(
         f"<li>{html.escape(each['hint'])}</li>" for each in told["problems"] if each["hint"]
     )
     home, enter = ("Startseite", "Anmelden") if language == "de" else ("Home", "Log in")
-    login = f' · <a href="/login">{enter}</a>' if told["status"] == 401 else ""
+    onward = quote(place, safe="")
+    login = f' · <a href="/login?next={onward}">{enter}</a>' if told["status"] == 401 else ""
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{words["title"]}</title>'

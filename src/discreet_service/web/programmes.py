@@ -47,18 +47,10 @@ Publisher = Annotated[Principal, Depends(principal_with(Permission.releases_publ
 _TYPES = ("application/toml", "text/plain", "text/x-toml", "application/octet-stream", "")
 #: The file of the public report on quality.
 QUALITY = "quality.json"
-_EXAMPLE = """dataset = "census"
-title = { en = "Census", de = "Zensus" }
-languages = ["en", "de"]
-
-[tables.population]
-by = ["region", "sex"]
-title = { en = "Population", de = "Bevölkerung" }
-"""
 _TOML: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {"application/toml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        "content": {"application/toml": {"schema": {"type": "string"}}},
     }
 }
 

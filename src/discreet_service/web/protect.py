@@ -84,16 +84,6 @@ class CellOptions(BaseModel):
     figure: Literal["sum", "mean"] | None = None
 
 
-def _described(kind: Kind) -> dict[str, Any]:
-    """What OpenAPI says of the body."""
-    table = {"type": "string", "format": "binary"}
-    content: dict[str, Any] = {media: {"schema": table} for media in BODY_TYPES}
-    content["application/json"] = {"schema": _SCHEMA, "example": _EXAMPLES[kind]}
-    content["text/csv"] = {"schema": {"type": "string"}}
-    body = {"required": True, "content": content}
-    return {"requestBody": body}
-
-
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "required": ["cells"],
@@ -117,54 +107,20 @@ _SCHEMA: Mapping[str, Any] = {
     },
     "additionalProperties": False,
 }
-_SEX: list[dict[str, Any]] = [
-    {"sex": "Total", "n": 7, "key": 250_000_000_000_000},
-    {"sex": "m", "n": 3, "key": 125_000_000_000_000},
-    {"sex": "w", "n": 4, "key": 125_000_000_000_001},
-]
-_EXAMPLES: Mapping[Kind, dict[str, Any]] = {
-    "counts": {
-        "parameter_set": "census",
-        "cells": [
-            {"n": 3, "key": 250_000_000_000_000, "official": False},
-            {"n": 0, "key": 0, "official": False},
-        ],
-    },
-    "values": {
-        "parameter_set": "census",
-        "value": "rent",
-        "cells": [
-            {
-                "total": 1250.0,
-                "largest_1": 700.0,
-                "largest_2": 550.0,
-                "count": 2,
-                "key": 750_000_000_000_000,
-                "official": False,
-            }
-        ],
-    },
-    "figures": {
-        "parameter_set": "census",
-        "layout": {
-            "by": ["sex"],
-            "count": "n",
-            "cell_key": "key",
-            "figures": {
-                "persons": {"kind": "count"},
-                "share": {"kind": "share", "part": "persons", "whole": "persons", "over": "sex"},
-            },
+#: What OpenAPI says of the body.
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            **{media: {"schema": {"type": "string", "format": "binary"}} for media in BODY_TYPES},
+            "application/json": {"schema": _SCHEMA},
+            "text/csv": {"schema": {"type": "string"}},
         },
-        "cells": _SEX,
-    },
-    "parts": {"parameter_set": "census", "by": ["sex"], "cells": _SEX},
+    }
 }
-_RESULT = {200: {"description": "The protected cells", "content": {
-    media.partition(";")[0]: {} for media in RESULT_TYPES.values()
-}}}  # fmt: skip
 
 
-@router.post("/counts", openapi_extra=_described("counts"), responses=_RESULT)  # type: ignore[arg-type]
+@router.post("/counts", openapi_extra=_BODY)
 async def protect_cell_counts(request: Request, service: ServiceDep, caller: _Caller) -> Response:
     """Counts: columns n and key, and where there are such, weight and official; order is kept.
 
@@ -173,19 +129,19 @@ async def protect_cell_counts(request: Request, service: ServiceDep, caller: _Ca
     return await _answered(request, service, caller, "counts", _counts)
 
 
-@router.post("/values", openapi_extra=_described("values"), responses=_RESULT)  # type: ignore[arg-type]
+@router.post("/values", openapi_extra=_BODY)
 async def protect_cell_values(request: Request, service: ServiceDep, caller: _Caller) -> Response:
     """Sums or means of one value: total, largest contributions, count, key; order is kept."""
     return await _answered(request, service, caller, "values", _values)
 
 
-@router.post("/figures", openapi_extra=_described("figures"), responses=_RESULT)  # type: ignore[arg-type]
+@router.post("/figures", openapi_extra=_BODY)
 async def protect_cell_figures(request: Request, service: ServiceDep, caller: _Caller) -> Response:
     """Key figures of a table of cells, with brackets where they are too uncertain."""
     return await _answered(request, service, caller, "figures", _table("figures"))
 
 
-@router.post("/parts", openapi_extra=_described("parts"), responses=_RESULT)  # type: ignore[arg-type]
+@router.post("/parts", openapi_extra=_BODY)
 async def protect_table_parts(request: Request, service: ServiceDep, caller: _Caller) -> Response:
     """A table of cells without the parts that have too many small cells."""
     return await _answered(request, service, caller, "parts", _table("parts"))

@@ -31,32 +31,11 @@ router = APIRouter(prefix="/api/v1/datasets", tags=["queries"])
 #: Codes of one list that the log keeps.
 _LOGGED_CODES = 200
 
-_EXAMPLES: dict[str, Any] = {
-    "table": {
-        "summary": "Persons by district and sex",
-        "value": {
-            "unit": "person",
-            "by": [{"variable": "region", "level": "district"}, {"variable": "sex"}],
-            "totals": "all",
-            "format": "json-stat2",
-            "language": "en",
-        },
-    },
-    "filtered": {
-        "summary": "Women by age",
-        "value": {
-            "unit": "person",
-            "by": ["age5"],
-            "where": [{"variable": "sex", "codes": ["w"]}],
-            "format": "csv",
-        },
-    },
-}
 _Query = Annotated[
     TableQuery,
     # Errors are those of the grammar: all at once, with their places.
     WrapValidator(lambda value, _: read_query(value)),
-    Body(openapi_examples=_EXAMPLES),
+    Body(),
 ]
 _Checker = Annotated[Principal, Depends(principal_with(Permission.query_check))]
 _Asker = Annotated[Principal, Depends(principal_with(Permission.query_run))]

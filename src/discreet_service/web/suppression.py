@@ -39,42 +39,24 @@ _Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
 #: What a call says in its address where the body is no JSON: one document.
 _ASKED = "request"
 
-_CELLS: list[dict[str, Any]] = [
-    {"branch": "Total", "n": 18, "turnover": 980.0, "first": 300.0, "second": 120.0},
-    {"branch": "A", "n": 9, "turnover": 500.0, "first": 120.0, "second": 80.0},
-    {"branch": "B", "n": 7, "turnover": 150.0, "first": 60.0, "second": 30.0},
-    {"branch": "C", "n": 2, "turnover": 330.0, "first": 300.0, "second": 30.0},
-]
-_EXAMPLE: dict[str, Any] = {
-    "by": ["branch"],
-    "classifications": {"branch": {"codes": {"A": None, "B": None, "C": None}}},
-    "value": "turnover",
-    "largest": ["first", "second"],
-    "rules": {"p_percent": 10, "minimum_frequency": 3},
-    "suppression": {"method": "optimal"},
-    "format": "csv",
-    "cells": _CELLS,
-}
-_HIDDEN = (False, False, True, True)
-_AUDITED: dict[str, Any] = {
-    **{name: each for name, each in _EXAMPLE.items() if name != "format"},
-    "hidden": "hidden",
-    "bounds": True,
-    "cells": [{**cell, "hidden": own} for cell, own in zip(_CELLS, _HIDDEN, strict=True)],
-}
 
-
-def _described(example: Mapping[str, Any]) -> dict[str, Any]:
+def _described() -> dict[str, Any]:
     """What OpenAPI says of the body."""
-    schema = SuppressionRequest.model_json_schema(ref_template="#/$defs/{model}")
-    schema.pop("$defs", None)
-    stated = {"type": "object", "required": ["cells", "by", "rules"], "properties": {
-        name: {"description": each.get("description", name)}
-        for name, each in schema["properties"].items()
-    } | {"cells": {}}}  # fmt: skip
-    binary = {"schema": {"type": "string", "format": "binary"}}
-    content: dict[str, Any] = dict.fromkeys(BODY_TYPES, binary)
-    content["application/json"] = {"schema": stated, "example": dict(example)}
+    stated = SuppressionRequest.model_json_schema(ref_template="#/components/schemas/{model}")
+    stated["required"] = [*stated["required"], "cells"]
+    row = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
+    column = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+    stated["properties"]["cells"] = {
+        "description": "The cells, as rows or as columns",
+        "anyOf": [
+            {"type": "array", "items": row},
+            {"type": "object", "additionalProperties": column},
+        ],
+    }
+    content: dict[str, Any] = {
+        media: {"schema": {"type": "string", "format": "binary"}} for media in BODY_TYPES
+    }
+    content["application/json"] = {"schema": stated}
     asked = {
         "name": _ASKED,
         "in": "query",
@@ -85,7 +67,7 @@ def _described(example: Mapping[str, Any]) -> dict[str, Any]:
     return {"parameters": [asked], "requestBody": {"required": True, "content": content}}
 
 
-@router.post("/suppress", status_code=202, openapi_extra=_described(_EXAMPLE))
+@router.post("/suppress", status_code=202, openapi_extra=_described())
 async def suppress_table_cells(
     request: Request, service: ServiceDep, principal: _Producer, again: _Key = None
 ) -> JSONResponse:
@@ -93,7 +75,7 @@ async def suppress_table_cells(
     return await _handed_in(request, service, principal, "suppress", again)
 
 
-@router.post("/audit", status_code=202, openapi_extra=_described(_AUDITED))
+@router.post("/audit", status_code=202, openapi_extra=_described())
 async def audit_table_cells(
     request: Request, service: ServiceDep, principal: _Producer, again: _Key = None
 ) -> JSONResponse:

@@ -8,8 +8,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -30,6 +33,7 @@ from discreet_fire.queue import (
     view,
 )
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, version
+from tests.helpers.states_left import states_left
 
 WORDS = {"person": "Anna", "reason": "ok"}
 CYRILLIC_A = "\N{CYRILLIC CAPITAL LETTER A}"
@@ -291,81 +295,131 @@ def killing(calls: int, work: Callable[[], None]) -> Callable[[], None]:
     return counted
 
 
-#: So many kills go into one queue; a new one keeps the search of its past short.
-FRESH = 25
+def check_decided(folder: Path, at: int) -> None:
+    """What was told is there, and nothing is half."""
+    with open_queue(folder / "q") as queue:
+        assert verify(queue) == []
+        standing = view(queue, at).row.standing
+        assert standing.state in (State.waiting, State.approved, State.released)
+        if (folder / f"approved {at}").exists():
+            assert standing.approvals
+        there = (queue.folder / "released" / f"release-{at:06d}").exists()
+        assert there == (standing.state is State.released)
+        assert there >= (folder / f"released {at}").exists()
+        assert not list((queue.folder / "released").glob(".*"))
 
 
-def fresh(folder: Path, killed: int) -> Path:
-    """The folder of the queue for the next kill, made anew from time to time."""
-    place = folder / str(killed // FRESH)
-    if not place.exists():
-        place.mkdir()
-        new_queue(place).close()
-    return place
-
-
-@forking
-@pytest.mark.parametrize("stride", [61, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_killed_at_each_call_of_approval_and_release(tmp_path: Path, stride: int) -> None:
-    """Every place between two calls, not some moments: what was told is there, nothing is half."""
-
-    def work(at: int) -> None:
+def deciding_work(folder: Path, at: int) -> Callable[[], None]:
+    def work() -> None:
         with open_queue(folder / "q") as queue:
             now = approve(queue, at, version=version(queue, at), **WORDS).version
             (folder / f"approved {at}").touch()
             release(queue, at, version=now, **WORDS)
             (folder / f"released {at}").touch()
 
-    killed, calls = 0, 0
-    while True:
-        folder = fresh(tmp_path, killed)
-        with open_queue(folder / "q") as queue:
-            at = hand_in(queue, folder, f"{LOG}{calls}")
-        code = ended(in_child(killing(calls, lambda at=at: work(at))))  # type: ignore[misc]
-        with open_queue(folder / "q") as queue:
-            assert verify(queue) == []
-            standing = view(queue, at).row.standing
-            assert standing.state in (State.waiting, State.approved, State.released)
-            if (folder / f"approved {at}").exists():
-                assert standing.approvals
-            there = (queue.folder / "released" / f"release-{at:06d}").exists()
-            assert there == (standing.state is State.released)
-            assert there >= (folder / f"released {at}").exists()
-            assert not list((queue.folder / "released").glob(".*"))
-        if code == 0:
-            break
-        assert code == -signal.SIGKILL
-        killed, calls = killed + 1, calls + stride
-    assert killed > 200 / stride
+    return work
+
+
+def check_handed_in(folder: Path, told: Path) -> int:
+    """All of each submission is there, with its files and universes; how many there are."""
+    with open_queue(folder / "q") as queue:
+        assert verify(queue) == []
+        found = listed(queue)
+        assert len(list((queue.folder / "store").iterdir())) == len(found)
+        assert found or not told.exists()
+        return len(found)
 
 
 @forking
-@pytest.mark.parametrize("stride", [61, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_killed_at_each_call_of_a_submission(tmp_path: Path, stride: int) -> None:
-    """All of a submission is there, with its files and universes, or nothing."""
-
-    def work(at: int) -> None:
-        with open_queue(folder / "q") as queue:
-            hand_in(queue, folder, f"{LOG}{at}")
-            (folder / f"told {at}").touch()
-
-    killed, calls, there = 0, 0, 0
-    while True:
-        folder = fresh(tmp_path, killed)
-        there = 0 if killed % FRESH == 0 else there
-        code = ended(in_child(killing(calls, lambda calls=calls: work(calls))))  # type: ignore[misc]
-        with open_queue(folder / "q") as queue:
-            assert verify(queue) == []
-            found = listed(queue)
-            assert len(list((queue.folder / "store").iterdir())) == len(found)
-            assert len(found) - there in ((0, 1) if code else (1,))
-            assert len(found) > there or not (folder / f"told {calls}").exists()
-            there = len(found)
+def test_killed_at_some_calls_of_approval_and_release(tmp_path: Path) -> None:
+    """One queue that is killed again and again."""
+    new_queue(tmp_path).close()
+    for killed in count():
+        with open_queue(tmp_path / "q") as queue:
+            at = hand_in(queue, tmp_path, f"{LOG}{killed}")
+        code = ended(in_child(killing(181 * killed, deciding_work(tmp_path, at))))
+        check_decided(tmp_path, at)
         if code == 0:
             break
         assert code == -signal.SIGKILL
-        killed, calls = killed + 1, calls + stride
-    assert calls > 100
+    assert killed > 1000 / 181
+
+
+@forking
+def test_killed_at_some_calls_of_a_submission(tmp_path: Path) -> None:
+    new_queue(tmp_path).close()
+    there = 0
+    for killed in count():
+        told = tmp_path / f"told {killed}"
+
+        def work(killed: int = killed, told: Path = told) -> None:
+            with open_queue(tmp_path / "q") as queue:
+                hand_in(queue, tmp_path, f"{LOG}{killed}")
+                told.touch()
+
+        code = ended(in_child(killing(181 * killed, work)))
+        now = check_handed_in(tmp_path, told)
+        assert now - there in ((0, 1) if code else (1,))
+        assert now > there or not told.exists()
+        there = now
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+    assert killed > 1000 / 181
+
+
+def of_discreet(frame: FrameType) -> bool:
+    return "discreet" in frame.f_code.co_filename and "/tests/" not in frame.f_code.co_filename
+
+
+@pytest.mark.exhaustive
+def test_what_a_kill_at_each_call_of_approval_and_release_leaves(tmp_path: Path) -> None:
+    """Every place between two calls, not some moments; and what is left can be gone on with."""
+    folder, kept = tmp_path / "here", tmp_path / "kept"
+    folder.mkdir()
+    with new_queue(folder) as queue:
+        at = hand_in(queue, folder)
+    left = states_left(deciding_work(folder, at), folder, kept, of=of_discreet)
+    assert left.halts > 200
+    states = []
+    for each in left.folders:
+        check_decided(each, at)
+        with open_queue(each / "q") as queue:
+            states.append(view(queue, at).row.standing.state)
+            if states[-1] is State.waiting:
+                approve(queue, at, version=version(queue, at), **WORDS)
+            if states[-1] is not State.released:
+                release(queue, at, version=version(queue, at), **WORDS)
+            hand_in(queue, each, "and on")
+        check_decided(each, at)
+    # None comes before another, and all were seen more than once.
+    assert states == sorted(states, key=[State.waiting, State.approved, State.released].index)
+    assert min(Counter(states).values()) > 1
+    assert len(Counter(states)) == 3
+
+
+@pytest.mark.exhaustive
+def test_what_a_kill_at_each_call_of_a_submission_leaves(tmp_path: Path) -> None:
+    """All of a submission is there, with its files and universes, or nothing."""
+    folder, kept = tmp_path / "here", tmp_path / "kept"
+    folder.mkdir()
+    new_queue(folder).close()
+
+    def work() -> None:
+        with open_queue(folder / "q") as queue:
+            hand_in(queue, folder)
+            (folder / "told").touch()
+
+    left = states_left(work, folder, kept, of=of_discreet)
+    assert left.halts > 100
+    there = []
+    for each in left.folders:
+        there.append(check_handed_in(each, each / "told"))
+        with open_queue(each / "q") as queue:
+            hand_in(queue, each, "and on")
+        assert check_handed_in(each, each / "told") == there[-1] + 1
+    assert there == sorted(there)
+    assert set(there) == {0, 1}
 
 
 @forking

@@ -351,7 +351,7 @@ def test_a_question_mark_between_brackets_is_an_operator() -> None:
     assert rewrite_r(text).text == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=80), st.sampled_from(["a.py", "a.R", "a.Rmd", "a.qmd"]))
 def test_any_bytes_are_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str

@@ -173,7 +173,9 @@ def test_sums_keep_their_digits() -> None:
     assert 100.05 <= values[0] <= 100.1
 
 
-@pytest.mark.parametrize("sizes", [(30, 20), (12, 10, 9)])
+@pytest.mark.parametrize(
+    "sizes", [(30, 20), (7, 6, 5), pytest.param((12, 10, 9), marks=pytest.mark.exhaustive)]
+)
 def test_large_tables_and_order(sizes: tuple[int, ...]) -> None:
     rng = np.random.default_rng(8)
     columns = {f"v{k}": [f"{x:02}" for x in rng.integers(0, n, 4000)] for k, n in enumerate(sizes)}

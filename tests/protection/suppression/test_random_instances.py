@@ -174,10 +174,11 @@ def test_the_optimum_is_that_of_trying_every_pattern(kind: str) -> None:
     assert tried >= 4
 
 
-def test_the_attacker_finds_what_is_open() -> None:
+@pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.exhaustive)])
+def test_the_attacker_finds_what_is_open(seeds: int) -> None:
     """Without the secondaries of a pattern, or with one of them shown, cells are open."""
     opened = 0
-    for seed in range(20):
+    for seed in range(seeds):
         case = make("hierarchical", seed)
         demands = case.demands()
         try:
@@ -189,7 +190,7 @@ def test_the_attacker_finds_what_is_open() -> None:
             less = case.attacker(set(reader.blanks) - {cell})
             # An optimal pattern needs every secondary that costs anything.
             opened += bool(less.open_cells(demands))
-    assert opened >= 15
+    assert opened >= 0.75 * seeds
 
 
 def test_the_attacker_works_out_intervals_known_by_hand() -> None:

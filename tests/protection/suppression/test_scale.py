@@ -22,7 +22,11 @@ from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof import certificate, projection_bounds
-from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
+from discreet.protection.suppression.proof.certificate import (
+    Pattern,
+    certificate_from_proofs,
+    certify,
+)
 from discreet.protection.suppression.proof.leaves import leaves_of
 from discreet.protection.suppression.proof.local_lp import bounds_by_patches
 from discreet.protection.suppression.proof.projection_bounds import (
@@ -50,6 +54,14 @@ def sparse(records: int, sizes=(40, 6, 2, 8), seed: int = 1, minimum: int = 3):
 @pytest.fixture(scope="module")
 def large() -> SuppressionProblem:
     return sparse(1_500, sizes=(90, 6, 2, 12))
+
+
+@pytest.fixture(scope="module", params=[500, pytest.param(1_500, marks=pytest.mark.exhaustive)])
+def solved(request) -> tuple[SuppressionProblem, Pattern]:
+    """A problem of middle and one of large size, with a pattern."""
+    sizes = (90, 6, 2, 12) if request.param == 1_500 else (30, 6, 2, 12)
+    problem = sparse(request.param, sizes=sizes)
+    return problem, protect_fast(problem)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +181,8 @@ def test_the_pattern_is_the_same_on_any_number_of_threads(large, pattern, monkey
     assert pattern.digest() == protect_fast(large).digest()
 
 
-def test_waves_and_linear_programs_agree(large, pattern, monkeypatch):
+def test_waves_and_linear_programs_agree(solved, monkeypatch):
+    large, pattern = solved
     shown = np.flatnonzero(pattern.hidden & (large.state == CellState.free))[::7]
     spoilt = pattern.hidden.copy()
     spoilt[shown] = False
@@ -202,7 +215,8 @@ def test_patches_prove_only_what_linear_programs_on_the_whole_prove(large, patte
     assert len(proven) > 0.8 * (len(large.primary) - len(open_cells))
 
 
-def test_a_certificate_with_waves_leaves_no_doubt_about_a_safe_pattern(large, pattern, monkeypatch):
+def test_a_certificate_with_waves_leaves_no_doubt_about_a_safe_pattern(solved, monkeypatch):
+    large, pattern = solved
     monkeypatch.setattr(certificate, "_SWEPT", 0)
     assert not len(certify(large, pattern.hidden).unprotected)
 

@@ -252,7 +252,10 @@ protect(sys.argv[1], sys.argv[2], progress=stop)
 """
 
 
-@pytest.mark.parametrize("step", [1, 4, 9])
+_LONG = pytest.mark.exhaustive
+
+
+@pytest.mark.parametrize("step", [pytest.param(1, marks=_LONG), 4, pytest.param(9, marks=_LONG)])
 def test_killed_at_any_step_and_taken_up_again(
     finished: Path, changed: Change, tmp_path: Path, step: int
 ) -> None:

@@ -102,7 +102,7 @@ main(sys.argv[2:])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits are those of POSIX")
-@pytest.mark.parametrize("size", [0, 300])
+@pytest.mark.parametrize("size", [300, pytest.param(0, marks=pytest.mark.exhaustive)])
 def test_files_that_may_not_grow_end_with_exit_code_1(
     programme: Path, tmp_path: Path, size: int
 ) -> None:

@@ -40,7 +40,7 @@ protect(sys.argv[1], sys.argv[2], progress=stop)
 """
 
 
-@pytest.mark.parametrize("step", [2, 5])
+@pytest.mark.parametrize("step", [2, pytest.param(5, marks=pytest.mark.exhaustive)])
 def test_killed_and_taken_up_again_gives_the_same_bytes(
     programme: Path, tmp_path: Path, step: int
 ) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from discreet_service.web.protect import _EXAMPLES
 from tests.helpers.places import ROOT
 from tests.service.cells.conftest import Caller
 
@@ -30,13 +28,3 @@ def test_the_csv_of_the_page_gives_what_it_says(caller: Caller) -> None:
     sent = content[1].replace("\\n", "\n").encode()
     answer = caller.send("counts", sent, "text/csv", parameter_set="census", format="csv")
     assert answer.text.replace("\r\n", "\n") == wanted[1]
-
-
-@pytest.mark.parametrize("kind", list(_EXAMPLES))
-def test_examples_of_openapi_are_answered(caller: Caller, kind: str) -> None:
-    content = json.dumps(_EXAMPLES[kind]).encode()  # type: ignore[index]
-    assert caller.send(kind, content, "application/json").status_code == 200
-    described = caller.browser.get("/api/v1/openapi.json").json()
-    shown = described["paths"][f"/api/v1/protect/{kind}"]["post"]
-    example = shown["requestBody"]["content"]["application/json"]["example"]
-    assert example == _EXAMPLES[kind]  # type: ignore[index]

@@ -22,11 +22,13 @@ from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from discreet_service.web.body_gate import BodyGate
-from discreet_service.web.suppression import _AUDITED, _EXAMPLE
+from discreet_service.web.examples import example_body
 from tests.helpers.job_functions import until
 from tests.helpers.service_callers import RoleCallers
 
 _ROLES = {"paula": ["producer"], "otto": ["producer"], "sam": ["service"]}
+_EXAMPLE: dict[str, Any] = example_body("suppress_table_cells")
+_AUDITED: dict[str, Any] = example_body("audit_table_cells")
 _SAID = {name: each for name, each in _EXAMPLE.items() if name != "cells"}
 
 

@@ -14,6 +14,7 @@ from discreet.assessment.attacks import exposure_of
 from discreet_service.policies import AskedFilter, AskedLevel, AskedTable, AskedVariable
 from discreet_service.policies.exposure import (
     Box,
+    LayerAxis,
     ReleasedLayers,
     boxes_of,
     read_shape,
@@ -70,6 +71,30 @@ def test_tables_add_up_and_repeats_add_nothing() -> None:
     assert released.most_exposed(table("a", "c")).exposure == pytest.approx(once * 1.25 + 0.0, 0.2)
     expected = 1 + 1 / 2 + 1 / 3 + 1 / 6 + 1 / 4 + 1 / 8
     assert released.most_exposed(table("a", "c")).exposure == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("asked", [("a",), ("a", "b"), ("a", "b", "c"), ("c", "place")])
+def test_what_is_used_is_what_the_rule_finds_in_tables_that_were_released(
+    asked: tuple[str, ...],
+) -> None:
+    """Of a released table the most exposed counts are those that its axes span."""
+    released = ReleasedLayers()
+    assert released.exposures([(), axes("a"), axes("a", "place")]) == [0.0, 0.0, 0.0]
+    for by in (("a", "b"), ("b", "place"), asked):
+        released.add(shape_of(table(*by)))
+    spanned = [axes(*names) for k in range(len(asked) + 1)
+               for names in itertools.combinations(asked, k)]  # fmt: skip
+    used = released.exposures(spanned)
+    assert max(used) == pytest.approx(released.most_exposed(table(*asked)).exposure)
+    assert min(used) >= 1
+    # Looking adds nothing.
+    assert released.exposures(spanned) == used
+    assert released.new_cells(table(*asked)) == 0
+
+
+def axes(*names: str) -> Box:
+    """What spans the counts of some variables."""
+    return tuple(LayerAxis(name, name, SIZES[name], None, name == "place") for name in names)
 
 
 def test_filters_count_for_their_universe_and_for_all() -> None:

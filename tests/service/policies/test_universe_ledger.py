@@ -10,7 +10,8 @@ import pytest
 from discreet.arrays import UintArray
 from discreet_service.policies import PolicyError
 from discreet_service.policies.document import DifferencePolicy
-from discreet_service.policies.ledger import UniverseDefinition, UniverseLedger, UniverseSketch
+from discreet_service.policies.ledger import UniverseDefinition, UniverseLedger
+from discreet_service.policies.sketches import UniverseSketch
 
 LIMITS = DifferencePolicy(least=10, blur=2, most_universes=100)
 PLAIN = DifferencePolicy(least=10, blur=0, most_universes=100)

@@ -103,3 +103,14 @@ def test_files_are_for_their_owner_and_named_by_digests(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o077 == 0
     with pytest.raises(AssertionError):
         fresh(folder).get("../../etc/passwd")
+
+
+def test_memory_holds_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet_service.queries.cache._MOST_HELD", 30_000)
+    cache = fresh(tmp_path)
+    for number in range(9):
+        cache.put(f"{number:064x}", census_example())
+    assert 1 <= len(cache._held) < 4
+    assert list(cache._held)[-1] == f"{8:064x}"
+    assert cache.get(f"{0:064x}") is not None, "it is still on the disk"
+    assert 0 < cache._size <= 30_000

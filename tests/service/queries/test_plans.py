@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import QueryPlan, canonical_query, plan_of, read_query
 from discreet_service.queries.counts import protected_answer
 from discreet_service.queries.evidence import QueryEvidence
+from discreet_service.queries.unit_sketches import SketchMemory
 from discreet_service.settings import LimitSettings
 from tests.service.queries.conftest import Ask
 
@@ -93,6 +95,7 @@ def evidence_of(census: DataVersion, document: dict[str, Any]) -> QueryEvidence:
         version=census,
         table_of=lambda one: protected_answer(one, census, "0" * 64),
         key=b"key",
+        kept=SketchMemory(),
     )
 
 
@@ -121,3 +124,31 @@ def test_units_are_told_apart_without_their_keys(census: DataVersion) -> None:
     records, column = census.records("person")
     keys = records.lazy().select(column).collect().to_native()[column].to_list()
     assert not set(keys) & set(everybody.tolist())
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"by": ["sex"]},
+        {"by": ["sex", "age5"], "where": [{"variable": "marital_status", "codes": ["married"]}]},
+        {"by": [{"variable": "region", "level": [1, 2]}, "sex"]},
+        {"by": ["sex", {"variable": "region", "codes": ["01", "02", "01001"], "level": [1, 2]}]},
+        {"by": [{"variable": "nationality", "level": 1}], "where": [{"variable": "region",
+                                                                     "codes": ["01"]}]},
+        {"by": [{"variable": "age5", "codes": ["20-24", "0-4"]}]},
+        {"by": []},
+    ],
+)  # fmt: skip
+def test_policies_look_at_the_cells_that_tables_of_their_own_have(
+    census: DataVersion, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = evidence_of(census, document)
+    asked: list[Any] = []
+    made = found.table_of
+    watched = replace(found, table_of=lambda query: asked.append(query) or made(query))  # type: ignore[func-returns-value]
+    counted, inner = watched.universe_count(), watched.published_counts()
+    assert {query.by for query in asked} == {found.query.by}, "one table is made"
+    monkeypatch.setattr("discreet_service.queries.evidence._MOST_CELLS", 0)
+    apart = evidence_of(census, document)
+    assert counted == apart.universe_count() > 0
+    assert inner.tolist() == apart.published_counts().tolist()

@@ -24,7 +24,7 @@ from discreet_service.problems import ServiceError
 from discreet_service.queries import read_query
 from discreet_service.queries.answers import Answers, PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS, written_answer
-from discreet_service.queries.sparse_parts import judged_query
+from discreet_service.queries.judgements import judgements_of
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.service_data import OPEN_POLICY, write_policy
@@ -286,7 +286,14 @@ def test_one_table_judges_all_ways_of_asking(hiding: Answers) -> None:
         prepared(hiding, [AGE, REGION], where=slices),
         prepared(hiding, [AGE, REGION], where=slices, measures=["count"]),
     ]
-    assert len({judged_query(each.query) for each in asked}) == 1
+    unit = asked[0].version.units["person"]
+    judges = {
+        judgement.query(each.query)
+        for each in asked
+        for measure in each.query.measures
+        for judgement in judgements_of(each.query, measure, unit)
+    }
+    assert len(judges) == 1
 
 
 def test_hidden_parts_are_those_that_are_sparse_and_all_finer_ones() -> None:

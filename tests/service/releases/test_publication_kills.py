@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,8 +21,10 @@ from discreet_service.audit.kinds import AuditKind
 from discreet_service.problems import ServiceError
 from discreet_service.releases import publications
 from discreet_service.releases.drafts import RELEASE, read_draft
-from tests.helpers.killed_publications import NAME, opened, published, settled, state
+from discreet_service.service import Service
+from tests.helpers.killed_publications import NAME, opened, published, seen_later, settled, state
 from tests.helpers.places import ROOT
+from tests.helpers.states_left import states_left
 
 PROGRAMME = b'dataset = "census"\n[tables.people]\nby = ["region"]\n'
 DRAFT = "d" * 32
@@ -66,11 +70,10 @@ def seals(template: Path) -> tuple[str, str]:
     return old, new
 
 
-def kills(template: Path, way: str, first: int, last: int, step: int = 1) -> list[dict[str, Any]]:
+def kills(template: Path, step: int) -> list[dict[str, Any]]:
     """Kill a publication at some lines, and say what there was before and after settling."""
-    command = [sys.executable, "-m", "tests.helpers.killed_publications", str(template), way]
     done = subprocess.run(
-        [*command, str(first), str(last), str(step)],
+        [sys.executable, "-m", "tests.helpers.killed_publications", str(template), str(step)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
         capture_output=True,
@@ -81,67 +84,103 @@ def kills(template: Path, way: str, first: int, last: int, step: int = 1) -> lis
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def check(found: dict[str, Any], seals: tuple[str, str], *, at_once: bool = True) -> None:
+def left_by_kills(
+    folder: Path, act: Callable[[Service], None], *, every: int = 1
+) -> list[list[dict[str, Any]]]:
+    """What there is, before and after settling, if the process is killed at any line.
+
+    Of all that files went through, each or each nth is looked at.
+    """
+    service = opened(folder)
+    service.start()
+    service.releases.releases()
+
+    def of_publications(frame: FrameType) -> bool:
+        return frame.f_code.co_filename == publications.__file__
+
+    left = states_left(
+        lambda: act(service), folder, folder.parent / "left", of=of_publications, event="line"
+    )
+    service.close()
+    assert left.halts > 20
+    return [seen_later(each) for each in left.folders[::every]]
+
+
+def check(seen: list[dict[str, Any]], seals: tuple[str, str], *, at_once: bool = True) -> None:
     """What must hold wherever it was killed."""
     old, new = seals
-    killed, settled, again = found["seen"]
-    assert killed["whole"], found
-    assert killed["undone"] == 0, found
+    killed, settled, again = seen
+    assert killed["whole"], seen
+    assert killed["undone"] == 0, seen
     # What can be seen was written down, and there is a release at any moment.
-    assert killed["there"] == killed["served"], found
-    assert killed["served"] in ((old, new) if at_once else (old, new, None)), found
+    assert killed["there"] == killed["served"], seen
+    assert killed["served"] in ((old, new) if at_once else (old, new, None)), seen
     if killed["served"] == new:
-        assert killed["published"] == 1, found
+        assert killed["published"] == 1, seen
     # What was written down is done, what was not is not.
-    assert settled["served"] == settled["there"] == (new if killed["published"] else old), found
-    assert settled["published"] == killed["published"] <= 1, found
-    assert settled["undone"] == 0, found
-    assert settled["whole"], found
-    assert (settled["begun"], settled["left"]) == (0, []), found
-    assert again == settled, found
+    assert settled["served"] == settled["there"] == (new if killed["published"] else old), seen
+    assert settled["published"] == killed["published"] <= 1, seen
+    assert settled["undone"] == 0, seen
+    assert settled["whole"], seen
+    assert (settled["begun"], settled["left"]) == (0, []), seen
+    assert again == settled, seen
 
 
-def test_killed_publications_are_completed_or_not_begun(
-    template: Path, seals: tuple[str, str]
-) -> None:
-    """Some lines far apart, of which one is before and one after the entry."""
-    found = kills(template, "publish", 60, 10_000, 60)
-    for each in found:
-        check(each, seals)
-    assert {each["seen"][0]["published"] for each in found if each["killed"]} == {0, 1}
+@pytest.fixture(params=["at once", "slowly"])
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a system call exchanges two folders, or it is done step by step."""
+    if request.param == "slowly":
+        monkeypatch.setattr(publications, "sys", SimpleNamespace(platform="other"))
+    return bool(request.param == "at once")
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("way", ["publish", "publish-slowly"])
-def test_kills_at_every_line(template: Path, seals: tuple[str, str], way: str) -> None:
-    found = kills(template, way, 1, 10_000)
-    assert not found[-1]["killed"]
+def test_killed_publications_are_completed_or_not_begun(
+    template: Path, seals: tuple[str, str]
+) -> None:
+    """Killed indeed: some lines far apart, of which one is before and one after the entry."""
+    found = kills(template, 60)
     for each in found:
-        check(each, seals, at_once=way == "publish")
-    seen = [each["seen"][0] for each in found]
+        check(each["seen"], seals)
+    assert {each["seen"][0]["published"] for each in found if each["killed"]} == {0, 1}
+
+
+def test_what_kills_at_some_lines_leave(folder: Path, seals: tuple[str, str]) -> None:
+    found = left_by_kills(folder, published, every=7)
+    for seen in found:
+        check(seen, seals)
+    assert {each[0]["published"] for each in found} == {0, 1}
+
+
+@pytest.mark.exhaustive
+def test_what_kills_at_every_line_leave(
+    folder: Path, seals: tuple[str, str], at_once: bool
+) -> None:
+    found = left_by_kills(folder, published)
+    for seen in found:
+        check(seen, seals, at_once=at_once)
+    seen = [each[0] for each in found]
     # Each of the steps was cut off at least once.
     assert any(one["published"] == 0 and one["left"] for one in seen)
     assert any(one["begun"] and one["there"] == seals[0] for one in seen)
     assert any(one["begun"] and one["there"] == seals[1] for one in seen)
     assert any(not one["begun"] and one["there"] == seals[1] for one in seen)
-    if way != "publish":
-        assert any(one["there"] is None for one in seen)
+    assert at_once or any(one["there"] is None for one in seen)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("way", ["settle", "settle-slowly"])
 @pytest.mark.parametrize("lost", ["nothing", "the files beside"])
-def test_settling_is_killed_at_every_line(
-    folder: Path, seals: tuple[str, str], way: str, lost: str, monkeypatch: pytest.MonkeyPatch
+def test_what_kills_at_every_line_of_settling_leave(
+    folder: Path, seals: tuple[str, str], at_once: bool, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(folder, monkeypatch)
     if lost != "nothing":
         shutil.rmtree(folder / "releases" / f".{NAME}.new")
-    found = kills(folder, way, 1, 10_000)
-    assert not found[-1]["killed"]
-    for each in found:
-        check(each, seals, at_once=way == "settle")
-        assert each["seen"][0]["published"] == 1
+    found = left_by_kills(folder, settled)
+    for seen in found:
+        check(seen, seals, at_once=at_once)
+        assert seen[0]["published"] == 1
+    assert {each[0]["begun"] for each in found} == {0, 1}
 
 
 # -- without a kill ------------------------------------------------------------------

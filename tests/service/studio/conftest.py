@@ -14,6 +14,8 @@ import pytest
 
 from discreet_service.application import create_app
 from discreet_service.demo import make_demonstration
+from discreet_service.installation import LOCAL
+from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.asgi_browser import AsgiBrowser
@@ -32,7 +34,7 @@ class StudioReaders:
         self.folder = made.settings.parent
         self.service = Service(settings)
         self.app = create_app(self.service)
-        self._passwords = made.passwords
+        self._passwords = dict(made.passwords)
         self._browsers: dict[str, AsgiBrowser] = {}
 
     def browser(self, name: str = "") -> AsgiBrowser:
@@ -45,6 +47,17 @@ class StudioReaders:
             assert answer.status_code == 303, answer.text
             self._browsers[name] = found
         return self._browsers[name]
+
+    def add(self, name: str, *grants: Grant) -> None:
+        """Somebody more, who has a password; once, however often it is asked for."""
+        if name in self._passwords:
+            return
+        users, word = self.service.users, "seven quiet rivers run"
+        users.add(LOCAL, name)
+        for grant in grants:
+            users.grant(LOCAL, name, grant)
+        users.change_password(name, users.reset_password(LOCAL, name), word, "192.0.2.99")
+        self._passwords[name] = word
 
     def page(self, path: str, name: str = "", status: int = 200, **head: str) -> str:
         """The text of a page."""

@@ -14,11 +14,11 @@ from discreet import Classification, Table, ValueColumns, audit, primary, suppre
 from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
 from discreet_service.studio.suppression import MOST_AT_ONCE
 from discreet_service.studio.suppression_form import example_form
-from discreet_service.web.suppression import _CELLS
+from discreet_service.web.examples import example_body
 from tests.helpers.asgi_browser import form_of
 from tests.service.studio.conftest import GERMAN, HTML
 
-CELLS = pl.DataFrame(_CELLS)
+CELLS = pl.DataFrame(example_body("suppress_table_cells")["cells"])
 FIELDS = {
     "cells": CELLS.write_csv(),
     "by": "branch",

@@ -12,6 +12,7 @@ import pytest
 
 from discreet.publication.layout import lay_out
 from discreet.publication.writers.html import caption, notes_html, table_html
+from discreet_service.audit.query_log import LogVerdict
 from discreet_service.studio.choices import StudioView, TableChoices
 from discreet_service.studio.shown_tables import ShownTable, shown_table
 from discreet_service.web.addresses import read_address
@@ -221,7 +222,7 @@ def test_who_may_only_read_is_led_to_the_login(readers: Any) -> None:
     assert "log in" in page
     assert 'id="cells"' not in page
     refused = readers.page(f"/tables/census/result?{ASKED}", status=401)
-    assert 'href="/login"' in refused
+    assert 'href="/login?next=' in refused
     readers.page(f"/tables/census/result?{ASKED}", "vera", status=403)
 
 
@@ -278,3 +279,19 @@ def test_ten_thousand_cells_are_made_in_time(readers: Any) -> None:
     start = time.process_time()
     readers.page(path)
     assert time.process_time() - start < 1
+
+
+def test_refusals_of_large_tables_are_noted_like_all_others(readers: Any) -> None:
+    """Staff finds them in the log and on the page of the policy, whatever their size."""
+    answer = readers.browser("rita").get(f"/tables/census/result?{TOO_MUCH}", headers=HTML)
+    assert answer.status_code == 403
+    rows = readers.service.query_log.search(principal="rita", verdict=LogVerdict.refused).rows
+    assert rows[0].mode == "query"
+    with readers.service.database.reading() as connection:
+        found = readers.service.policies.in_force.refusal(
+            connection, "census", "2022-1", rows[0].digest
+        )
+    assert found["principal"] == "rita"
+    assert {one["rule"] for one in found["rules"] if one["outcome"] == "refused"} == set(
+        json.loads(rows[0].rules)
+    )

@@ -26,13 +26,61 @@ def test_login_by_password(served: Any) -> None:
     browser = served.browser()
     assert browser.get("/account").headers["location"] == "/login"
     answer = browser.submit("/login", "/login", name="anna", password=GOOD)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
     page = browser.get("/account", headers=HTML)
     assert "anna" in page.text
     assert "census" in page.text
     assert browser.get("/api/v1/me").json()["grants"] == [
         {"role": "requester", "dataset": "census"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given"),
+    [
+        ("/tables/census?unit=person&by=region:district", None),
+        ("/approvals#p-1", None),
+        ("", "/"),
+        ("//elsewhere.example/", "/"),
+        ("/\\elsewhere.example/", "/"),
+        ("\\\\elsewhere.example", "/"),
+        ("https://elsewhere.example/", "/"),
+        ("https:elsewhere.example", "/"),
+        ("javascript:alert(1)", "/"),
+        ("elsewhere.example", "/"),
+        ("/a\r\nSet-Cookie: x=1", "/"),
+        ("/\t/elsewhere.example", "/"),
+        (" //elsewhere.example", "/"),
+        ("/login?next=/login", "/"),
+        ("/logout", "/"),
+    ],
+)
+def test_login_leads_on_within_the_service_only(
+    served: Any, wanted: str, given: str | None
+) -> None:
+    if not any(each.name == "anna" for each in served.service.users.accounts()):
+        served.person("anna")
+    browser = served.browser()
+    shown = browser.ask("GET", "/login", params={"next": wanted}, headers=HTML)
+    assert form_of(shown.text, "/login")["next"] == (given or wanted)
+    answer = browser.submit("/login", "/login", name="anna", password=GOOD, next=wanted)
+    assert (answer.status_code, answer.headers["location"]) == (303, given or wanted)
+    assert "set-cookie: x" not in str(answer.headers).lower()
+
+
+def test_whoever_must_log_in_first_comes_back(served: Any) -> None:
+    """The page that refuses names the one to come back to; a wrong password forgets it not."""
+    served.person("anna", Grant("admin"))
+    browser = served.browser()
+    refused = browser.get("/people?a=%22%3E", headers=HTML)
+    assert refused.status_code == 401
+    link = re.search(r'href="(/login\?next=[^"]+)"', refused.text)
+    assert link
+    token = form_of(browser.get(link[1], headers=HTML).text, "/login")
+    assert token["next"] == "/people?a=%22%3E"
+    again = browser.post("/login", data={**token, "name": "anna", "password": "wrong"})
+    assert again.status_code == 401
+    assert form_of(again.text, "/login")["next"] == token["next"]
 
 
 def test_cookies_are_for_this_host_and_no_script(served_by_tls: Any) -> None:
@@ -114,7 +162,7 @@ def test_one_time_passwords_lead_to_a_new_one(served: Any) -> None:
     assert "short" not in answer.text.replace("too short", "")
     before = browser.cookies["discreet"]
     answer = browser.submit("/login/password", "/login/password", old=once, new=GOOD)
-    assert answer.headers["location"] == "/account"
+    assert answer.headers["location"] == "/"
     assert browser.cookies["discreet"] != before
     assert browser.get("/api/v1/people").status_code == 200
 
@@ -162,6 +210,8 @@ def test_a_logout_is_written_down_once(served: Any) -> None:
         ("/people/" + "0" * 32 + "/roles", {"role": "admin", "act": "grant"}),
         ("/people/" + "0" * 32 + "/state", {"act": "disable"}),
         ("/people/" + "0" * 32 + "/password", {}),
+        ("/people/" + "0" * 32 + "/keys", {"name": "x", "role": "reader@*"}),
+        ("/people/" + "0" * 32 + "/keys/0123456789ab/revoke", {}),
         ("/approvals/" + "0" * 32, {"act": "approve", "digest": "a" * 64}),
     ],
 )
@@ -243,6 +293,10 @@ def test_names_are_text_wherever_they_are_shown(served: Any) -> None:
     page = browser.get("/people", headers=HTML).text
     assert evil not in page
     assert "&lt;script&gt;" in page
+    user = served.service.users.account("otto").id
+    page = browser.get(f"/people/{user}", headers=HTML).text
+    assert evil not in page
+    assert "&lt;script&gt;" in page
     answer = browser.submit("/people", "/people", name=evil, kind="person")
     assert answer.status_code == 422
     assert evil not in answer.text
@@ -276,19 +330,69 @@ def test_keys_are_made_by_a_form_and_shown_once(served: Any) -> None:
 
 def test_administrators_manage_people_by_forms(served: Any) -> None:
     browser = served.logged_in("anna", Grant("admin"))
-    browser.submit("/people", "/people", name="otto", kind="person")
+    made = browser.submit("/people", "/people", name="otto", kind="person")
     user = served.service.users.account("otto").id
+    mine = f"/people/{user}"
+    assert made.headers["location"] == mine
     act = {"role": "requester", "dataset": "census", "act": "grant"}
-    browser.submit("/people", f"/people/{user}/roles", **act)
+    browser.submit(mine, f"{mine}/roles", **act)
     assert served.service.users.account("otto").grants == (Grant("requester", "census"),)
-    answer = browser.submit("/people", f"/people/{user}/password")
-    once = re.search(r"<code>([a-z0-9-]{23})</code>", answer.text)
+    answer = browser.submit(mine, f"{mine}/password")
+    assert answer.headers["cache-control"] == "no-store"
+    once = re.search(r'<code id="once">([a-z0-9-]{23})</code>', answer.text)
     assert once is not None
+    assert once[1] not in browser.get(mine, headers=HTML).text
     assert served.service.users.login("otto", once[1], "x").must_change
-    browser.submit("/people", f"/people/{user}/roles", **{**act, "act": "withdraw"})
-    browser.submit("/people", f"/people/{user}/state", act="disable")
+    browser.submit(mine, f"{mine}/roles", **{**act, "act": "withdraw"})
+    browser.submit(mine, f"{mine}/state", act="disable")
     account = served.service.users.account("otto")
     assert (account.grants, account.disabled) == ((), True)
+    found = browser.get("/people?name=OTT", headers=HTML).text
+    assert mine in found
+    assert f"/people/{served.service.users.account('anna').id}" not in found
+    assert mine not in browser.get("/people?name=zzz", headers=HTML).text
+
+
+def test_administrators_make_keys_for_systems_by_forms(served: Any) -> None:
+    """Shown once, with one role, revoked at once; persons make their own."""
+    browser = served.logged_in("anna", Grant("admin"))
+    browser.submit("/people", "/people", name="backend", kind="system")
+    user = served.service.users.account("backend").id
+    mine = f"/people/{user}"
+    assert f"{mine}/keys" not in browser.get(mine, headers=HTML).text
+    browser.submit(mine, f"{mine}/roles", role="service", dataset="*", act="grant")
+    wanted = {"name": "nightly", "role": "service@*", "days": "30"}
+    answer = browser.submit(mine, f"{mine}/keys", **wanted)
+    assert answer.headers["cache-control"] == "no-store"
+    found = re.search(r"dsc_([0-9a-f]{12})_[A-Za-z0-9_-]{43}", answer.text)
+    assert found is not None
+    assert found[0] not in browser.get(mine, headers=HTML).text
+    head = {"Authorization": f"Bearer {found[0]}"}
+    assert served.browser().get("/api/v1/me", headers=head).json()["name"] == "backend"
+    browser.submit(mine, f"{mine}/keys/{found[1]}/revoke")
+    assert served.browser().get("/api/v1/me", headers=head).status_code == 401
+    more = {**wanted, "role": "admin@*"}
+    assert browser.submit(mine, f"{mine}/keys", **more).status_code == 403
+    served.person("otto", Grant("requester"))
+    other = f"/people/{served.service.users.account('otto').id}"
+    page = browser.get(other, headers=HTML).text
+    assert f"{other}/keys" not in page
+    token = served.service.sessions.csrf_token(browser.cookies["discreet"])
+    forged = {**wanted, "role": "requester@*", "csrf": token}
+    assert browser.post(f"{other}/keys", data=forged).status_code == 403
+    assert served.service.api_keys.listed("otto") == ()
+
+
+def test_nobody_changes_themselves_by_forms(served: Any) -> None:
+    browser = served.logged_in("anna", Grant("admin"))
+    mine = f"/people/{served.service.users.account('anna').id}"
+    page = browser.get(mine, headers=HTML).text
+    assert "/roles" not in page
+    assert "/state" not in page
+    token = served.service.sessions.csrf_token(browser.cookies["discreet"])
+    data = {"csrf": token, "role": "custodian", "act": "grant"}
+    assert browser.post(f"{mine}/roles", data=data).status_code == 409
+    assert served.service.users.account("anna").grants == (Grant("admin"),)
 
 
 def test_only_administrators_do(served: Any) -> None:
@@ -340,7 +444,7 @@ def test_login_by_the_offices_provider(provided: Any) -> None:
     page = _arrives(browser, answer)
     # A page, not a redirect: only from here on the strict cookie comes along.
     assert page.status_code == 200
-    assert 'content="0; url=/account"' in page.text
+    assert 'content="0; url=/"' in page.text
     assert browser.get("/api/v1/me").json()["grants"] == [
         {"role": "requester", "dataset": "census"}
     ]

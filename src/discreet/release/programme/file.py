@@ -174,6 +174,8 @@ class Programme:
         own_settings: Method → its section, in the form that it gives it.
         found_relations: Place of records and filter → what adds up in all of them, though
             nobody states it; empty before the data are there.
+        also_spanning: Source → variables that span tables of it elsewhere: what is said of its
+            official figures may name them, too.
     """
 
     path: Path
@@ -184,6 +186,7 @@ class Programme:
     found_relations: Mapping[tuple[str, str], tuple[ValueRelation, ...]] = field(
         default_factory=dict
     )
+    also_spanning: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -329,9 +332,10 @@ class Programme:
         return self.document.suppression or SuppressionEntry()
 
     def spanning(self, source: str) -> set[str]:
-        """The names in `by` of all tables of a source."""
+        """The names in `by` of all tables of a source, of those elsewhere, too."""
         tables = [entry for n, entry in self.tables.items() if self.source_of(n).name == source]
-        return {name for table in tables for name in table.by or []}
+        here = {name for table in tables for name in table.by or []}
+        return here | self.also_spanning.get(source, frozenset())
 
     def thresholds(self, table: str, shared: PartsEntry | None = None) -> dict[str, Any] | None:
         """The thresholds of table parts that hold for a table; None where parts stay.

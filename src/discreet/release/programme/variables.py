@@ -41,7 +41,7 @@ def used_variables(programme: Programme, table: str) -> list[str]:
 
 def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> dict[str, str]:
     """The total code of every variable that the programme knows, used by a table or not."""
-    columns = (name for table in programme.tables.values() for name in table.by or [])
+    columns = [name for source in programme.sources for name in programme.spanning(source)]
     totals = dict.fromkeys(columns, TOTAL)
     totals |= {name: entry.total or TOTAL for name, entry in programme.variables.items()}
     totals |= {name: tree.total for name, tree in fixed.items()}

@@ -1,7 +1,8 @@
 // The script of the studio. Everything works without it; with it, pages answer faster.
 //
 // data-swap="#id" on a link or form: its answer replaces that part of the page only.
-// data-live="#id" on a form: whenever something in it changes, that part is fetched anew.
+// data-live="#id" on a form: whenever something in it changes, that part is fetched anew; data-wait
+// says after how many milliseconds without a change.
 // data-events="address" on a part: it is fetched anew when the server says that something happened.
 // data-copy="#id" on a button: copies that text. data-filter="#id" on a field: hides what lacks it.
 // data-check="all|none" on a button: checks the boxes of its group. data-move: see `move`.
@@ -112,7 +113,7 @@ function live(event) {
     const data = fields(form), address = form.dataset.liveAddress || form.action;
     if (form.method === "get") swap(form.dataset.live, `${address}?${data}`);
     else swap(form.dataset.live, address, { method: "POST", body: data });
-  }, WAIT);
+  }, form.dataset.wait ?? WAIT);
 }
 document.addEventListener("input", live);
 document.addEventListener("change", live);

@@ -37,7 +37,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(NAMES),
     st.lists(st.sampled_from(WORDS), max_size=4),

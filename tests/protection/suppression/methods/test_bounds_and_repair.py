@@ -31,10 +31,11 @@ def run(*words: str | Path) -> Result:
 # -- bounds -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("seeds", [5, pytest.param(12, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_bound_lies_above_the_cheapest_pattern(kind: str) -> None:
+def test_no_bound_lies_above_the_cheapest_pattern(kind: str, seeds: int) -> None:
     seen = useful = 0
-    for seed in range(12):
+    for seed in range(seeds):
         try:
             done = make(kind, seed, "tiny").protected("optimal")
         except SuppressionError:
@@ -52,7 +53,7 @@ def test_no_bound_lies_above_the_cheapest_pattern(kind: str) -> None:
         assert max(fast.bound, auto.bound) <= best <= min(fast.cost, auto.cost)
         seen += 1
         useful += auto.bound == auto.cost
-    assert seen >= 4
+    assert seen >= seeds / 3
     assert useful >= seen / 2
 
 

@@ -121,7 +121,7 @@ def tables(draw: st.DrawFn) -> SuppressionProblem:
 
 
 @given(problem=tables())
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 def test_no_pattern_is_cheaper(problem: SuppressionProblem) -> None:
     everything = problem.state != CellState.fixed
     if not is_safe(problem, everything):

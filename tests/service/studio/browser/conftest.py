@@ -112,7 +112,7 @@ def logged_in(
             page.fill("#name", person)
             page.fill("#password", studio.passwords[person])
             page.click("main form button[type=submit]")
-            page.wait_for_url("**/account")
+            page.wait_for_selector("nav.you a[href='/account']")
         page.goto("/")
         return page
 

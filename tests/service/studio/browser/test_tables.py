@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
+from discreet_service.queries.formats import ANSWER_FORMATS
+from tests.helpers.places import ROOT
 from tests.helpers.served_studio import ServedStudio
 
 BUILDER = "/tables/census?unit=person&by=region:district"
@@ -224,20 +234,83 @@ def test_large_table_is_followed_to_its_result(logged_in: LoggedIn, check_page: 
 
 
 def test_ten_thousand_cells_within_a_second(logged_in: LoggedIn, studio: ServedStudio) -> None:
+    """As many as one answer has at once, all on one page."""
     page = logged_in("requester")
-    path = (
-        "/tables/census/result?unit=person&by=region:municipality,occupation:2,sex"
-        "&totals=none&whole=1"
-    )
-    first = page.goto(path)
-    if first.status != 200:  # the largest released table in its place
-        listed = studio.service.releases.tables()
-        largest = max(listed.values(), key=lambda each: each.cells)
-        path = f"/releases/{largest.release}/{largest.name}?whole=1"
+    path = "/tables/census/result?unit=person&by=region:municipality,state,sex,occupation:2&whole=1"
+    assert page.goto(path).status == 200
+    best = 9.0
+    # Other things run on the machine: what it takes is the least that it ever took.
+    for _ in range(8):
+        start = time.monotonic()
         page.goto(path)
-    start = time.monotonic()
-    page.goto(path)
-    page.locator("#table tbody tr").last.wait_for(state="attached")
-    took = time.monotonic() - start
-    print(f"{page.locator('#table td').count():,} cells in {took:.2f} s")
-    assert took < 5  # a second where nothing else runs
+        page.locator("#table tbody tr").last.wait_for(state="attached")
+        page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+        best = min(best, time.monotonic() - start)
+        if best < 1:
+            break
+    cells = page.locator("#table td").count()
+    print(f"{cells:,} cells in {best:.2f} s")
+    assert cells >= 9_900
+    assert best < 1
+
+
+def test_every_format_is_what_the_interface_gives(
+    logged_in: LoggedIn, studio: ServedStudio
+) -> None:
+    """Each download of the page is the file that programs get, and none is empty."""
+    page = logged_in("requester")
+    page.goto(RESULT)
+    links = page.locator("ul.formats a")
+    names = links.all_inner_texts()
+    assert sorted(names) == sorted(ANSWER_FORMATS)
+    for name in names:
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name=name, exact=True).click()
+        content = waiting.value.path().read_bytes()
+        address = page.get_by_role("link", name=name, exact=True).get_attribute("href")
+        given = httpx.get(
+            studio.url + address, headers={"Authorization": f"Bearer {studio.keys['demo-client']}"}
+        )
+        assert given.status_code == 200
+        if name in ("xlsx", "parquet"):
+            # These say when they were written.
+            assert abs(len(content) - len(given.content)) < 200
+        else:
+            assert content == given.content, name
+        assert len(content) > 100, name
+
+
+def test_code_of_the_page_gives_the_figures_of_the_page(
+    logged_in: LoggedIn, studio: ServedStudio, tmp_path: Path
+) -> None:
+    """What Python, curl and R are told to do is run as it stands."""
+    page = logged_in("requester")
+    page.goto(RESULT)
+    for label in ("R", "curl"):
+        page.locator("summary", has_text=re.compile(f"^{label}$")).click()
+    code = {name: page.inner_text(f"#code-{name}") for name in ("python", "r", "curl")}
+    shown = [float(_plain(each)) for each in _cells(page)]
+    address = f"http://{urlsplit(studio.url).netloc}"
+    base = studio.service.settings.base_url
+    assert all(base in text for text in code.values())
+    settings = {**os.environ, "DISCREET_SERVICE_KEY": studio.keys["demo-client"]}
+    settings["PYTHONPATH"] = str(ROOT / "src")
+    script = code["python"].replace(base, address) + "\nprint(table.write_csv())\n"
+    text = _run(["sh", "-c", code["curl"].replace(base, address) + " --silent"], settings)
+    for said in (_run([sys.executable, "-c", script], settings), text):
+        head, *lines = csv.reader(said.split("\n\n")[0].strip().splitlines())
+        figures = [float(line[head.index("value")]) for line in lines]
+        assert sorted(figures) == sorted(shown)
+    assert set(code["r"].splitlines()) >= {"library(discreet)"}
+    assert f'Sys.setenv(DISCREET_SERVICE_URL = "{base}")' in code["r"]
+
+
+def _plain(symbol: str) -> str:
+    """A figure as programs write it."""
+    return re.sub(r"[^0-9.-]", "", symbol) or "0"
+
+
+def _run(words: list[str], settings: dict[str, str]) -> str:
+    done = subprocess.run(words, env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,212 @@
+"""Links: whether what is released of a submission gives away what is held back of it.
+
+In: a submission with decisions on its single outputs (CONFIDENTIAL). Out: sentences that name
+outputs, without any figure. Where it cannot be told, outputs count as linked.
+
+Three things give an output away: its figures stand in another one; the units behind one of its
+figures are those of another output of the same variables, or what is left of, or makes up, two of
+them or all categories of one; or another output tells of the same variables, and nobody has said
+that this is no matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet_fire.ledger import LedgerUniverse
+from discreet_fire.ledger.power_sums import PRIMES
+from discreet_fire.queue.contents import universes_in
+from discreet_fire.queue.database import queue_error
+from discreet_fire.queue.folder import Queue
+from discreet_fire.queue.parts import OutputPart
+from discreet_fire.queue.record import PartVerdict, Standing
+
+#: Figures that an output must have before a copy is known by them.
+_LEAST_FIGURES = 3
+_FIGURE = re.compile(r"(?<![\w.,])-?\d[\d.,]*")
+#: Pairs of universes that are looked at; with more, it cannot be told in time.
+_MOST_PAIRS = 100_000_000
+_PRIMES = np.array(PRIMES, dtype=np.int64)[:, None]
+
+
+def check_links(queue: Queue, number: int, found: Standing) -> None:
+    """Refuse decisions by which an output that is held back is given away.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        found: Where it stands.
+    """
+    told = links_of(queue, number, found)
+    if told:
+        hint = "hold these back, too, or accept linked ones as exceptions and say why"
+        raise queue_error("; ".join(told[:5]), "linked", f"submission {number}", hint)
+
+
+def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
+    """What gives away outputs that are held back, as sentences.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        found: Where it stands.
+    """
+    if not found.held:
+        return []
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    told = [*_copies(home, found), *_sums(universes_in(queue, number), found)]
+    accepted = [one for one in found.shown if found.verdict(one) is PartVerdict.accept]
+    told += [
+        f"output {other.number} tells, or may tell, of the same variables as output "
+        f"{held.number}, which is held back"
+        for held in found.held
+        for other in accepted
+        if held.shares_names(other)
+    ]
+    return told
+
+
+# The same figures ---------------------------------------------------------------------------------
+
+
+def _copies(home: Path, found: Standing) -> Iterator[str]:
+    shown = [(one, one.text(home)) for one in found.shown]
+    for held in found.held:
+        text = held.text(home)
+        figures = _figures(text)
+        for other, told in shown:
+            same = _plain(text) == _plain(told)
+            if same or (len(figures) >= _LEAST_FIGURES and figures <= _figures(told)):
+                yield (
+                    f"the figures of output {held.number}, which is held back, stand in output "
+                    f"{other.number}"
+                )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _figures(text: str) -> frozenset[str]:
+    """The figures of an output, however they are grouped; zeros and ones tell nothing."""
+    plain = (one.replace(",", "").rstrip(".") for one in _FIGURE.findall(text))
+    return frozenset(one for one in plain if one.strip("-0.") not in ("", "1"))
+
+
+# The same units -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class _ShownUnits:
+    """The units of a universe that is shown, or of several together (confidential)."""
+
+    parts: tuple[OutputPart, ...]
+    sums: IntArray
+
+    def tells(self, held: OutputPart) -> bool:
+        """Whether they are of all the variables that an output tells of."""
+        if held.names is None or any(one.names is None for one in self.parts):
+            return True
+        return held.names <= frozenset().union(*(one.names or () for one in self.parts))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _ShownShelf:
+    """Units that are shown, side by side, found by their first power sums (confidential)."""
+
+    units: tuple[_ShownUnits, ...]
+
+    @cached_property
+    def keys(self) -> IntArray:
+        """The first power sums of each, which tell sets apart."""
+        return np.stack([one.sums[:, 1] for one in self.units])
+
+    @cached_property
+    def places(self) -> dict[tuple[int, ...], list[int]]:
+        """Where units with these first power sums stand."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for at, key in enumerate(map(tuple, self.keys.tolist())):
+            found.setdefault(key, []).append(at)
+        return found
+
+    @cached_property
+    def packed(self) -> IntArray:
+        """The keys as one number each, in order."""
+        return np.sort(_packed(self.keys))
+
+    def of(self, sums: IntArray) -> Iterator[_ShownUnits]:
+        """Those that are these units."""
+        for at in self.places.get(tuple(sums[:, 1].tolist()), ()):
+            if (self.units[at].sums == sums).all():
+                yield self.units[at]
+
+    def ways(self, sums: IntArray) -> Iterator[_ShownUnits]:
+        """How some units are shown: as they are, or as what is left of, or makes up, two."""
+        yield from self.of(sums)
+        for sign in (1, -1):  # what one has more than these units, and what it lacks
+            rests = (sign * (self.keys - sums[:, 1])) % _PRIMES[:, 0]
+            spots = np.searchsorted(self.packed, _packed(rests))
+            known = self.packed[np.minimum(spots, len(self.packed) - 1)] == _packed(rests)
+            for at in np.flatnonzero(known).tolist():
+                one = self.units[at]
+                for other in self.of((sign * (one.sums - sums)) % _PRIMES):
+                    yield _ShownUnits(parts=(*one.parts, *other.parts), sums=sums)
+
+
+def _packed(keys: IntArray) -> IntArray:
+    return (keys[:, 0] << 31) | keys[:, 1]
+
+
+def _sums(universes: Sequence[LedgerUniverse], found: Standing) -> list[str]:
+    """Held universes that shown ones of the same variables give away."""
+    shelf = _ShownShelf(tuple(_shown_units(universes, found)))
+    told: list[str] = []
+    for held in found.held if shelf.units else ():
+        own = {one.sums.tobytes(): one.sums for one in universes if held.covers(one.table)}
+        if len(own) * len(shelf.units) > _MOST_PAIRS:
+            told.append(f"output {held.number}, which is held back, has too many cells to look at")
+            continue
+        ways = (way for sums in own.values() for way in shelf.ways(sums % _PRIMES))
+        first = next((way for way in ways if way.tells(held)), None)
+        if first is not None:
+            told.append(_told(held, first))
+    return told
+
+
+def _shown_units(universes: Sequence[LedgerUniverse], found: Standing) -> Iterator[_ShownUnits]:
+    """Each universe of an output that is shown, and all categories of one table together."""
+    unread = tuple(one for one in found.shown if one.names is None)
+    for table, own in groupby(universes, key=lambda one: one.table):
+        parts = tuple(one for one in found.shown if one.covers(table))
+        known = any(one.covers(table) for one in found.parts)
+        if not parts and (known or not unread):
+            continue  # nobody is shown it, as far as can be told
+        some = list(own)
+        for one in some:
+            yield _ShownUnits(parts=(parts or unread)[:1], sums=one.sums % _PRIMES)
+        for _, spans in groupby(some, key=_span):
+            group = list(spans)
+            if len(group) > 1 and _span(group[0]):
+                whole = np.sum([one.sums % _PRIMES for one in group], axis=0) % _PRIMES
+                yield _ShownUnits(parts=(parts or unread)[:1], sums=whole)
+
+
+def _span(universe: LedgerUniverse) -> tuple[str, ...]:
+    """The variables whose categories a universe is one of."""
+    return tuple(one.partition(" = ")[0] for one in universe.label.split(", ") if " = " in one)
+
+
+def _told(held: OutputPart, ways: _ShownUnits) -> str:
+    others = " and ".join(dict.fromkeys(str(one.number) for one in ways.parts))
+    plural = "s" if " and " in others else ""
+    return (
+        f"output {held.number}, which is held back, can be worked out from output{plural} {others}"
+    )

@@ -1,0 +1,346 @@
+"""Parts: the single outputs of a log, which officers decide on one by one.
+
+In: cleaned logs and the program that made them (CONFIDENTIAL). Out: `OutputPart`s: where each
+stands, and which variables it tells of; and a log without the parts that are held back. What
+variables a part tells of is read from the program. Where that cannot be read, it is not known, and
+the part counts as telling of all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Self
+
+from discreet.errors import OutputCheckError
+from discreet_fire.logs.cleaned_log import is_smcl
+from discreet_fire.logs.lines import LogLine, log_lines
+from discreet_fire.logs.outputs import blocks_of
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoStatement, Kind
+from discreet_fire.texts import SourceText, read_source
+
+#: Logs with more outputs are decided on as a whole.
+MOST_PARTS = 1_000
+#: What stands in a released log in place of an output that is held back.
+HELD = "(held back)"
+_LONGEST_TITLE = 200
+#: Lines that tell nothing: anywhere, and above the output of all commands.
+_RULE = re.compile(r"-{10,}$")
+_HEAD = re.compile(r"-{10,}$|\. \*|\s+(?:name|log|log type|opened on):")
+_NAME = re.compile(r"[A-Za-z_]\w*(?![\w(.])")
+_LINE = re.compile(r"line (\d+), ")
+_PROMPT = re.compile(r"\.\s|\s*\d+\.\s|:\s")
+#: Where names are made up as the program runs, or stand for results of earlier commands.
+_UNREADABLE = re.compile(r"[`$?~]|\b_all\b|\b[re]\(|\b_(?:b|se|coef)\[|[A-Za-z_]\w*\*|\*[A-Za-z_]")
+_RANGE = re.compile(r"[A-Za-z_]\w*\s*-\s*[A-Za-z_]\w*")
+#: Words that are no variables: anywhere, and as options; and options that name statistics.
+_WORDS = frozenset(("if", "in", "using"))
+_OPTIONS = frozenset(
+    ("detail", "missing", "row", "column", "col", "cell", "nofreq", "robust", "meanonly", "replace")
+)
+_STATISTICS = re.compile(r"\b(?:s|stat|stats|statistics|f|format)\s*\([^()]*\)")
+#: Statements that tie no variable to another.
+_LOOSE = frozenset(
+    ("drop", "keep", "label", "format", "sort", "gsort", "order", "describe", "set", "version",
+     "clear", "display", "log", "compress", "notes", "char", "local", "global", "forvalues",
+     "foreach", "while", "count", "assert", "preserve", "restore", "use", "exit")
+)  # fmt: skip
+#: Statements after which nobody knows what a name stands for.
+_BLIND = frozenset(("do", "run", "include", "program", "mata", "python", "java", "input", "ado"))
+_ARITHMETIC = frozenset(("generate", "replace"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputPart:
+    """One output of a submission.
+
+    Args:
+        number: Its number, from 1.
+        file: The file it stands in.
+        start: Where its text begins in that file, in characters.
+        end: Where it ends; None for the whole file.
+        title: The command that made it, as the log echoes it.
+        lines: First line of its statements in the program that ran, and the one behind their
+            last; None if not known.
+        names: The variables it tells of, and all that were made of them or they of; None if not
+            known.
+        sha256: Digest of its text.
+    """
+
+    number: int
+    file: str
+    start: int
+    end: int | None
+    title: str
+    lines: tuple[int, int] | None
+    names: frozenset[str] | None
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        names = None if self.names is None else sorted(self.names)
+        lines = None if self.lines is None else list(self.lines)
+        return {**vars(self), "names": names, "lines": lines}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """From plain values."""
+        names, lines = plain["names"], plain["lines"]
+        read = {
+            "names": None if names is None else frozenset(names),
+            "lines": None if lines is None else (int(lines[0]), int(lines[1])),
+        }
+        return cls(**{**plain, **read})
+
+    def text(self, folder: Path) -> str:
+        """What it shows. CONFIDENTIAL until it is released.
+
+        Args:
+            folder: The folder of the outputs.
+        """
+        path = folder / self.file
+        if self.end is None:
+            return path.read_bytes().decode("utf-8", "replace")
+        return read_source(path).text[self.start : self.end]
+
+    def covers(self, universe: str) -> bool:
+        """Whether a universe is of this output.
+
+        Args:
+            universe: Its table, such as "line 9, tabulate".
+        """
+        found = _LINE.match(universe)
+        if found is None or self.lines is None:
+            return False
+        return self.lines[0] <= int(found[1]) < self.lines[1]
+
+    def shares_names(self, other: OutputPart) -> bool:
+        """Whether two outputs tell, or may tell, of the same variables.
+
+        Args:
+            other: The other one.
+        """
+        if self.names is None or other.names is None:
+            return True
+        return _meet(self.names, other.names)
+
+
+def _meet(some: Collection[str], others: Collection[str]) -> bool:
+    """Whether two sets of names have one in common; names may be written in short."""
+    return any(a.startswith(b) or b.startswith(a) for a in some for b in others)
+
+
+def parts_of(outputs: Sequence[Path], programs: Sequence[Path]) -> tuple[OutputPart, ...]:
+    """The single outputs of logs.
+
+    Args:
+        outputs: The cleaned logs.
+        programs: Forms of the program that made them, such as the rewritten one.
+    """
+    codes = [_Program.read(program) for program in dict.fromkeys(programs)]
+    found: list[OutputPart] = []
+    for path in outputs:
+        own = _file_parts(path, codes)
+        found += own if 0 < len(own) <= MOST_PARTS else [_whole(path)]
+    return tuple(replace(one, number=at) for at, one in enumerate(found, start=1))
+
+
+def without(path: Path, held: Iterable[OutputPart]) -> bytes:
+    """A log without some of its outputs: what may be released of it.
+
+    Args:
+        path: The cleaned log.
+        held: Parts of it that are held back.
+    """
+    source = read_source(path)
+    text = source.text
+    mark = f"{{txt}}{HELD}" if is_smcl(text, path.suffix) else HELD
+    end_of_line = "\r\n" if "\r\n" in text else "\n"
+    for one in sorted(held, key=lambda one: -one.start):
+        text = text[: one.start] + mark + end_of_line + text[one.end :]
+    return source.encoded(text)
+
+
+# How a log is cut ---------------------------------------------------------------------------------
+
+
+def _whole(path: Path) -> OutputPart:
+    return OutputPart(
+        number=0,
+        file=path.name,
+        start=0,
+        end=None,
+        title=path.name,
+        lines=None,
+        names=None,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+
+
+def _file_parts(path: Path, codes: Sequence[_Program]) -> list[OutputPart]:
+    try:
+        source = read_source(path)
+    except OutputCheckError:
+        return []  # no text: the file is one output
+    lines = log_lines(source.text, smcl=is_smcl(source.text, path.suffix))
+    echoes = {at: _echo(lines[at]) for block in blocks_of(lines) for at in block.echo}
+    known = [(code.places(echoes), code) for code in codes]
+    places, code = max(known, key=lambda one: len(one[0]))
+    # Of a program that is not known, each command begins an output. Of others those that are in
+    # it and in no loop: what looks like a command besides may be output of it.
+    starts = sorted(at for at, line in places.items() if not code.depths[line - 1])
+    starts = starts or sorted(echoes)
+    found = []
+    for at, behind in zip([-1, *starts], [*starts, len(lines)], strict=True):
+        empty = _HEAD if at < 0 else _RULE
+        shown = (line.text for line in lines[at + 1 : behind])
+        if any(text.strip() and not empty.match(text) for text in shown):
+            there = places.get(behind, len(code.lines) + 1) if at in places else None
+            span = None if there is None else (places[at], there)
+            found.append(_part(source, path.name, lines, at, behind, span, code))
+    return found
+
+
+def _echo(line: LogLine) -> str:
+    """A command as it stands in the program, up to its first line end."""
+    text = line.text[: line.echo_breaks[0] if line.echo_breaks else None]
+    return _PROMPT.sub("", text).strip()
+
+
+def _part(
+    source: SourceText,
+    name: str,
+    lines: Sequence[LogLine],
+    at: int,
+    behind: int,
+    span: tuple[int, int] | None,
+    code: _Program,
+) -> OutputPart:
+    start = lines[at + 1].start
+    end = lines[behind].start if behind < len(lines) else len(source.text)
+    echo = _echo(lines[at]) if at >= 0 else ""
+    title = "".join(one if one.isprintable() else "?" for one in echo)[:_LONGEST_TITLE]
+    return OutputPart(
+        number=0,
+        file=name,
+        start=start,
+        end=end,
+        title=title or name,
+        lines=span,
+        names=None if span is None else code.names(*span),
+        sha256=hashlib.sha256(source.text[start:end].encode("utf-8", "surrogatepass")).hexdigest(),
+    )
+
+
+# What the program says of it ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Program:
+    """A program: its lines, and the variables that its statements name."""
+
+    lines: tuple[str, ...]
+    depths: tuple[int, ...]
+    statements: tuple[tuple[int, DoStatement], ...]
+    tied: tuple[frozenset[str], ...]
+    blind: bool
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read one; of what is no do-file nothing is known."""
+        if path.suffix.lower() != ".do":
+            return cls(lines=(), depths=(), statements=(), tied=(), blind=True)
+        try:
+            source = read_source(path)
+            done = parse_do(source.text)
+        except (OutputCheckError, RecursionError):
+            return cls(lines=(), depths=(), statements=(), tied=(), blind=True)
+        own = tuple(
+            (source.place(one.start)[0], one)
+            for one in done.statements
+            if one.kind is Kind.COMMAND or one.readings
+        )
+        named = [_named(one) for _, one in own if not _loose(one)]
+        blind = any(one is None for one in named) or any(_is_blind(one) for _, one in own)
+        tied = [one for one in named if one is not None and len(one) > 1]
+        lines = tuple(line.strip() for line in source.text.splitlines())
+        opened = [line.endswith("{") - line.startswith("}") for line in lines]
+        depths = tuple(accumulate(opened, initial=0))
+        return cls(lines=lines, depths=depths, statements=own, tied=tuple(tied), blind=blind)
+
+    def places(self, echoes: Mapping[int, str]) -> dict[int, int]:
+        """The lines at which echoed commands stand, in order, as far as they are in it."""
+        found: dict[int, int] = {}
+        line = 0
+        for at, echo in sorted(echoes.items()):
+            after = (n for n in range(line, len(self.lines)) if self.lines[n] == echo)
+            place = next(after, None) if echo else None
+            if place is not None:
+                line = place + 1
+                found[at] = line
+        return found
+
+    def names(self, first: int, behind: int) -> frozenset[str] | None:
+        """The variables of some lines, and all that they are tied to; None if not known."""
+        if self.blind:
+            return None
+        found: set[str] = set()
+        for place, statement in self.statements:
+            if first <= place < behind:
+                own = _named(statement)
+                if own is None or _RANGE.search(statement.text.partition(",")[0]):
+                    return None
+                found |= own
+        if not found:
+            return None  # such as all variables there are
+        before = -1
+        while before < len(found):
+            before = len(found)
+            for tie in self.tied:
+                if _meet(found, tie):
+                    found |= tie
+        return frozenset(found)
+
+
+def _words(statement: DoStatement) -> Iterator[str]:
+    """The command words of a statement, however it is read."""
+    for word in (statement.command, *statement.prefixes):
+        yield from () if word is None else word.text.split()[:1]
+    for reading in statement.readings:
+        yield from _words(reading.statement)
+
+
+def _first(statement: DoStatement) -> str:
+    command = statement.command
+    return "" if command is None else (command.canonical or command.text)
+
+
+def _is_blind(statement: DoStatement) -> bool:
+    return bool(statement.block or statement.in_program) or _first(statement) in _BLIND
+
+
+def _loose(statement: DoStatement) -> bool:
+    """Whether a statement shows something, or changes nothing that is shown."""
+    name = _first(statement)
+    if name in _ARITHMETIC:
+        return False
+    return name in _LOOSE or name.startswith("fdz") or statement.opens
+
+
+def _named(statement: DoStatement) -> frozenset[str] | None:
+    """The variables that a statement names; None if that cannot be read."""
+    text = statement.text
+    arithmetic = _first(statement) in _ARITHMETIC
+    hidden = re.search(r"[`$?]|\b[re]\(|\b_(?:b|se|coef)\[", text) if arithmetic else None
+    if hidden or (not arithmetic and _UNREADABLE.search(text)):
+        return None
+    told, _, options = re.sub(r'"[^"]*"', " ", text).partition(",")
+    found = {*_NAME.findall(told)} - {*_words(statement)} - _WORDS
+    options = _STATISTICS.sub(" ", options)
+    within = {*_NAME.findall(" ".join(re.findall(r"\([^()]*\)", options)))}
+    return frozenset(found | within | ({*_NAME.findall(options)} - _OPTIONS))

@@ -1,0 +1,363 @@
+"""Charts of a design: noise, tableau, transition, quality, risk, attack; one design or two.
+
+In: assessed designs (SECRET), words in a language. Out: drawings with the numbers of the library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from discreet.assessment.pictures.rows import DrawnRows, rows_of
+from discreet.assessment.pictures.theme import SHARE_CLASSES, ink_on, noise_colours, share_class
+from discreet.publication.notation import number_text
+from discreet_service.studio.charts import ChartAxis, Drawing, bar_chart, line_chart, rectangle
+from discreet_service.studio.design_figures import AssessedDesign
+
+Words = Mapping[str, str]
+
+#: Rows that a picture has room for; exposures that the curve of an attack goes through.
+_MOST_ROWS = 12
+_EXPOSURES = (1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36, 50, 70, 100, 150, 250, 400)
+_ERRORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_CELL, _LINE, _SIDE, _HEAD = 38, 23, 58, 8
+_KEYS = 520
+
+
+def design_charts(
+    designs: Sequence[AssessedDesign], row: int | None, words: Words, language: str
+) -> list[Drawing]:
+    """All charts, in the order in which they are read.
+
+    Args:
+        designs: One or two.
+        row: Original count whose noise is shown; None for large ones.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    made = [noise_chart(designs, row, words, language)]
+    for letter, one in zip("AB", designs, strict=False):
+        head = f" {letter}" if len(designs) > 1 else ""
+        made.append(tableau_chart(one, head, words, language))
+        made.append(transition_chart(one, head, words, language))
+    made.append(quality_chart(designs, words, language))
+    made.append(risk_chart(designs, words, language))
+    made.append(origin_chart(designs, words, language))
+    made.append(attack_chart(designs, words, language))
+    return made
+
+
+def _told(lines: Sequence[Sequence[tuple[float, float]]], language: str, decimals: int) -> str:
+    """Ends of lines in words."""
+    found = []
+    for letter, points in zip("AB", lines, strict=False):
+        if points:
+            first, last = points[0], points[-1]
+            ends = (f"{number_text(at, 0, language)}: {number_text(value, decimals, language)}"
+                    for at, value in (first, last))  # fmt: skip
+            found.append((f"{letter}: " if len(lines) > 1 else "") + " … ".join(ends))
+    return "; ".join(found)
+
+
+def _whole_ticks(low: int, high: int) -> list[tuple[float, str]]:
+    step = 1 + (high - low) // 12
+    return [(at, str(at).replace("-", "\u2212")) for at in range(low, high + 1) if at % step == 0]
+
+
+def _percents(high: float) -> tuple[float, list[tuple[float, str]]]:
+    """The upper end of an axis in per cent, and its ticks."""
+    step = next((each for each in (2, 5, 10, 20) if high <= 5 * each), 25)
+    top = max(step * math.ceil(high / step - 1e-9), step)
+    return top, [(at, str(at)) for at in range(0, top + 1, step)]
+
+
+def noise_of(design: AssessedDesign, row: int | None) -> list[tuple[float, float]]:
+    """Noise and its probability in per cent, of a count; of a large one if None.
+
+    Args:
+        design: The design.
+        row: The original count.
+    """
+    last = design.table.n_max
+    at = last if row is None else min(row, last)
+    shares = next(share for count, share in design.table.content.shares() if count == at)
+    return [(float(noise), 100 * float(share)) for noise, share in sorted(shares.items())]
+
+
+def noise_chart(
+    designs: Sequence[AssessedDesign], row: int | None, words: Words, language: str
+) -> Drawing:
+    """How likely each noise is.
+
+    Args:
+        designs: One or two.
+        row: The original count.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    bars = [noise_of(each, row) for each in designs]
+    reach = max(each.table.max_noise for each in designs)
+    across = ChartAxis(title=words["noise"], low=-reach - 0.6, high=reach + 0.6,
+                       ticks=_whole_ticks(-reach, reach))  # fmt: skip
+    top, ticks = _percents(max(value for each in bars for _, value in each))
+    upward = ChartAxis(title=words["per_cent"], low=0, high=top, ticks=ticks)
+    which = words["large_counts"] if row is None else f"{words['count']} {row}"
+    title = f"{words['chart_noise']}: {which}"
+    return bar_chart("noise", title, f"{title}. {_told(bars, language, 1)}", bars, across, upward)
+
+
+def tableau_chart(design: AssessedDesign, head: str, words: Words, language: str) -> Drawing:
+    """Each count as a bar along the cell key, coloured by noise.
+
+    Args:
+        design: The design.
+        head: The letter of the design, if there are two.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    found = rows_of(design.table, None, most=_MOST_ROWS, language=language)
+    colours = noise_colours(found.noise())
+    foot = _HEAD + len(found.rows) * _LINE
+    made = _picture(f"tableau{head.strip()}", words["chart_tableau"] + head,
+                    _KEYS + _SIDE + 12, foot + 62, words["tableau_told"])  # fmt: skip
+    for noise, colour in colours.items():
+        parts = [
+            rectangle(_SIDE + found.share(part.lower) * _KEYS, _HEAD + number * _LINE + 2,
+                      found.share(part.width) * _KEYS, _LINE - 4)
+            for number, row in enumerate(found.rows)
+            for part in row.segments
+            if part.noise == noise
+        ]  # fmt: skip
+        made.path("".join(parts), "part", colour)
+    for number, row in enumerate(found.rows):
+        made.text(_SIDE - 8, _HEAD + (number + 0.5) * _LINE + 4, row.label, "end")
+        for part in row.segments:
+            name = _signed(part.noise)
+            if found.share(part.width) * _KEYS > 8 * len(name) + 6:
+                at = _SIDE + found.share(part.lower + part.upper) / 2 * _KEYS
+                made.text(at, _HEAD + (number + 0.5) * _LINE + 4, name, "mid",
+                          ink_on(colours[part.noise]))  # fmt: skip
+    for tenth in range(0, 11, 2):
+        at = _SIDE + tenth / 10 * _KEYS
+        made.path(f"M{at:g} {foot}v5", "axis")
+        made.text(at, foot + 18, number_text(tenth / 10, 1, language), "mid")
+    made.text(_SIDE + _KEYS / 2, foot + 35, words["cell_key"], "mid quiet")
+    _legend(made, colours, foot + 43)
+    made.note = words["example_order"] if design.is_example else ""
+    return made
+
+
+def _picture(name: str, title: str, width: int, height: int, told: str) -> Drawing:
+    return Drawing(
+        name=name, title=title, told=f"{title}. {told}", width=width, height=height, wide=True
+    )
+
+
+def _legend(made: Drawing, colours: Mapping[float, str], top: float) -> None:
+    """Which colour means which noise."""
+    step = min(_KEYS / len(colours), 44)
+    for number, (noise, colour) in enumerate(colours.items()):
+        at = _SIDE + number * step
+        made.path(rectangle(at, top, step, 17), "part", colour)
+        if step > 18:
+            made.text(at + step / 2, top + 13, _signed(int(noise)), "mid", ink_on(colour))
+
+
+def _signed(noise: int) -> str:
+    sign = "+" if noise > 0 else "\u2212" if noise else ""
+    return f"{sign}{abs(noise)}"
+
+
+def percent_text(share: Fraction, language: str) -> str:
+    """A probability in per cent, with one decimal.
+
+    Args:
+        share: The probability.
+        language: "en" or "de".
+
+    >>> [percent_text(Fraction(each), "de") for each in ("0.125", "0.0001", "1")]
+    ['12,5', '<0,1', '100']
+    """
+    tenths = round(share * 1000)
+    if share == 1 or not tenths:
+        return "100" if tenths else "<" + number_text(0.1, 1, language)
+    return number_text(tenths / 10, 1, language)
+
+
+def transition_chart(design: AssessedDesign, head: str, words: Words, language: str) -> Drawing:
+    """Original by published count, with probabilities in per cent.
+
+    Args:
+        design: The design.
+        head: The letter of the design, if there are two.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    found = rows_of(design.table, None, most=_MOST_ROWS, language=language)
+    columns = sorted({row.count + part.noise for row in found.rows for part in row.segments})
+    place = {value: _SIDE + number * _CELL for number, value in enumerate(columns)}
+    foot = _HEAD + 38 + len(found.rows) * _LINE
+    width, title = _SIDE + len(columns) * _CELL + 6, words["chart_transition"] + head
+    told = words["transition_told"]
+    made = _picture(f"transition{head.strip()}", title, width, foot + 4, told)
+    made.text(_SIDE + len(columns) * _CELL / 2, _HEAD + 8, words["published"], "mid quiet")
+    made.text(_SIDE - 8, _HEAD + 30, words["count"], "end quiet")
+    for value, at in place.items():
+        made.text(at + _CELL / 2, _HEAD + 30, str(value), "mid")
+    cells = _transition_cells(found)
+    for step, (_, colour) in enumerate(SHARE_CLASSES):
+        parts = [
+            rectangle(place[value], _HEAD + 38 + number * _LINE, _CELL, _LINE)
+            for number, value, share in cells
+            if share_class(float(share)) == step
+        ]
+        if parts:
+            made.path("".join(parts), "cell", colour)
+    same = [
+        rectangle(place[row.count] + 1.5, _HEAD + 39.5 + number * _LINE, _CELL - 3, _LINE - 3)
+        for number, row in enumerate(found.rows)
+        if row.count in place and any(part.noise == 0 for part in row.segments)
+    ]
+    made.path("".join(same), "same")
+    for number, row in enumerate(found.rows):
+        made.text(_SIDE - 8, _HEAD + 54 + number * _LINE, row.label, "end")
+    for number, value, share in cells:
+        ink = ink_on(SHARE_CLASSES[share_class(float(share))][1])
+        made.text(place[value] + _CELL / 2, _HEAD + 54 + number * _LINE,
+                  percent_text(share, language), "mid", ink)  # fmt: skip
+    made.note = words["transition_note"]
+    return made
+
+
+def _transition_cells(found: DrawnRows) -> list[tuple[int, int, Fraction]]:
+    """Number of the row, published count, and probability."""
+    return [
+        (number, row.count + noise, share)
+        for number, row in enumerate(found.rows)
+        for noise, share in row.shares(found.scale).items()
+        if share
+    ]
+
+
+def quality_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
+    """The expected relative error by count.
+
+    Args:
+        designs: One or two.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    lines = [each.errors() for each in designs]
+    values = [value for line in lines for _, value in line if value > 0] or [1.0]
+    low, high = min(*values, 1) * 0.8, max(*values, 10) * 1.2
+    across = ChartAxis(
+        title=words["count"], low=0.9, high=1_100, logarithmic=True,
+        ticks=[(at, number_text(at, 0, language)) for at in _SIZES],
+    )  # fmt: skip
+    ticks = [(float(at), number_text(at, int(at < 1), language))
+             for at in _ERRORS if low <= at <= high]  # fmt: skip
+    upward = ChartAxis(title=words["relative_error"], low=low, high=high, logarithmic=True,
+                       ticks=ticks)  # fmt: skip
+    told = f"{words['chart_quality']}. {_told(lines, language, 1)}"
+    return line_chart("quality", words["chart_quality"], told, lines, across, upward)
+
+
+def risk_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
+    """How likely a sum and its parts determine a part, by its count.
+
+    Args:
+        designs: One or two.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    lines = [each.found() for each in designs]
+    values = [value for line in lines for _, value in line] or [0.1, 1.0]
+    first = math.floor(math.log10(min(values)))
+    last = max(math.ceil(math.log10(max(values))), first + 1)
+    step = 1 + (last - first) // 7
+    ticks = [(10.0**power, once(10.0**power, words, language))
+             for power in range(first, last + 1, step)]  # fmt: skip
+    upward = ChartAxis(title=words["found"], low=10.0**first, high=10.0**last, logarithmic=True,
+                       ticks=ticks)  # fmt: skip
+    end = max((int(at) for line in lines for at, _ in line), default=1)
+    across = ChartAxis(title=words["part"], low=0.5, high=end + 0.5, ticks=_whole_ticks(1, end))
+    ends = [[(at, once(value, words, language)) for at, value in line] for line in lines]
+    told = "; ".join(f"{line[0][0]:.0f}: {line[0][1]} … {line[-1][0]:.0f}: {line[-1][1]}"
+                     for line in ends if line)  # fmt: skip
+    title = words["chart_risk"]
+    made = line_chart("risk", title, f"{title}. {told}", lines, across, upward)
+    made.note = words["risk_note"] if all(lines) else words["risk_never"]
+    return made
+
+
+def once(share: float, words: Words, language: str) -> str:
+    """A probability as people say it: 1 in 500.
+
+    Args:
+        share: The probability.
+        words: Words of the page.
+        language: "en" or "de".
+
+    >>> once(0.002, {"once": "1 in"}, "en")
+    '1 in 500'
+    """
+    if share <= 0:
+        return words["never"]
+    if share >= 0.9995:
+        return words["always"]
+    times = 1 / share
+    if times < 1e6:
+        whole = times >= 10 or abs(times - round(times)) < 0.05
+        return f"{words['once']} {number_text(times, 0 if whole else 1, language)}"
+    power = math.floor(math.log10(times) + 1e-9)
+    if power < 9:
+        many = times / 1e6
+        decimals = int(many < 100 and abs(many - round(many)) >= 0.05)
+        return f"{words['once']} {number_text(many, decimals, language)} {words['millions']}"
+    factor = times / 10.0**power
+    lead = "" if abs(factor - 1) < 0.05 else f"{number_text(factor, 1, language)}·"
+    raised = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{words['once']} {lead}10{raised}"
+
+
+def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
+    """How likely a published value was a 1 or a 2.
+
+    Args:
+        designs: One or two.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    lines = [each.origins() for each in designs]
+    end = max((int(at) for line in lines for at, _ in line), default=1)
+    top, ticks = _percents(max((value for line in lines for _, value in line), default=10))
+    across = ChartAxis(title=words["published"], low=-0.5, high=end + 0.5,
+                       ticks=_whole_ticks(0, end))  # fmt: skip
+    upward = ChartAxis(title=words["per_cent"], low=0, high=top, ticks=ticks)
+    title = words["chart_origin"]
+    told = f"{title}. {_told(lines, language, 1)}"
+    return line_chart("origin", title, told, lines, across, upward)
+
+
+def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str) -> Drawing:
+    """How likely averaging finds a count, by its exposure.
+
+    Args:
+        designs: One or two.
+        words: Words of the page.
+        language: "en" or "de".
+    """
+    lines = [each.averaged(_EXPOSURES) for each in designs]
+    across = ChartAxis(
+        title=words["exposure"], low=1, high=_EXPOSURES[-1], logarithmic=True,
+        ticks=[(at, str(at)) for at in (1, 2, 4, 8, 15, 27, 50, 100, 200, 400)],
+    )  # fmt: skip
+    upward = ChartAxis(title=words["per_cent"], low=0, high=100,
+                       ticks=[(at, str(at)) for at in range(0, 101, 20)])  # fmt: skip
+    title = words["chart_attack"]
+    told = f"{title}. {_told(lines, language, 1)}"
+    made = line_chart("attack", title, told, lines, across, upward)
+    made.note = words["attack_note"]
+    return made

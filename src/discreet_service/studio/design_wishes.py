@@ -1,0 +1,218 @@
+"""Wishes: what a perturbation table is to be like, as fields of a form say it.
+
+In: fields. Out: a `DesignWish`, and the perturbation table of the library for it; or all that is
+wrong. SECRET: whoever knows a wish that came into use can narrow down true counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Literal, cast
+
+from discreet.errors import Problem
+from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise.design import design_perturbation, permuted
+
+#: What the sliders reach; the library itself goes further.
+LARGEST_NOISE, LARGEST_NEVER, MOST_NEVER = 12, 10, 8
+#: How intervals lie along the cell key.
+ORDERS = ("plain", "permuted", "split")
+#: An order to look at. The one that is saved is drawn anew, and nobody sees it.
+_EXAMPLE = b"the order of an example, no secret"
+_WIDTH = Decimal("0.05")
+_NUMBER = re.compile(r"[0-9]{1,6}([.,][0-9]{1,6})?")
+_LEAST = re.compile(r"variance of at least ([0-9]+(?:\.[0-9]+)?)")
+
+Order = Literal["plain", "permuted", "split"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class DesignWish:
+    """What a perturbation table is to be like. SECRET.
+
+    Args:
+        max_noise: Largest noise.
+        variance: Largest variance.
+        forbidden: Figures that are never published.
+        stay: Share of counts that stay as they are; None leaves it free.
+        order: How intervals lie along the cell key.
+
+    >>> DesignWish(max_noise=5, variance=Decimal(3), forbidden=(1, 2)).table().n_max
+    8
+    """
+
+    max_noise: int
+    variance: Decimal
+    forbidden: tuple[int, ...] = ()
+    stay: Decimal | None = None
+    order: Order = "plain"
+
+    def table(self, seed: bytes = _EXAMPLE) -> PerturbationTable:
+        """The table that the library designs. SECRET.
+
+        Args:
+            seed: What the order of intervals is drawn from.
+        """
+        made = design_perturbation(
+            self.max_noise, float(self.variance), self.forbidden, stay=self.stays()
+        )
+        if self.order == "plain":
+            return made
+        return permuted(made, seed, _WIDTH if self.order == "split" else None)
+
+    def stays(self) -> float | dict[int, float] | None:
+        """The share that stays, of counts that may be published; as the command line has it.
+
+        >>> wish = DesignWish(max_noise=1, variance=Decimal(1), forbidden=(1,), stay=Decimal("0.5"))
+        >>> wish.stays()
+        {2: 0.5, 3: 0.5}
+        """
+        if self.stay is None or not self.forbidden:
+            return None if self.stay is None else float(self.stay)
+        last = self.max_noise + max(self.forbidden) + 1  # from here on all rows are alike
+        return {
+            count: float(self.stay) for count in range(1, last + 1) if count not in self.forbidden
+        }
+
+    def command(self) -> str:
+        """The same at the command line.
+
+        >>> DesignWish(max_noise=2, variance=Decimal(1)).command()
+        'discreet ptable design ptable.json --max-noise 2 --variance 1'
+        """
+        parts = [f"--max-noise {self.max_noise} --variance {self.variance}"]
+        if self.forbidden:
+            parts.append(f"--forbidden {','.join(map(str, self.forbidden))}")
+        if self.stay is not None:
+            parts.append(f"--stay {self.stay}")
+        if self.order != "plain":
+            parts.append("--seed-file seed.key")
+        if self.order == "split":
+            parts.append(f"--split {_WIDTH}")
+        return " ".join(["discreet ptable design ptable.json", *parts])
+
+    def __repr__(self) -> str:
+        return "<DesignWish: secret>"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class DesignFields:
+    """The fields of a design, as they were filled in. SECRET.
+
+    Args:
+        noise: The slider of the largest noise.
+        variance: The slider of the variance.
+        exact: A variance that goes before the slider; empty for none.
+        never: Figures that are never published, commas between.
+        fixed: Whether a share of counts stays as it is.
+        stay: The slider of that share, in per cent.
+        order: One of `ORDERS`.
+
+    >>> problems = []
+    >>> DesignFields(noise="5", exact="2,5").read(problems).variance
+    Decimal('2.5')
+    """
+
+    noise: str = "5"
+    variance: str = "3"
+    exact: str = ""
+    never: str = "1, 2"
+    fixed: bool = False
+    stay: str = "50"
+    order: str = "plain"
+
+    @classmethod
+    def of(cls, form: Mapping[str, str], prefix: str) -> DesignFields:
+        """The fields of one of two designs.
+
+        Args:
+            form: What was sent, the last value of each name.
+            prefix: What its names begin with.
+        """
+        usual = cls()
+
+        def said(name: str, otherwise: str) -> str:
+            return form.get(prefix + name, otherwise).strip()[:100]
+
+        return cls(
+            noise=said("noise", usual.noise),
+            variance=said("variance", usual.variance),
+            exact=said("exact", usual.exact),
+            never=said("never", ""),
+            fixed=said("fixed", "") == "yes",
+            stay=said("stay", usual.stay),
+            order=said("order", usual.order),
+        )
+
+    def read(self, problems: list[Problem]) -> DesignWish | None:
+        """The wish; None if something is wrong, which is added to the problems.
+
+        Args:
+            problems: What is wrong with the fields.
+        """
+        before = len(problems)
+        noise = _number(self.noise, "noise", problems)
+        variance = _number(self.exact or self.variance, "variance", problems)
+        stay = _number(self.stay, "stay", problems) if self.fixed else None
+        never = _whole(self.never, problems)
+        if noise is not None and not (noise == int(noise) and 1 <= noise <= LARGEST_NOISE):
+            what = f"the largest noise is a whole number from 1 to {LARGEST_NOISE} here"
+            problems.append(Problem(what, "noise", "more noise: discreet ptable design"))
+        if stay is not None and not 0 < stay <= 100:
+            problems.append(Problem("a share that stays is above 0 and at most 100 %", "stay"))
+        if self.order not in ORDERS:
+            problems.append(Problem("there is no such order", "order"))
+        if len(problems) > before or noise is None or variance is None:
+            return None
+        return DesignWish(
+            max_noise=int(noise),
+            variance=variance,
+            forbidden=never,
+            stay=None if stay is None else (stay / 100).normalize(),
+            order=cast("Order", self.order),
+        )
+
+    def __repr__(self) -> str:
+        return "<DesignFields: secret>"
+
+
+def least_variance(problems: Sequence[Problem]) -> Decimal | None:
+    """The least variance possible, where nothing but too small a one is wrong.
+
+    Args:
+        problems: What the library says is wrong.
+
+    >>> least_variance([Problem("row 1 needs a variance of at least 2", "variance")])
+    Decimal('2')
+    """
+    found = [_LEAST.search(each.what) for each in problems]
+    least = [Decimal(match[1]) for match in found if match]
+    return max(least) if least and len(least) == len(found) else None
+
+
+def _number(text: str, where: str, problems: list[Problem]) -> Decimal | None:
+    """A number as people write it."""
+    try:
+        if _NUMBER.fullmatch(text):
+            return Decimal(text.replace(",", "."))
+    except InvalidOperation:
+        pass
+    problems.append(Problem("a number is needed", where))
+    return None
+
+
+def _whole(text: str, problems: list[Problem]) -> tuple[int, ...]:
+    """Whole numbers, commas or blanks between."""
+    parts = re.split(r"[\s,;]+", text.strip()) if text.strip() else []
+    if not all(re.fullmatch(r"[0-9]{1,4}", part) for part in parts):
+        problems.append(Problem("whole numbers are needed, commas between", "never"))
+        return ()
+    found = tuple(sorted({int(part) for part in parts}))
+    if len(found) > MOST_NEVER or not all(1 <= each <= LARGEST_NEVER for each in found):
+        what = f"up to {MOST_NEVER} figures from 1 to {LARGEST_NEVER} can be avoided here"
+        problems.append(Problem(what, "never"))
+        return ()
+    return found

@@ -1,0 +1,308 @@
+"""The designer of perturbation: sliders, pictures, effect, and parameter sets made of designs.
+
+In: forms (SECRET: never in an address, which logs keep). Out: pages for those who design
+parameters, that nothing keeps; drafts of parameter sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from discreet.errors import DiscreetError, Problem
+from discreet.publication.notation import number_text
+from discreet_service.permissions import Permission, Principal
+from discreet_service.policies.rules import Language
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+from discreet_service.studio.design_charts import design_charts, once
+from discreet_service.studio.design_drafts import (
+    can_sign,
+    export_design,
+    next_version,
+    offline_commands,
+    save_design,
+)
+from discreet_service.studio.design_effect import (
+    SHOWN_CELLS,
+    DesignEffect,
+    dataset_effect,
+    may_see_true,
+    released_effect,
+    released_tables,
+)
+from discreet_service.studio.design_figures import AssessedDesign, assessed
+from discreet_service.studio.design_wishes import (
+    LARGEST_NOISE,
+    ORDERS,
+    DesignFields,
+    least_variance,
+)
+from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.pages import FormPrincipal, back_to, page, words
+from discreet_service.web.problem_pages import language_of
+
+router = APIRouter(prefix="/designs", tags=["studio"], include_in_schema=False)
+
+_Designer = Annotated[Principal, Depends(principal_with(Permission.parameters_design))]
+#: Where the names of fields of the two designs begin.
+_PREFIXES = ("a_", "b_")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DesignerForm:
+    """All fields of the page. SECRET.
+
+    Args:
+        designs: The fields of both designs.
+        compared: Whether the second one is looked at, too.
+        row: Original count whose noise is shown; empty for large ones.
+        act: "draw", "effect", "save" or "export".
+        table: A released table.
+        place: The address of a table of a data set.
+        true: Whether its true counts are asked for.
+        which: Which design is saved.
+        statistic: As which statistic.
+        version: As which version.
+    """
+
+    designs: tuple[DesignFields, DesignFields] = (
+        DesignFields(),
+        DesignFields(noise="4", variance="2.25", fixed=True),
+    )
+    compared: bool = False
+    row: str = ""
+    act: str = "draw"
+    table: str = ""
+    place: str = ""
+    true: bool = False
+    which: str = "a"
+    statistic: str = ""
+    version: str = ""
+
+    def read(self) -> tuple[list[AssessedDesign], int | None, list[list[Problem]]]:
+        """The designs, and per design what is wrong with it."""
+        found: list[AssessedDesign] = []
+        wrong: list[list[Problem]] = []
+        for fields in self.designs[: 2 if self.compared else 1]:
+            problems: list[Problem] = []
+            wish = fields.read(problems)
+            if wish is not None:
+                try:
+                    found.append(assessed(wish))
+                except DiscreetError as error:
+                    problems += error.problems
+            wrong.append(problems)
+        row = self.row.strip()
+        known = row.isascii() and row.isdigit() and len(row) < 4
+        return found, int(row) if known and int(row) > 0 else None, wrong
+
+    def kept(self) -> list[tuple[str, str]]:
+        """The fields of the designs, as hidden fields of other forms."""
+        pairs = []
+        for prefix, one in zip(_PREFIXES, self.designs, strict=True):
+            pairs += [
+                (f"{prefix}{name}", getattr(one, name))
+                for name in ("noise", "variance", "exact", "never", "stay", "order")
+            ]
+            pairs += [(f"{prefix}fixed", "yes")] if one.fixed else []
+        return [*pairs, ("row", self.row), *([("compared", "yes")] if self.compared else [])]
+
+    def __repr__(self) -> str:
+        return "<DesignerForm: secret>"
+
+
+async def designer_form(request: Request) -> DesignerForm:
+    """A dependency: the fields that were sent; of a name that comes twice, the last."""
+    sent = {
+        name: value
+        for name, value in (await request.form()).multi_items()
+        if isinstance(value, str)
+    }
+
+    def said(name: str, longest: int = 100) -> str:
+        return sent.get(name, "").strip()[:longest]
+
+    return DesignerForm(
+        designs=(DesignFields.of(sent, "a_"), DesignFields.of(sent, "b_")),
+        compared=said("compared") == "yes",
+        row=said("row"),
+        act=said("act") or "draw",
+        table=said("table", 200),
+        place=said("place", 4_000),
+        true=said("true") == "yes",
+        which="b" if said("which") == "b" else "a",
+        statistic=said("statistic"),
+        version=said("version"),
+    )
+
+
+_Sent = Annotated[DesignerForm, Depends(designer_form)]
+
+
+@router.get("")
+def show_designer(request: Request, service: ServiceDep, principal: _Designer) -> Response:
+    """The designer with an everyday design."""
+    return _shown(request, service, principal, DesignerForm())
+
+
+@router.post("")
+def run_designer(
+    request: Request, service: ServiceDep, principal: FormPrincipal, form: _Sent
+) -> Response:
+    """Draw designs, look at their effect, save one, or take it away to be signed elsewhere."""
+    check_allowed(principal, Permission.parameters_design)
+    if form.act in ("save", "export"):
+        return _saved(request, service, principal, form)
+    return _shown(request, service, principal, form)
+
+
+def _saved(
+    request: Request, service: Service, principal: Principal, form: DesignerForm
+) -> Response:
+    designs, _, wrong = form.read()
+    try:
+        if any(wrong) or (form.which == "b" and not form.compared):
+            what = "there is no such design to save"
+            raise ServiceError(what, code="invalid-input", where="which")
+        wish = designs[form.which == "b"].wish
+        if wish is None:
+            raise AssertionError("designs of forms have wishes")
+        if form.act == "export":
+            return _file(export_design(service, principal, wish, form.statistic, form.version))
+        save_design(service, principal, wish, form.statistic, form.version)
+    except DiscreetError as error:
+        if isinstance(error, ServiceError) and error.code == "not-allowed":
+            raise
+        return _shown(request, service, principal, form, unsaved=problems_of(error))
+    return back_to("/designs/sets")
+
+
+def _file(content: bytes) -> Response:
+    headers = {
+        "Cache-Control": "no-store",
+        "Content-Disposition": 'attachment; filename="ptable.json"',
+    }
+    return Response(content, media_type="application/json", headers=headers)
+
+
+def problems_of(error: DiscreetError) -> list[Problem]:
+    """What a page says of an error.
+
+    Args:
+        error: The error.
+
+    >>> problems_of(ServiceError("no", code="conflict"))[0].what
+    'no'
+    """
+    return list(error.problems) or [Problem(error.what, error.where, error.hint)]
+
+
+def _shown(
+    request: Request,
+    service: Service,
+    principal: Principal,
+    form: DesignerForm,
+    unsaved: Sequence[Problem] = (),
+) -> Response:
+    """The page with what is drawn of the designs, or why they cannot be."""
+    language: Language = "de" if language_of(request) == "de" else "en"
+    spoken = words("designs", language)
+    designs, row, wrong = form.read()
+    drawn: dict[str, Any] = {"charts": (), "figures": (), "effect": None, "ineffective": ()}
+    if not any(wrong):
+        drawn["charts"] = design_charts(designs, row, spoken, language)
+        drawn["figures"] = figures_of(designs, spoken, language)
+        if form.act == "effect":
+            drawn |= _effect(service, principal, form, designs, language)
+    statistics = sorted({each.name for each in service.parameter_sets.sets()})
+    statistic = form.statistic or "".join(statistics[:1])
+    version = form.version or next_version(service, statistic)
+    return page(
+        request,
+        "designs",
+        status=422 if any(wrong) or unsaved or drawn["ineffective"] else 200,
+        secret=True,
+        form=form,
+        designs=designs,
+        wrong=wrong,
+        least=[least_variance(each) for each in wrong],
+        unsaved=unsaved,
+        may_save=principal.may(Permission.parameters_propose),
+        can_sign=can_sign(service),
+        statistics=statistics,
+        statistic=statistic,
+        version=version,
+        commands=offline_commands(statistic or "census", version),
+        tables=released_tables(service, principal, language),
+        may_query=principal.may(Permission.query_run),
+        may_see_true=may_see_true(principal),
+        orders=ORDERS,
+        largest_noise=LARGEST_NOISE,
+        shown_cells=SHOWN_CELLS,
+        **drawn,
+    )
+
+
+def _effect(
+    service: Service,
+    principal: Principal,
+    form: DesignerForm,
+    designs: Sequence[AssessedDesign],
+    language: Language,
+) -> dict[str, Any]:
+    """What the designs do to a table, or why that cannot be told."""
+    try:
+        effect: DesignEffect
+        if form.place:
+            effect = dataset_effect(service, principal, form.place, designs, language,
+                                    true=form.true)  # fmt: skip
+        else:
+            effect = released_effect(service, principal, form.table, designs, language)
+    except DiscreetError as error:
+        if isinstance(error, ServiceError) and error.code in ("not-allowed", "not-authenticated"):
+            raise
+        return {"ineffective": problems_of(error)}
+    return {"effect": effect}
+
+
+#: Key figures, and how they are written: digits, and what they are multiplied by.
+_WRITTEN: Mapping[str, tuple[int, float]] = {
+    "variance": (2, 1),
+    "stay": (1, 100),
+    "deviation": (2, 1),
+    "at_most_1": (1, 100),
+    "at_least_3": (1, 100),
+    "at_least_4": (1, 100),
+    "any_original": (0, 0),
+    "large": (0, 0),
+    "origin": (1, 100),
+    "borne": (1, 1),
+}
+
+
+def figures_of(
+    designs: Sequence[AssessedDesign], spoken: Mapping[str, str], language: str
+) -> list[tuple[str, list[str]]]:
+    """The main figures of one design or two, as they are written.
+
+    Args:
+        designs: One or two.
+        spoken: Words of the designer.
+        language: "en" or "de".
+    """
+    told = [each.key_figures() for each in designs]
+    rows = []
+    for name, (digits, factor) in _WRITTEN.items():
+        cells = []
+        for one in told:
+            if not factor:
+                cells.append(once(one[name], spoken, language))
+                continue
+            text = number_text(factor * one[name], digits, language)
+            cells.append(f"{text}\N{NO-BREAK SPACE}%" if factor == 100 else text)
+        rows.append((spoken[f"figure_{name}"], cells))
+    return rows

@@ -1,0 +1,339 @@
+"""Drafts in the studio: what came of a run, how it differs from what is published, and publishing.
+
+In: drafts of releases. Out: pages with what the interface says of them: progress, changed cells and
+why, the reports on quality and attacks, each table as readers would see it. All figures on them are
+protected ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+
+from discreet.publication.notation import number_text
+from discreet.tables import ProtectedTable
+from discreet_service.jobs.records import Job, JobState
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.queries.titles import said_in
+from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
+from discreet_service.releases.programmes import StoredProgramme
+from discreet_service.service import Service
+from discreet_service.studio.choices import StudioView, address
+from discreet_service.studio.programmes import job_of, published_as, title_of_programme
+from discreet_service.studio.shown_tables import shown_table
+from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.pages import FormPrincipal, PageWords, back_to, page, words
+from discreet_service.web.problem_pages import language_of
+from discreet_service.web.programmes import (
+    PublicationRequest,
+    compare_draft,
+    programme_of,
+    publish_programme,
+)
+
+router = APIRouter(prefix="/programmes/{programme}/drafts", tags=["studio"],
+                   include_in_schema=False)  # fmt: skip
+
+_Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
+_Name = Annotated[str | None, Query(max_length=64)]
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+#: Cells of one table, and of all, that are shown.
+_CELLS, _ALL_CELLS = 40, 300
+#: Kinds of cells that differ, and how the words name changes of tables.
+_DIFFERING = ("values", "hidden", "shown")
+_CHANGES = {
+    "new": "kind_new",
+    "same": "kind_same",
+    "changed": "kind_changed",
+    "gone": "kind_gone",
+    "other variables": "kind_variables",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownCell:
+    """A cell that differs.
+
+    Args:
+        labels: Labels of its codes.
+        change: "values", "hidden" or "shown".
+        before: What is published, as it is printed.
+        after: What the draft has.
+    """
+
+    labels: tuple[str, ...]
+    change: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownChange:
+    """What readers would see changed of a table.
+
+    Args:
+        title: Its heading.
+        change: How it changes: a name among the words.
+        differing: Per kind of change, how many cells; empty where they are not compared.
+        reasons: Why.
+        codes: Per variable, codes that came and went.
+        cells: The first cells that differ.
+    """
+
+    title: str
+    change: str
+    differing: Mapping[str, int]
+    reasons: Sequence[Mapping[str, Any]]
+    codes: Mapping[str, Mapping[str, Any]]
+    cells: Sequence[ShownCell]
+
+    @property
+    def total(self) -> int:
+        """How many cells differ."""
+        return sum(self.differing.values())
+
+
+@router.get("/{draft}")
+def show_draft(
+    programme: str,
+    draft: str,
+    request: Request,
+    service: ServiceDep,
+    principal: _Producer,
+    release: _Name = None,
+) -> Response:
+    """How far a run is; or what came of it, and what would change."""
+    _, record = programme_of(service, principal, programme, Permission.programmes_run)
+    job = job_of(service, record, draft)
+    # A page that followed the run gets the part that it asked for, with where to go on.
+    follows = request.headers.get("x-fragment") == "run"
+    if job is not None and (follows or job.state not in (JobState.done, JobState.expired)):
+        return _run_page(request, record, job, mine=job.owner == principal.name)
+    return _draft_page(request, service, principal, record, draft, release)
+
+
+def _run_page(request: Request, record: StoredProgramme, job: Job, *, mine: bool) -> Response:
+    """How far a run is, or why there is no draft: for whoever began it."""
+    problem = json.loads(job.problem) if job.problem and mine else {}
+    return page(
+        request,
+        "draft_run",
+        programme=record,
+        job=job,
+        problem=problem,
+        state=words("job_states", language_of(request))[job.state.value],
+        mine=mine,
+    )
+
+
+def _draft_page(
+    request: Request,
+    service: Service,
+    principal: Principal,
+    record: StoredProgramme,
+    draft: str,
+    release: str | None,
+) -> Response:
+    language, found = language_of(request), _opened(service, record.id, draft)
+    name = _usual_release(service, record, found, draft) if release is None else release
+    told = compare_draft(service, principal, record.id, draft, name)
+    return page(
+        request,
+        "draft",
+        programme=record,
+        about=title_of_programme(shelf_of(service).text(record.id), language),
+        draft=told,
+        tables=[
+            (each.name, each.title(language), each.cells) for each in found.release.tables.values()
+        ],
+        statements=[
+            said_in(each["text"], language)
+            for each in (told["quality"] or {}).get("statements", ())
+        ],
+        releases=sorted(service.releases.releases()),
+        compared=name if told["published"] else "",
+        changes=shown_changes(told["changes"], found, language),
+        tally=tally(told["changes"]),
+        parts=PageWords(words("draft_changes", language)),
+        may_publish=principal.may(Permission.releases_publish, record.dataset),
+        name=name if name and _NAME.fullmatch(name) else record.dataset,
+        already=published_as(service, record.id).get(draft, ""),
+    )
+
+
+@router.get("/{draft}/tables/{table}")
+def show_draft_table(
+    programme: str,
+    draft: str,
+    table: str,
+    request: Request,
+    service: ServiceDep,
+    principal: _Producer,
+) -> Response:
+    """A table of a draft, as readers would see it."""
+    programme_of(service, principal, programme, Permission.programmes_run)
+    found, language = _opened(service, programme, draft), language_of(request)
+    listed = found.release.tables.get(table)
+    if listed is None:
+        raise ServiceError("there is no such table", code="not-found", where="table")
+    view = StudioView.of(request.query_params.multi_items())
+    path = address(f"/programmes/{programme}/drafts/{draft}/tables/{table}", [])
+    return page(
+        request,
+        "draft_table",
+        title=listed.title(language),
+        said_in="result",
+        shown=shown_table(found.release.read_table(table), view, language),
+        viewed=lambda view: address(path, view.pairs()),
+        path=path,
+        back=f"/programmes/{programme}/drafts/{draft}",
+        back_word=words("draft", language)["title"],
+    )
+
+
+@router.post("/{draft}/publish")
+def publish_draft(
+    programme: str,
+    draft: str,
+    request: Request,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    release: Annotated[str, Form(max_length=100)] = "",
+    confirm: Annotated[str, Form(max_length=100)] = "",
+) -> Response:
+    """Say what publishing would change; with the word that this gave, do it."""
+    check_allowed(principal, Permission.releases_publish)
+    _, record = programme_of(service, principal, programme, Permission.releases_publish)
+    if not _NAME.fullmatch(release.strip()):
+        what, hint = "this is no name of a release", "letters, digits, - and _, such as census-2026"
+        raise ServiceError(what, code="invalid-input", where="release", hint=hint)
+    asked = PublicationRequest(draft=draft, release=release.strip(), confirm=confirm)
+    meanwhile = False
+    try:
+        told = publish_programme(service, principal, programme, asked)
+    except ServiceError as error:
+        if error.code != "changed-meanwhile":
+            raise
+        meanwhile = True
+        told = publish_programme(
+            service, principal, programme, asked.model_copy(update={"confirm": ""})
+        )
+    if told["published"]:
+        return back_to(f"/releases/{told['release']}")
+    found = _opened(service, programme, draft)
+    language = language_of(request)
+    return page(
+        request,
+        "publication",
+        status=412 if meanwhile else 200,
+        programme=record,
+        draft=draft,
+        told=told,
+        meanwhile=meanwhile,
+        changes=shown_changes(told["changes"], found, language),
+        tally=tally(told["changes"]),
+        parts=PageWords(words("draft_changes", language)),
+    )
+
+
+def _opened(service: Service, programme: str, draft: str) -> ReleaseDraft:
+    return read_draft(shelf_of(service).draft(programme, draft), service.releases.keys, "draft")
+
+
+def _usual_release(
+    service: Service, record: StoredProgramme, found: ReleaseDraft, draft: str
+) -> str:
+    """The release that a draft is likely to take the place of; empty if there is none.
+
+    That which it is; else one that was published of the same data set and has the most of its
+    tables; else another one that has.
+    """
+    known = published_as(service, record.id)
+    if draft in known:
+        return known[draft]
+    tables = set(found.release.tables)
+    best: tuple[bool, int, str] = (False, 0, "")
+    for name, release in service.releases.releases().items():
+        same = len(tables & set(release.tables))
+        if same:
+            origin = service.publications.origin(name, release.identity)
+            best = max(best, (origin.get("dataset") == record.dataset, same, name))
+    return best[2]
+
+
+def tally(changes: list[dict[str, Any]]) -> dict[str, int]:
+    """How many tables are new, changed, the same or gone, and how many cells differ.
+
+    >>> tally([{"table": "a", "change": "new"}, {"table": "b", "change": "same"}])["new"]
+    1
+    """
+    found = {"new": 0, "changed": 0, "same": 0, "gone": 0, "cells": 0}
+    for each in changes:
+        change = each["change"] if each["change"] in found else "changed"
+        found[change] += 1
+        found["cells"] += sum(each.get(name, 0) for name in _DIFFERING)
+    return found
+
+
+def shown_changes(
+    changes: list[dict[str, Any]], found: ReleaseDraft, language: str
+) -> list[ShownChange]:
+    """What the interface tells of changes, with headings and labels.
+
+    Args:
+        changes: Per table, what changes.
+        found: The draft.
+        language: "en" or "de".
+    """
+    shown, left = [], _ALL_CELLS
+    for each in changes:
+        listed = found.release.tables.get(each["table"])
+        cells: list[ShownCell] = []
+        named = each.get("cells", [])[: min(_CELLS, left)]
+        if named:
+            table = found.release.read_table(each["table"])
+            cells = [_shown_cell(table, cell, language) for cell in named]
+            left -= len(cells)
+        shown.append(
+            ShownChange(
+                title=each["table"] if listed is None else listed.title(language),
+                change=_CHANGES.get(each["change"], "kind_large"),
+                differing={name: each[name] for name in _DIFFERING if name in each},
+                reasons=each.get("reasons", []),
+                codes=each.get("codes", {}),
+                cells=cells,
+            )
+        )
+    return shown
+
+
+def _shown_cell(table: ProtectedTable, cell: dict[str, Any], language: str) -> ShownCell:
+    """A cell with the labels of its codes, and both figures as they are printed."""
+    labels, decimals = [], table.decimals
+    if len(table.figures) == 1:
+        decimals = table.figures[0].decimals
+    for dimension in table.dimensions:
+        code = cell["cell"][dimension.name]
+        labels.append(dimension.labels(language)[dimension.index[code]])
+        for figure in table.figures:
+            if figure.name == code and dimension is table.dimensions[-1]:
+                decimals = figure.decimals
+    return ShownCell(
+        labels=tuple(labels),
+        change=cell["change"],
+        before=_printed(cell["before"], decimals, language),
+        after=_printed(cell["after"], decimals, language),
+    )
+
+
+def _printed(side: dict[str, Any], decimals: int, language: str) -> str:
+    """A figure as it is printed; a sign where there is none."""
+    if side["value"] is None:
+        return "•" if side["status"] == "suppressed" else "–"
+    return number_text(float(side["value"]), decimals, language)

@@ -1,0 +1,387 @@
+"""Programmes in the studio: write or upload one, see what is wrong with it, and let it run.
+
+In: texts of programmes, from producers. Out: pages with what the interface says of the same text,
+line by line; jobs that make drafts of releases.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from starlette.datastructures import UploadFile
+
+from discreet_service.datasets import DataVersion
+from discreet_service.jobs.records import Job
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.queries.titles import said_in
+from discreet_service.releases.drafts import shelf_of
+from discreet_service.releases.programmes import LARGEST, StoredProgramme, parsed
+from discreet_service.releases.release import ServedRelease
+from discreet_service.service import Service
+from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.pages import FormPrincipal, back_to, page, words
+from discreet_service.web.problem_pages import language_of
+from discreet_service.web.programmes import (
+    begin_run,
+    check_text,
+    get_programme_text,
+    list_programmes,
+    programme_of,
+    take_programme,
+    validate_programme,
+)
+
+router = APIRouter(prefix="/programmes", tags=["studio"], include_in_schema=False)
+
+_Producer = Annotated[Principal, Depends(principal_with(Permission.programmes_run))]
+_LINE = re.compile(r"line (\d+)(?:, )?(.*)")
+#: Programmes on a page, lines of one that are shown, and jobs that are looked through.
+_SIZE, _LINES, _JOBS = 40, 500, 200
+#: Letters of a programme that is read for its heading.
+_LONGEST = 50_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProgrammeForm:
+    """What was written, or uploaded.
+
+    Args:
+        content: The text of the programme, as the interface would get it.
+        act: "check" or "save".
+    """
+
+    content: bytes = b""
+    act: str = "check"
+
+    @property
+    def text(self) -> str:
+        """The text, as far as it is one."""
+        try:
+            return self.content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        except UnicodeDecodeError:
+            return ""
+
+
+async def _form_of(request: Request) -> ProgrammeForm:
+    """A dependency: the fields of the form, with a file in place of what was written."""
+    form = await request.form()
+    text, file, act = form.get("text", ""), form.get("file"), form.get("act")
+    content = text.replace("\r\n", "\n").encode() if isinstance(text, str) else b""
+    if isinstance(file, UploadFile) and file.filename:
+        content = await file.read(LARGEST + 1)
+    return ProgrammeForm(content=content, act="save" if act == "save" else "check")
+
+
+_Form = Annotated[ProgrammeForm, Depends(_form_of)]
+
+
+@router.get("")
+def show_programmes(
+    request: Request,
+    service: ServiceDep,
+    principal: _Producer,
+    number: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+) -> Response:
+    """The programmes that one may work on, the latest first."""
+    language, shelf = language_of(request), shelf_of(service)
+    found = list_programmes(service, principal, number, _SIZE)
+    served = service.releases.releases()
+    shown = [
+        {
+            **each,
+            "title": title_of_programme(shelf.text(each["id"]), language),
+            "drafts": len(shelf.drafts(each["id"])),
+            "published": published_as(service, each["id"], served),
+        }
+        for each in found["programmes"]
+    ]
+    more = found["total"] > number * _SIZE
+    datasets = _datasets(service, principal)
+    return page(request, "programmes", programmes=shown, next=number + 1 if more else 0,
+                datasets=datasets)  # fmt: skip
+
+
+@router.get("/new")
+def show_new_programme(
+    request: Request,
+    service: ServiceDep,
+    principal: _Producer,
+    dataset: Annotated[str, Query(max_length=64)] = "",
+    of: Annotated[str, Query(max_length=32)] = "",
+) -> Response:
+    """A text to write: an example of a data set, or another programme to be changed."""
+    if of:
+        text = shelf_of(service).text(
+            programme_of(service, principal, of, Permission.programmes_run)[1].id
+        )
+        dataset = str(parsed(text.encode()).get("dataset", ""))
+    else:
+        datasets = _datasets(service, principal)
+        dataset = dataset or (datasets[0] if datasets else "")
+        text = _example(service, principal, dataset) if dataset else ""
+    return _editor(request, service, principal, ProgrammeForm(content=text.encode()), dataset)
+
+
+@router.post("/new")
+def change_new_programme(
+    request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
+) -> Response:
+    """Say what is wrong with a text; keep it if that is asked for and it can be taken."""
+    check_allowed(principal, Permission.programmes_run)
+    if form.act == "save":
+        try:
+            record = take_programme(service, principal, form.content)
+        except ServiceError as error:
+            if error.kind.status >= 500 or error.code == "too-large":
+                raise
+        else:
+            return back_to(f"/programmes/{record.id}")
+    status = 422 if form.act == "save" else 200
+    return _editor(request, service, principal, form, status=status)
+
+
+@router.get("/{programme}")
+def show_programme(
+    programme: str, request: Request, service: ServiceDep, principal: _Producer
+) -> Response:
+    """A programme: whether it can be run, its text, its drafts."""
+    shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
+    text = bytes(get_programme_text(service, principal, programme).body).decode()
+    try:
+        verdict = validate_programme(service, principal, programme)
+    except ServiceError as error:  # of the data set: nothing can be run over it now
+        told = {"where": "", "message": error.what, "hint": error.hint}
+        verdict = {"valid": False, "version": None, "tables": [], "problems": [told]}
+    lines = text.rstrip("\n").split("\n")
+    jobs = jobs_of(service, principal, record)
+    numbers = [*jobs, *(each for each in shelf.drafts(record.id) if each not in jobs)]
+    states = words("job_states", language_of(request))
+    return page(
+        request,
+        "programme",
+        title=title_of_programme(text, language_of(request)),
+        programme=record,
+        verdict=verdict,
+        problems=told_problems(verdict, lines),
+        lines=lines[:_LINES],
+        more=max(len(lines) - _LINES, 0),
+        drafts=[draft_entry(service, record, each) for each in numbers],
+        states=states,
+        published=published_as(service, record.id),
+        key=secrets.token_hex(16),
+    )
+
+
+@router.post("/{programme}/run")
+def run_programme_form(
+    programme: str,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    key: Annotated[str, Form(max_length=100)] = "",
+) -> Response:
+    """Let a job make a draft; the same form sent twice makes one."""
+    check_allowed(principal, Permission.programmes_run)
+    job = begin_run(service, principal, programme, key or None)
+    return back_to(f"/programmes/{programme}/drafts/{job.id}")
+
+
+def _editor(
+    request: Request,
+    service: Service,
+    principal: Principal,
+    form: ProgrammeForm,
+    dataset: str = "",
+    *,
+    status: int = 200,
+) -> Response:
+    text = form.text
+    verdict = check_text(service, principal, form.content) if form.content.strip() else None
+    return page(
+        request,
+        "new_programme",
+        status=status,
+        text=text,
+        verdict=verdict,
+        problems=[] if verdict is None else told_problems(verdict, text.split("\n")),
+        dataset=dataset or (verdict or {}).get("dataset", ""),
+        datasets=_datasets(service, principal),
+        rows=min(max(text.count("\n") + 2, 18), 40),
+    )
+
+
+def told_problems(verdict: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
+    """What is wrong, with the number of the line and what stands there.
+
+    Args:
+        verdict: What the interface says of the programme.
+        lines: The lines of its text.
+    """
+    found = []
+    for each in verdict["problems"]:
+        place = _LINE.fullmatch(each["where"])
+        where = place[2] if place else each["where"]
+        number = int(place[1]) if place else _line_of(where, lines)
+        text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        found.append({**each, "line": number, "text": text[:200], "place": where})
+    return sorted(found, key=lambda each: each["line"])
+
+
+def _line_of(key: str, lines: list[str]) -> int:
+    """The line of a key above all sections; 0 where there is none."""
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("["):
+            break
+        if line.partition("=")[0].strip() == key and key:
+            return number
+    return 0
+
+
+def published_as(
+    service: Service, programme: str, served: Mapping[str, ServedRelease] | None = None
+) -> dict[str, str]:
+    """Draft → the release that it is now, for drafts of a programme that are served.
+
+    Args:
+        service: The service.
+        programme: Number of the programme.
+        served: The releases; looked for if None.
+    """
+    served = service.releases.releases() if served is None else served
+    return {
+        draft: release
+        for release, draft, seal in service.publications.published_of(programme)
+        if release in served and served[release].identity == seal
+    }
+
+
+def jobs_of(service: Service, principal: Principal, record: StoredProgramme) -> dict[str, Job]:
+    """One's own jobs for a programme that have not ended: their drafts are not begun, maybe."""
+    found = service.jobs.jobs(principal.name, size=_JOBS).jobs
+    return {
+        job.id: job
+        for job in found
+        if job.kind == "programme"
+        and not job.state.final
+        and job.asked().get("programme") == record.id
+    }
+
+
+def job_of(service: Service, record: StoredProgramme, draft: str) -> Job | None:
+    """The job that makes a draft, or made it; None if it is forgotten, or is about another one.
+
+    Args:
+        service: The service.
+        record: The programme.
+        draft: Number of the draft.
+    """
+    try:
+        job = service.jobs.job(draft, None)
+    except ServiceError:
+        return None
+    fits = job.kind == "programme" and job.asked().get("programme") == record.id
+    return job if fits else None
+
+
+def draft_entry(service: Service, record: StoredProgramme, draft: str) -> dict[str, Any]:
+    """A draft in a list."""
+    job = job_of(service, record, draft)
+    return {
+        "id": draft,
+        "state": "done" if job is None else job.state.value,
+        "progress": 100 if job is None else job.progress,
+        "owner": "" if job is None else job.owner,
+        "created_at": None if job is None else job.created_at,
+    }
+
+
+def _datasets(service: Service, principal: Principal) -> list[str]:
+    """The data sets that somebody may have programmes run over."""
+    found = [
+        each.dataset
+        for each in service.datasets.records()
+        if each.state == "published" and principal.may(Permission.programmes_run, each.dataset)
+    ]
+    return [*dict.fromkeys(found)]
+
+
+def title_of_programme(text: str, language: str) -> str:
+    """The heading of a programme; its first tables if it has none.
+
+    Args:
+        text: Its text.
+        language: "en" or "de".
+
+    >>> title_of_programme('title = { en = "People" }', "de")
+    'People'
+    """
+    if len(text) > _LONGEST:
+        return "…"
+    try:
+        raw = parsed(text.encode())
+    except ServiceError:
+        return "–"
+    told = raw.get("title")
+    if isinstance(told, dict):
+        told = said_in({k: v for k, v in told.items() if isinstance(v, str)}, language)
+    if isinstance(told, str) and told:
+        return told[:200]
+    tables = raw.get("tables")
+    return ", ".join(list(tables)[:3])[:200] if isinstance(tables, dict) and tables else "–"
+
+
+# -- an example ----------------------------------------------------------------------
+
+
+def _example(service: Service, principal: Principal, dataset: str) -> str:
+    """A small programme over a data set, which can be run as it is."""
+    check_allowed(principal, Permission.programmes_run, dataset)
+    version = service.datasets.version(dataset)
+    titles = dict(service.datasets.record(dataset, version.version).facts.get("title") or {})
+    lines = [
+        f"dataset = {_quoted(dataset)}",
+        f"title = {_texts({each: titles.get(each, dataset) for each in ('en', 'de')})}",
+        'languages = ["en", "de"]',
+        "",
+        "[defaults]",
+        'formats = ["csv", "html"]',
+    ]
+    for unit in list(version.units)[:1]:
+        lines += ["", *_example_table(version, unit)]
+    return "\n".join(lines) + "\n"
+
+
+def _example_table(version: DataVersion, name: str) -> list[str]:
+    """A table by a place and something else."""
+    unit = version.units[name]
+    chosen = [
+        next((each for each in unit.variables.values() if each.geography is place), None)
+        for place in (True, False)
+    ]
+    spanning = [each for each in chosen if each is not None]
+    titles = {}
+    for language, joint, last in (("en", " by ", " and "), ("de", " nach ", " und ")):
+        parts = [each.tree.title(language) for each in spanning]
+        titles[language] = joint.join([said_in(unit.label, language, name), last.join(parts)])
+    source = version.inputs.programme.sources[unit.source]
+    return [
+        f"[tables.{name}]",
+        *([] if source.main else [f"from = {_quoted(unit.source)}"]),
+        f"by = {json.dumps([each.name for each in spanning], ensure_ascii=False)}",
+        f"title = {_texts(titles)}",
+    ]
+
+
+def _texts(told: dict[str, str]) -> str:
+    inner = ", ".join(f"{language} = {_quoted(text)}" for language, text in told.items())
+    return f"{{ {inner} }}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,193 @@
+"""Risk and quality of a data set: what was released of it, and what came near a limit.
+
+In: what policies and the query log hold already. Out: pages for staff; nothing in them comes from
+records, and no count of one stands in them. Shares of limits are for all who may read the page;
+the limits themselves, and who came near one, for those only to whom refusals are explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from discreet_service.audit.query_log import LogVerdict
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
+from discreet_service.permissions import Permission, Principal
+from discreet_service.policies.asked import AskedTable
+from discreet_service.policies.document import PolicyDocument
+from discreet_service.policies.exposure import Box, LayerAxis
+from discreet_service.policies.overview import (
+    answers_by_end,
+    near_limits,
+    refusals_by_rule,
+    released_sums,
+)
+from discreet_service.policies.patterns import alerts
+from discreet_service.queries.titles import said_in
+from discreet_service.service import Service
+from discreet_service.web.access import ServiceDep, principal_with
+from discreet_service.web.pages import page
+from discreet_service.web.problem_pages import language_of
+
+router = APIRouter(prefix="/quality", tags=["studio"], include_in_schema=False)
+
+_Reader = Annotated[Principal, Depends(principal_with(Permission.quality_read))]
+#: Shares of a limit from which on it is near, or used up.
+_NEAR, _FULL = 0.75, 1.0
+_ALERTS = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UsedExposure:
+    """How much of the limit the counts of one level of a variable have used, in one kind of place.
+
+    Args:
+        place: The level of geography; empty for everywhere.
+        share: The share of the limit; 0 before anything was released.
+        exposure: By how many independent figures the counts can be estimated.
+        limit: By how many they may be.
+    """
+
+    place: str
+    share: float
+    exposure: float
+    limit: float
+
+    @property
+    def grade(self) -> str:
+        """The class in which it is shown."""
+        return "full" if self.share >= _FULL else "near" if self.share >= _NEAR else "free"
+
+
+@router.get("")
+def show_quality(request: Request, service: ServiceDep, principal: _Reader) -> Response:
+    """The data versions that somebody may look at."""
+    records = [
+        each
+        for each in service.datasets.records()
+        if principal.may(Permission.quality_read, each.dataset)
+    ]
+    language = language_of(request)
+    titles = {
+        (each.dataset, each.version): said_in(each.facts["title"], language, each.dataset)
+        for each in records
+    }
+    return page(request, "quality", records=records, titles=titles)
+
+
+@router.get("/{dataset}/{version}")
+def show_dashboard(
+    dataset: str,
+    version: str,
+    request: Request,
+    service: ServiceDep,
+    principal: _Reader,
+    unit: str = "",
+) -> Response:
+    """Exposure that is left, cells released, refusals, alerts, and what came near a limit."""
+    language = language_of(request)
+    opened = service.datasets.version(dataset, version)
+    policy = service.policies.policy(dataset, version)
+    chosen = opened.units.get(unit) or next(iter(opened.units.values()))
+    explains = principal.may(Permission.refusals_explain, dataset)
+    with service.database.reading() as connection:
+        shown: dict[str, Any] = {
+            "sums": released_sums(connection, dataset, version),
+            "ends": answers_by_end(connection, dataset, version),
+            "refusals": refusals_by_rule(connection, dataset, version) if explains else {},
+            "alerts": alerts(connection, dataset, version, _ALERTS) if explains else [],
+            "near": near_limits(connection, policy, service.clock()) if explains else [],
+        }
+    rows = _exposure_rows(service, opened, chosen, policy, language)
+    return page(
+        request,
+        "dashboard",
+        secret=True,
+        title=f"{said_in(opened.description.dataset.title, language, dataset)} {version}",
+        dataset=dataset,
+        version=version,
+        unit=chosen.name,
+        units=[(one.name, said_in(one.label, language, one.name)) for one in opened.units.values()],
+        places=_place_titles(chosen, policy, language),
+        rows=rows,
+        explains=explains,
+        hides=policy.sparsity.then == "hide",
+        verdicts=[each.value for each in LogVerdict],
+        labels={one.name: said_in(one.label, language, one.name) for one in opened.units.values()},
+        **shown,
+    )
+
+
+def _exposure_rows(
+    service: Service,
+    version: DataVersion,
+    unit: CatalogueUnit,
+    policy: PolicyDocument,
+    language: str,
+) -> list[tuple[str, str, list[UsedExposure | None]]]:
+    """Variable, level, and the use of its limit everywhere and in each kind of place."""
+    places = dict(_places(unit, policy))
+    variables = [each for each in unit.variables.values() if not each.geography]
+    targets: dict[tuple[str, str, str], Box] = {}
+    for variable in variables:
+        for axis in _axes(variable):
+            targets[variable.name, axis.level, ""] = (axis,)
+            for name, place in places.items():
+                targets[variable.name, axis.level, name] = (axis, place)
+    table = AskedTable(
+        dataset=version.dataset, version=version.version, unit=unit.name,
+        by=(), where=(), cells=1, digest="",
+    )  # fmt: skip
+    with service.database.reading() as connection:
+        used = service.policies.exposures(table, list(targets.values()), connection)
+    found = dict(zip(targets, used, strict=True))
+    return [
+        (
+            f"{variable.tree.title(language)} ({variable.name})",
+            axis.level,
+            [_used(found, (variable.name, axis.level, place), policy)
+             for place in ("", *policy.exposure.levels)],
+        )
+        for variable in variables
+        for axis in _axes(variable)
+    ]  # fmt: skip
+
+
+def _used(
+    found: Mapping[tuple[str, str, str], float], name: tuple[str, str, str], policy: PolicyDocument
+) -> UsedExposure | None:
+    """The use of a limit; None where the unit has no such places."""
+    if name not in found:
+        return None
+    place = name[2]
+    limit = policy.exposure.levels[place] if place else policy.exposure.everywhere
+    exposure = found[name]
+    return UsedExposure(place=place, share=exposure / limit, exposure=exposure, limit=limit)
+
+
+def _places(unit: CatalogueUnit, policy: PolicyDocument) -> Iterator[tuple[str, LayerAxis]]:
+    """The levels of geography that the policy names, as axes."""
+    for variable in unit.variables.values():
+        if variable.geography:
+            for axis in _axes(variable):
+                if axis.level in policy.exposure.levels:
+                    yield axis.level, axis
+
+
+def _place_titles(unit: CatalogueUnit, policy: PolicyDocument, language: str) -> list[str]:
+    """What the columns are called: everywhere (empty), and each kind of place."""
+    named = {}
+    for name, axis in _places(unit, policy):
+        named[name] = f"{unit.variables[axis.variable].tree.title(language)}: {name}"
+    return ["", *(named.get(level, level) for level in policy.exposure.levels)]
+
+
+def _axes(variable: CatalogueVariable) -> list[LayerAxis]:
+    """The levels of a variable as policies see them."""
+    return [
+        LayerAxis(variable.name, level.name, level.codes, None, variable.geography)
+        for level in variable.levels
+    ]

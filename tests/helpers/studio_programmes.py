@@ -1,0 +1,96 @@
+"""Programmes over the census of a demonstration, handed in and carried out for those who look."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from discreet_service.jobs.child import problem_of
+from discreet_service.jobs.context import JobContext
+from discreet_service.permissions import Grant, Principal
+from discreet_service.releases.drafts import run_programme
+from discreet_service.service import Service
+from discreet_service.web.programmes import (
+    PublicationRequest,
+    begin_run,
+    publish_programme,
+    take_programme,
+)
+
+PAUL = Principal(name="paul", kind="session", grants=(Grant("producer"),))
+PEOPLE = """dataset = "census"
+title = { en = "People and their work", de = "Menschen und ihre Arbeit" }
+languages = ["en", "de"]
+date = "2026-12-01"
+
+[defaults]
+formats = ["csv", "html"]
+
+[tables.population]
+by = ["region", "sex"]
+title = { en = "Population by region and sex", de = "Bevölkerung nach Region und Geschlecht" }
+
+[tables.workers]
+by = ["state", "sex"]
+where = "not (occupation is null) and age < 67"
+universe = { en = "Persons at work below 67", de = "Erwerbstätige unter 67" }
+title = { en = "Persons at work", de = "Erwerbstätige" }
+"""
+#: Fewer are counted, and one table is new.
+LATER = (
+    PEOPLE.replace("age < 67", "age < 60").replace("below 67", "below 60").replace("r 67", "r 60")
+    + """
+[tables.homes]
+from = "dwellings"
+by = ["region"]
+title = { en = "Dwellings and their rents", de = "Wohnungen und ihre Mieten" }
+[tables.homes.figures]
+homes = { kind = "count", title = { en = "Dwellings", de = "Wohnungen" } }
+rent = { kind = "mean", of = "rent", unit = "EUR", title = { en = "Mean rent", de = "Mittlere Miete" } }
+"""  # noqa: E501
+)
+#: Mistakes of several kinds, in lines 10, 14 and 15.
+WRONG = PEOPLE.replace('"region", "sex"', '"regoin", "sex"').replace(
+    'where = "not (occupation is null) and age < 67"',
+    'where = "not (occupation is nul) and age < 67"\nformats = ["csv", "docx"]',
+)
+
+
+def hand_in(service: Service, text: str, principal: Principal = PAUL) -> str:
+    """Hand a programme in, and give its number."""
+    return take_programme(service, principal, text.encode()).id
+
+
+def run(service: Service, programme: str, principal: Principal = PAUL) -> str:
+    """Have a draft made by a worker that is there, and give its number."""
+    job = begin_run(service, principal, programme).id
+    ends = time.monotonic() + 120
+    while not service.jobs.job(job, None).state.final and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert service.jobs.job(job, None).state.value == "done"
+    return job
+
+
+def work(service: Service) -> str:
+    """Do the next job as a worker would, and give its number."""
+    job = service.jobs.claim("tester", ("programme",))
+    assert job is not None
+    folder = service.jobs.work_folder(job)
+    context: Any = JobContext(
+        service=service, job=job, folder=folder, report=lambda *_: None, cancelled=lambda: False
+    )
+    try:
+        service.jobs.finish(job, run_programme(context).written(folder))
+    except Exception as error:
+        service.jobs.fail(job, problem_of(error, job.id))
+    return job.id
+
+
+def publish(
+    service: Service, programme: str, draft: str, release: str, principal: Principal = PAUL
+) -> None:
+    """Publish a draft, in both steps."""
+    asked = PublicationRequest(draft=draft, release=release)
+    word = publish_programme(service, principal, programme, asked)["confirm"]
+    confirmed = asked.model_copy(update={"confirm": word})
+    assert publish_programme(service, principal, programme, confirmed)["published"]

@@ -1,0 +1,134 @@
+"""Sketches of universes: what is added up of areas is to the digit what all units give."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.microdata.distant_records import distant_records
+from discreet.microdata.stored_records import StoredRecords
+from discreet_fire.ledger.marks import marks_of
+from discreet_fire.ledger.power_sums import sums_of
+from discreet_fire.ledger.sketch_sums import SketchSum
+from discreet_service.datasets import DataVersion
+from discreet_service.policies.sketches import UniverseSketch
+from discreet_service.queries import canonical_query, read_query
+from discreet_service.queries.evidence import QueryEvidence
+from discreet_service.queries.unit_sketches import SketchMemory, StoredUnits, keyed_units
+
+SIZE = 12
+
+
+def parts_of(sketch: UniverseSketch) -> list[Any]:
+    return [sketch.count, sketch.size, sketch.sums.tolist(), sketch.marks.tolist()]
+
+
+def evidence_of(census: DataVersion, where: list[dict[str, Any]]) -> QueryEvidence:
+    query, _ = canonical_query(read_query({"unit": "person", "where": where}), census)
+    memory = SketchMemory()
+    return QueryEvidence(
+        query=query, version=census, table_of=lambda _: None, key=b"key", kept=memory
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 33, 300, 70_001])
+def test_sums_of_parts_are_those_of_the_whole(count: int) -> None:
+    units = np.unique(np.random.default_rng(count).integers(0, 2**64, count, dtype=np.uint64))
+    total = SketchSum(SIZE)
+    for part in np.array_split(np.random.default_rng(1).permutation(units), 3):
+        total.add(part)
+    halves = [units[::2], units[1::2]]
+    of_sketches = SketchSum(SIZE)
+    of_sketches.add_sketches(
+        np.array([len(half) for half in halves]),
+        np.stack([sums_of(half, SIZE) for half in halves]),
+        [marks_of(half) for half in halves],
+    )
+    for found in (total, of_sketches):
+        assert found.count == len(units)
+        assert (found.sums == sums_of(units, SIZE)).all()
+        assert found.marks.tolist() == marks_of(units).tolist()
+
+
+@pytest.mark.parametrize("kind", ["whole", "state", "places", "codes", "both", "nobody"])
+def test_filters_of_every_kind(census: DataVersion, kind: str) -> None:
+    region = census.units["person"].variables["region"]
+    state = {"variable": "region", "codes": [region.codes_of(1)[1]]}
+    men = {"variable": "sex", "codes": ["m"]}
+    where = {
+        "whole": [],
+        "state": [state],
+        "places": [{"variable": "region", "codes": list(region.codes_of(2)[2:6])}],
+        "codes": [men],
+        "both": [state, men],
+        "nobody": [{"variable": "age5", "codes": ["0-4"]},
+                   {"variable": "marital_status", "codes": ["widowed"]}],
+    }[kind]  # fmt: skip
+    evidence = evidence_of(census, where)
+    expected = UniverseSketch.of(evidence.universe_units(), SIZE)
+    assert parts_of(evidence.universe_sketch(SIZE)) == parts_of(expected)
+    assert (expected.count == 0) == (kind == "nobody")
+
+
+@pytest.mark.parametrize("condition", ["", "sex == 'm'"])
+def test_records_with_one_key_are_one_unit(census: DataVersion, condition: str) -> None:
+    held = distant_records(census.records("person")[0])
+    assert isinstance(held, StoredRecords)
+    copy = StoredRecords.open(held.folder)
+    keys = np.array(held.keys)
+    keys[5:900:7] = keys[6]  # many of one unit, in several areas
+    keys[-1] = keys[2]
+    vars(copy)["keys"] = keys
+    found = StoredUnits(copy, b"key", SIZE).sketch(condition, census.inputs.grid)
+    chosen = keys
+    if condition:
+        chosen = keys[(copy.decoded("sex", 0, copy.records) == "m").to_numpy()]
+    assert found.count == len(np.unique(chosen)) < len(chosen)
+    units = keyed_units(pl.Series(chosen), b"key")
+    assert parts_of(found) == parts_of(UniverseSketch.of(units, SIZE))
+
+
+def test_a_sketch_asked_for_at_once_is_made_once() -> None:
+    memory, made, gate = SketchMemory(), list[int](), threading.Barrier(4)
+
+    def make() -> UniverseSketch:
+        made.append(1)
+        threading.Event().wait(0.05)
+        return UniverseSketch.of(np.arange(3, dtype=np.uint64), SIZE)
+
+    def ask() -> None:
+        gate.wait(10)
+        memory.sketch("all", make)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert made == [1]
+
+
+def test_a_sketch_that_fails_is_made_again() -> None:
+    memory = SketchMemory()
+
+    def fail() -> UniverseSketch:
+        raise OSError
+
+    with pytest.raises(OSError):
+        memory.sketch("all", fail)
+    found = UniverseSketch.of(np.arange(3, dtype=np.uint64), SIZE)
+    assert memory.sketch("all", lambda: found) is found
+    assert memory.sketch("all", fail) is found
+
+
+def test_memory_lets_go_of_what_was_used_longest_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet_service.queries.unit_sketches._MOST_SKETCHES", 2)
+    memory, found = SketchMemory(), UniverseSketch.of(np.arange(3, dtype=np.uint64), SIZE)
+    made: list[str] = []
+    for name in ("a", "b", "a", "c", "a", "b"):
+        memory.sketch(name, lambda name=name: made.append(name) or found)  # type: ignore[misc]
+    assert made == ["a", "b", "c", "b"]

@@ -1,0 +1,191 @@
+"""Administration, policies and the dashboard in Chromium, as the roles that use them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from discreet_service.people.approvals import ProposalKind, ProposalState
+from discreet_service.permissions import Grant, Principal
+from tests.helpers.served_studio import ServedStudio
+
+LoggedIn = Callable[..., Any]
+
+POLICY = "/policies/census/2022-1"
+#: Refused by the number of its variables alone.
+DEEP = "/tables/census/result?unit=person&by=region:municipality,sex,marital_status,education:1"
+PAGES = {
+    "custodian": (POLICY, f"{POLICY}/areas/person", "/quality/census/2022-1", "/approvals"),
+    "auditor": (
+        *("/administration/trail", "/administration/trail?kind=login&person=nobody"),
+        *("/administration/overrides", "/administration/log", POLICY),
+    ),
+    "admin": ("/people", "/people?name=zzz", "/administration"),
+}
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {},
+    "dark": {"dark": True},
+    "narrow and german": {"width": 360, "height": 740, "language": "de"},
+}
+
+
+def _person(page: Any, name: str) -> None:
+    """Open the page of somebody from that of all."""
+    page.goto("/people")
+    page.locator("#people").get_by_role("link", name=name, exact=True).click()
+    page.wait_for_url("**/people/*")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_pages_of_administration(look: str, logged_in: LoggedIn, check_page: Any) -> None:
+    for role, paths in PAGES.items():
+        page = logged_in(role, **LOOKS[look])
+        for path in paths:
+            page.goto(path)
+            check_page(page)
+        if role == "admin":
+            _person(page, "rita")
+            check_page(page)
+            _person(page, "adam")
+            assert page.locator("form[action$=roles]").count() == 0
+        page.context.close()
+
+
+def test_administrator_makes_a_person_and_a_key(
+    logged_in: LoggedIn, check_page: Any, studio: ServedStudio
+) -> None:
+    """As written down in the how-to: ten steps at most, the last one is copying the key."""
+    page = logged_in("admin")
+    page.get_by_role("link", name="People", exact=True).click()
+    page.fill("#name", "nina")
+    page.get_by_role("button", name="Add").click()
+    page.wait_for_url("**/people/*")
+    page.select_option("#role", "requester")
+    page.select_option("#dataset", "census")
+    page.get_by_role("button", name="Grant").click()
+    page.get_by_role("button", name="Withdraw: requester census").wait_for()
+    page.get_by_role("button", name="New one-time password").click()
+    word = page.locator("#once").inner_text()
+    check_page(page)
+    assert studio.service.users.login("nina", word, "192.0.2.9").must_change
+    page.goto("/people")
+    page.fill("#name", "nightly-tables")
+    page.select_option("#kind", "system")
+    page.get_by_role("button", name="Add").click()
+    page.wait_for_url("**/people/*")
+    page.get_by_role("button", name="Grant").click()
+    page.fill("#name", "tables of the night")
+    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Copy").click()
+    page.wait_for_function("document.querySelector('#live').textContent === 'Copied'")
+    key = page.evaluate("navigator.clipboard.readText()")
+    assert studio.service.api_keys.principal(key).name == "nightly-tables"
+    check_page(page)
+    _person(page, "nightly-tables")
+    assert key not in page.content()
+    page.get_by_role("button", name=f"Revoke: tables of the night dsc_{key[4:16]}").click()
+    page.get_by_text("revoked", exact=True).wait_for()
+    assert studio.service.api_keys.principal(key) is None
+
+
+def test_auditor_finds_who_overrode_a_refusal(
+    logged_in: LoggedIn, check_page: Any, studio: ServedStudio
+) -> None:
+    """A table is refused, two producers agree; the auditor finds both by keyboard alone."""
+    assert logged_in("requester").goto(DEEP).status == 403
+    producer = logged_in("producer")
+    producer.goto(POLICY)
+    producer.locator("[aria-labelledby=refused] a").first.click()
+    producer.get_by_text("3 variables of 2").wait_for()
+    check_page(producer)
+    producer.fill("#reason", "agreed with the ministry")
+    producer.get_by_role("button", name="Propose").click()
+    producer.wait_for_url("**/approvals")
+    check_page(producer)
+    assert producer.locator("button[value=approve]").count() == 0
+    second = Principal(name="pia", kind="session", grants=(Grant("producer"),))
+    [open_one] = studio.service.approvals.proposals(
+        second, ProposalState.open, kind=ProposalKind.refusal_override
+    )
+    with studio.service.database.writing() as connection:
+        studio.service.approvals.approve(connection, open_one.id, second, digest=open_one.digest)
+    page = logged_in("auditor")
+    for name in ("Administration", "Overrides of refusals"):
+        _tab_to(page, page.get_by_role("link", name=name))
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", level=1, name=name).wait_for()
+    check_page(page)
+    row = page.locator("#rows tbody tr").first
+    told = row.locator("td").all_inner_texts()
+    assert told[1:] == ["P2", "paul", "pia", "agreed with the ministry"]
+    page.goto("/administration/trail?kind=refusal_overridden")
+    assert "paul" in page.locator("#rows").inner_text()
+    page.get_by_role("button", name="Verify the trail").press("Enter")
+    page.get_by_text("The trail is as it was written.").wait_for()
+    check_page(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name=re.compile("Export the whole trail")).click()
+    lines = waiting.value.path().read_text("utf-8").splitlines()
+    assert any('"refusal_overridden"' in line for line in lines)
+    assert '"trail_exported"' in lines[-1]
+
+
+def _tab_to(page: Any, target: Any, most: int = 60) -> None:
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if target.evaluate("one => one === document.activeElement"):
+            return
+    raise AssertionError("the keyboard does not get there")
+
+
+def test_people_without_a_script(logged_in: LoggedIn, studio: ServedStudio) -> None:
+    page = logged_in("admin", scripts=False)
+    page.goto("/people")
+    page.fill("#wanted", "RIT")
+    page.get_by_role("button", name="Search").click()
+    assert page.locator("#people tbody tr").count() == 1
+    page.locator("#people a").click()
+    page.select_option("#role", "reviewer")
+    page.get_by_role("button", name="Grant").click()
+    assert Grant("reviewer") in studio.service.users.account("rita").grants
+    page.get_by_role("button", name="Withdraw: reviewer *").click()
+    assert Grant("reviewer") not in studio.service.users.account("rita").grants
+    assert page.locator("button[data-copy]:visible").count() == 0
+
+
+def test_a_policy_that_is_wrong_comes_back_filled_in(logged_in: LoggedIn, check_page: Any) -> None:
+    page = logged_in("custodian")
+    page.goto(POLICY)
+    before = page.input_value("#policy")
+    assert before.startswith("# What may be asked")
+    page.fill("#signature", "ed25519 00 00")
+    page.fill("#reason", "to see what happens")
+    page.get_by_role("button", name="Propose").click()
+    page.get_by_role("alert").wait_for()
+    assert page.input_value("#policy") == before
+    assert page.input_value("#reason") == "to see what happens"
+    check_page(page)
+
+
+def test_dashboard_is_printed_without_what_is_pressed(logged_in: LoggedIn) -> None:
+    page = logged_in("custodian")
+    page.goto("/quality/census/2022-1")
+    assert page.locator("nav.pages").is_visible()
+    page.emulate_media(media="print")
+    assert not page.locator("nav.pages").is_visible()
+    assert page.locator("#exposure").is_visible()
+    assert page.locator("main a.button:visible").count() == 0
+
+
+def test_login_leads_back_to_where_one_was(logged_in: LoggedIn, studio: ServedStudio) -> None:
+    page = logged_in("reader")
+    page.goto("/releases/census-2022")
+    page.locator("nav.you").get_by_role("link", name="Log in").click()
+    page.fill("#name", "rita")
+    page.fill("#password", studio.passwords["rita"])
+    page.click("main form button[type=submit]")
+    page.wait_for_url("**/releases/census-2022")
+    assert page.locator("nav.you a[href='/account']").inner_text() == "rita"

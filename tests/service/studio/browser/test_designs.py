@@ -1,0 +1,130 @@
+"""The designer in Chromium: from design to activation by keys, and as others see it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+#: From the last movement of a slider until all is drawn anew, in milliseconds.
+REDRAWN = 300
+_MOVED = """async value => {
+  const slider = document.querySelector("#a_variance");
+  const begun = performance.now();
+  const drawn = new Promise(done => document.addEventListener("swapped", done, { once: true }));
+  slider.value = value;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  await drawn;
+  return performance.now() - begun;
+}"""
+
+
+def _press(page: Any, selector: str, *keys: str) -> None:
+    page.locator(selector).first.focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:
+    page = logged_in("methodologist")
+    page.goto("/designs")
+    check_page(page)
+    spent = [page.evaluate(_MOVED, value) for value in ("4", "4.25", "4.5", "4.75", "5")]
+    assert min(spent) < REDRAWN, spent
+    assert page.locator("#figures td").first.inner_text() == "5.00"
+    # By keys: the slider keeps the focus while everything else is drawn anew.
+    with page.expect_response("**/designs"):
+        _press(page, "#a_noise", "ArrowRight")
+    page.wait_for_selector("#chart-noise[aria-busy], #chart-noise")
+    page.wait_for_function("document.querySelector('.force td:not(:empty)').innerText === '6'")
+    assert page.evaluate("document.activeElement.id") == "a_noise"
+    assert page.locator("#live").inner_text() == "Drawn"
+    with page.expect_response("**/designs"):
+        _press(page, "input[name=compared]", "Space")
+    page.wait_for_selector("#chart-tableauB")
+    spent = [page.evaluate(_MOVED, value) for value in ("3", "3.25", "3.5", "3.75", "4")]
+    assert min(spent) < REDRAWN, spent
+    check_page(page)
+    # What cannot be is said at the side, with a way out.
+    page.fill("#a_exact", "0.5")
+    page.wait_for_selector("#drawn .problem")
+    check_page(page)
+    page.get_by_role("button", name=re.compile("Take the variance")).press("Enter")
+    page.wait_for_selector("#chart-noise")
+    assert page.input_value("#a_exact") == "2.5"
+
+
+def test_from_design_to_activation_by_keys(logged_in: Any, check_page: Any, studio: Any) -> None:
+    page = logged_in("methodologist")
+    _press(page, "nav.pages a[href='/designs']", "Enter")
+    page.wait_for_url("**/designs")
+    # The version is free whatever ran before on this demonstration.
+    version = page.input_value("#version")
+    _press(page, "#version", "End", *"17")
+    version += "17"
+    _press(page, "button[value=save]", "Enter")
+    page.wait_for_url("**/designs/sets")
+    check_page(page)
+    form = f"form[action='/designs/sets/census/{version}']"
+    _press(page, f"{form} input[name=reason]", *"better noise")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Waits for a second person")
+    check_page(page)
+    carl = logged_in("second custodian")
+    carl.goto("/designs/sets")
+    _press(carl, f"form[action='/designs/sets/census/{version}/look'] button", "Enter")
+    carl.wait_for_url("**/look")
+    assert "Maximum noise (D)" in carl.locator("table").inner_text()
+    check_page(carl)
+    _press(carl, "main a[href='/approvals']", "Enter")
+    carl.wait_for_url("**/approvals")
+    proposal = carl.locator("section.proposal", has_text=f"census@{version}")
+    proposal.locator("button[value=approve]").focus()
+    carl.keyboard.press("Enter")
+    proposal.wait_for(state="detached")
+    state = studio.service.parameter_sets.show("census", version).state
+    assert state == "active"
+
+
+def test_effect_on_true_counts(logged_in: Any, check_page: Any) -> None:
+    page = logged_in("methodologist")
+    page.goto("/designs")
+    page.fill("#place", "/tables/census?unit=person&by=region:state,sex")
+    page.check("input[name=true]")
+    page.get_by_role("button", name="Show the effect").press("Enter")
+    page.wait_for_selector("#true-cells")
+    check_page(page)
+    other = logged_in("custodian")
+    other.goto("/designs")
+    assert other.locator("input[name=true]").count() == 0
+    other.get_by_role("button", name="Show the effect").press("Enter")
+    other.wait_for_selector("#effect")
+    assert other.locator("#true-cells").count() == 0
+    check_page(other)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_on_a_telephone_in_german_without_scripts(
+    logged_in: Any, check_page: Any, dark: bool
+) -> None:
+    page = logged_in("methodologist", width=360, height=740, language="de", dark=dark, scripts=dark)
+    page.goto("/designs")
+    page.locator("#a_noise").focus()
+    page.keyboard.press("ArrowLeft")
+    page.check("input[name=compared]")
+    page.get_by_role("button", name="Zeichnen", exact=True).press("Enter")
+    page.wait_for_selector("#chart-transitionB")
+    heads = page.locator(".force thead").first.inner_text()
+    assert "Entwurf A" in heads
+    assert "Entwurf B" in heads
+    first = page.locator(".force tbody tr").first.inner_text()
+    assert first.split()[-2:] == ["4", "4"]
+    if dark:
+        check_page(page)
+    for path in ("/designs", "/designs/sets"):
+        page.goto(path)
+        wide = page.locator("html").bounding_box()["width"]
+        assert wide <= 360, path
+        if dark:
+            check_page(page)

@@ -1,0 +1,118 @@
+"""Programmes in Chromium: written, mended, run, compared and published, also without a script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.helpers.studio_programmes import LATER, PEOPLE, WRONG, hand_in, publish, run
+
+
+@pytest.fixture(scope="module")
+def made(studio: Any) -> dict[str, str]:
+    """A programme that is published, and the draft of a later one."""
+    first, later = hand_in(studio.service, PEOPLE), hand_in(studio.service, LATER)
+    publish(studio.service, first, run(studio.service, first), "people")
+    draft = run(studio.service, later)
+    wrong = hand_in(studio.service, WRONG)
+    return {"first": first, "later": later, "draft": draft, "wrong": wrong}
+
+
+def press(page: Any, selector: str) -> None:
+    """Go to it by the tab key, and press Enter."""
+    page.locator(selector).first.focus()
+    page.keyboard.press("Enter")
+
+
+def test_from_programme_to_release_by_keys(logged_in: Any, check_page: Any, studio: Any) -> None:
+    page = logged_in("producer")
+    press(page, 'nav.pages a[href="/programmes"]')
+    page.wait_for_url("**/programmes")
+    check_page(page)
+    press(page, 'main a[href="/programmes/new"]')
+    page.wait_for_selector("#check .good")
+    check_page(page)
+    page.locator("#text").focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type('[tables.ages]\nby = ["regoin", "age5"]\n')
+    page.wait_for_selector("#check .problems")
+    assert page.evaluate("document.activeElement.id") == "text"
+    assert "did you mean 'region'?" in page.locator("#check").inner_text()
+    line = page.locator("#text").input_value().split("\n").index('by = ["regoin", "age5"]') + 1
+    assert f"Line {line}" in page.locator("#check").inner_text()
+    check_page(page)
+    for _ in range(len('oin", "age5"]\n')):
+        page.keyboard.press("Backspace")
+    page.keyboard.type('ion", "age5"]\n')
+    page.wait_for_selector("#check .good")
+    assert page.locator("#tables").inner_text() == "2"
+    press(page, "button[value=save]")
+    page.wait_for_selector("#verdict.good")
+    check_page(page)
+    press(page, "form[action$='/run'] button")
+    page.wait_for_url("**/drafts/*")
+    # The page follows the job by itself, and says where to go on.
+    page.wait_for_selector("#look", timeout=60_000)
+    press(page, "#look")
+    page.wait_for_selector("#cells")
+    check_page(page, seconds=8)
+    page.fill("#name", "ages")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#release")
+    assert page.locator("#tally-new").inner_text() == "2"
+    check_page(page, seconds=8)
+    assert "ages" not in studio.service.releases.releases()
+    press(page, "form[action$='/publish'] button")
+    page.wait_for_url("**/releases/ages")
+    assert studio.service.releases.release("ages").tables.keys() == {"person", "ages"}
+
+
+def test_what_would_change_on_a_telephone_in_german_in_the_dark(
+    logged_in: Any, check_page: Any, made: dict[str, str]
+) -> None:
+    page = logged_in("producer", width=360, height=740, language="de", dark=True)
+    here = f"/programmes/{made['later']}"
+    for path in (here, f"{here}/drafts/{made['draft']}?release=people",
+                 f"{here}/drafts/{made['draft']}/tables/homes", f"/programmes/{made['wrong']}",
+                 f"/programmes/new?of={made['wrong']}"):  # fmt: skip
+        page.goto(path)
+        check_page(page, seconds=8)
+    page.goto(f"{here}/drafts/{made['draft']}?release=people")
+    assert page.locator("#tally-cells").inner_text() == "9"
+    assert page.get_by_text("anderer Wert").first.is_visible()
+
+
+def test_without_scripts_pages_are_sent_and_read_anew(
+    logged_in: Any, made: dict[str, str], studio: Any
+) -> None:
+    page = logged_in("producer", scripts=False)
+    page.goto("/programmes/new")
+    page.fill("#text", WRONG)
+    page.click("button[value=check]")
+    assert page.locator(".problems li").count() == 3
+    page.set_input_files(
+        "#file", {"name": "p.toml", "mimeType": "text/plain", "buffer": PEOPLE.encode()}
+    )
+    page.click("button[value=save]")
+    page.wait_for_selector("#verdict.good")
+    page.click("form[action$='/run'] button")
+    for _ in range(120):
+        if page.locator("#cells").count():
+            break
+        again = page.locator("a.button", has_text="Look again")
+        again.click()
+        page.wait_for_timeout(250)
+    assert page.locator("#cells").inner_text() == "111"
+    page.goto(f"/programmes/{made['later']}/drafts/{made['draft']}")
+    page.select_option("#release", "")
+    page.click("text=Compare >> nth=-1")
+    assert page.locator("#tally-new").inner_text() == "3"
+
+
+def test_others_have_no_such_page(logged_in: Any, made: dict[str, str]) -> None:
+    page = logged_in("auditor")
+    assert page.locator('a[href="/programmes"]').count() == 0
+    answer = page.goto(f"/programmes/{made['later']}/drafts/{made['draft']}")
+    assert answer.status == 403
+    assert "People and their work" not in page.content()

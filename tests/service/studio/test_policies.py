@@ -1,0 +1,181 @@
+"""Policies as pages: who sees what, two persons for each change, and overrides that are found."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from discreet.release.packages.keys import read_signing_key
+from discreet_service.permissions import Grant
+from discreet_service.policies import sign_policy
+from tests.helpers.asgi_browser import form_of
+from tests.service.studio.conftest import GERMAN, HTML
+
+PAGE = "/policies/census/2022-1"
+#: Refused by the number of its variables alone.
+DEEP = "unit=person&by=region:municipality,sex,marital_status,education:1"
+_PEOPLE = ("rita", "paul", "cora", "vera", "otto", "adam")
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/policies", {"paul", "cora", "otto"}),
+        (PAGE, {"paul", "cora", "otto"}),
+        (f"{PAGE}/areas/person", {"cora"}),
+        (f"{PAGE}/changes/{'0' * 64}", {"cora"}),
+        (f"{PAGE}/refusals/{'0' * 64}", {"paul", "cora", "otto"}),
+        ("/administration/overrides", {"otto"}),
+    ],
+)
+def test_pages_by_role(readers: Any, path: str, allowed: set[str]) -> None:
+    readers.page(path, status=401)
+    there = 404 if path.endswith("0" * 64) else 200
+    for name in _PEOPLE:
+        readers.page(path, name, there if name in allowed else 403)
+
+
+def test_only_custodians_read_the_whole_document(readers: Any) -> None:
+    """The limits of averaging tell something of the noise."""
+    document = readers.browser("cora").get("/api/v1/policies/census/2022-1/document").json()
+    shown = readers.page(PAGE, "cora")
+    assert document["digest"] in shown
+    assert "everywhere = 60.0" in shown
+    for name in ("paul", "otto"):
+        text = readers.page(PAGE, name)
+        assert "everywhere" not in text
+        assert "6.37" not in text
+        assert document["digest"] not in text
+        assert "rates.burst" in text
+
+
+def _signed(readers: Any, text: str) -> tuple[str, str]:
+    """A policy and its signature, made with the office's key."""
+    place = readers.folder / "changed-policy.toml"
+    place.write_text(text, "utf-8")
+    signature = sign_policy(place, read_signing_key(readers.folder / "office.key"))
+    return text, signature.read_text("utf-8").strip()
+
+
+def test_a_policy_is_changed_by_two_persons(readers: Any) -> None:
+    in_force = readers.service.policies
+    text = readers.browser("cora").get("/api/v1/policies/census/2022-1/document").json()["policy"]
+    now = in_force.policy("census", "2022-1")
+    bold = text.replace(f"revision = {now.revision}", f"revision = {now.revision + 1}")
+    text, signature = _signed(readers, bold.replace("burst = 100", "burst = 90"))
+    cora, carl = readers.browser("cora"), readers.browser("carl")
+    given = {"policy": text, "signature": signature, "reason": "fewer at once"}
+    # Browsers send lines of a form with both ends.
+    sent = {**given, "policy": text.replace("\n", "\r\n")}
+    answer = cora.submit(PAGE, f"{PAGE}/changes", **sent)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/approvals")
+    assert in_force.policy("census", "2022-1").revision == now.revision
+    waiting = carl.get("/approvals", headers=HTML).text
+    link = re.search(rf'href="({PAGE}/changes/[0-9a-f]{{64}})"', waiting)
+    assert link
+    change = readers.page(link[1], "carl")
+    rows = re.findall(
+        r"<code>(.*?)</code></th><td>(.*?)</td><td>(.*?)</td>",
+        change[change.index("differences") :],
+    )
+    assert rows == [
+        ("revision", str(now.revision), str(now.revision + 1)),
+        ("rates.burst", "100", "90"),
+    ]
+    number = re.search(r'action="(/approvals/[0-9a-f]{32})"', waiting)
+    assert number
+    own = cora.get("/approvals", headers=HTML).text
+    assert 'value="withdraw"' in own
+    assert 'value="approve"' not in own
+    digest = link[1].rpartition("/")[2]
+    token = form_of(own, number[1])["csrf"]
+    act = {"csrf": token, "act": "approve", "digest": digest, "reason": ""}
+    assert cora.post(number[1], data=act, headers=HTML).status_code == 409
+    assert in_force.policy("census", "2022-1").revision == now.revision
+    carl.submit("/approvals", number[1], act="approve", reason="")
+    assert in_force.policy("census", "2022-1").rates.burst == 90
+    history = readers.page(PAGE, "cora", **GERMAN)
+    assert "abgelöst" in history
+
+
+@pytest.mark.parametrize("spoil", ["text", "signature", "nothing", "reason"])
+def test_a_policy_that_cannot_hold_is_told_and_kept_in_the_form(readers: Any, spoil: str) -> None:
+    text = readers.browser("cora").get("/api/v1/policies/census/2022-1/document").json()["policy"]
+    text, signature = _signed(readers, text)
+    given = {"policy": text, "signature": signature, "reason": "because of it"}
+    if spoil == "text":
+        given["policy"] = text.replace("least = 50", "least = 5")
+    if spoil == "signature":
+        given["signature"] = "ed25519 <b>00</b>"
+    if spoil == "reason":
+        given["reason"] = "-"
+    answer = readers.browser("cora").submit(PAGE, f"{PAGE}/changes", **given)
+    # Nothing but the old revision is wrong with what is signed.
+    assert answer.status_code == (409 if spoil in ("nothing", "reason") else 422), answer.text
+    assert 'role="alert"' in answer.text
+    assert "<b>00</b>" not in answer.text
+    assert "least = 5\n" in answer.text or spoil != "text"
+    assert readers.service.policies.policy("census", "2022-1").small_universes.least == 50
+
+
+def test_areas_are_compared_without_numbers(readers: Any) -> None:
+    told = readers.browser("cora").get("/api/v1/policies/census/2022-1/areas/person").json()
+    text = readers.page(f"{PAGE}/areas/person", "cora")
+    assert f"{len(told['differences']):,}" in text or not told["differences"]
+    for first, one, second, other, _ in told["differences"][:50]:
+        assert f"<tr><td>{first} {one}</td><td>{second} {other}</td></tr>" in text
+    assert readers.page(f"{PAGE}/areas/nothing", "cora", 404)
+    kinds = readers.browser("otto").get("/api/v1/audit?kind=report_exported&person=cora").json()
+    assert len(kinds["entries"]) >= 2
+
+
+def test_an_auditor_finds_who_overrode_a_refusal(readers: Any) -> None:
+    """A table is refused, two producers let it be answered, and it can be seen who they were."""
+    readers.add("pia", Grant("producer"))
+    path = f"/tables/census/result?{DEEP}"
+    assert readers.browser("rita").get(path, headers=HTML).status_code == 403
+    link = re.search(rf'href="({PAGE}/refusals/[0-9a-f]{{64}})"', readers.page(PAGE, "paul"))
+    assert link
+    why = readers.page(link[1], "paul")
+    assert "3 variables of 2" in why
+    assert "marital_status" in why
+    reason = "<b>agreed</b> with the minister"
+    answer = readers.browser("paul").submit(link[1], link[1], reason=reason)
+    assert answer.headers["location"] == "/approvals"
+    assert readers.browser("rita").get(path, headers=HTML).status_code == 403
+    waiting = readers.page("/approvals", "pia")
+    assert link[1] in waiting
+    number = re.search(r'action="(/approvals/[0-9a-f]{32})"', waiting)
+    assert number
+    # Who only looks is offered no decision.
+    assert number[1] not in readers.page("/approvals", "otto")
+    readers.browser("pia").submit("/approvals", number[1], act="approve", reason="")
+    assert readers.browser("rita").get(path, headers=HTML).status_code == 200
+    found = readers.page("/administration/overrides", "otto")
+    row = next(each for each in re.findall(r"<tr>(.*?)</tr>", found, re.DOTALL) if ">pia<" in each)
+    cells = [re.sub(r"<[^>]+>", "", each) for each in re.findall(r"<t[hd].*?</t[hd]>", row)]
+    assert cells[1] == f"census@2022-1:{link[1].rpartition('/')[2]}"
+    assert cells[2:] == ["P2", "paul", "pia", "&lt;b&gt;agreed&lt;/b&gt; with the minister"]
+    assert ">pia<" not in readers.page("/administration/overrides?person=nobody", "otto")
+    # Whoever does not look at overrides finds both in the trail.
+    trail = readers.page(f"/administration/trail?about={cells[1]}", "otto")
+    for kind in ("proposed", "approved", "refusal_overridden"):
+        assert f">{kind}</td>" in trail
+
+
+def test_forms_of_others_change_nothing(readers: Any) -> None:
+    token = form_of(readers.page("/account", "rita"), "/logout")["csrf"]
+    places = (f"{PAGE}/changes", f"{PAGE}/refusals/{'0' * 64}")
+    for path in places:
+        data = {"csrf": token, "policy": "x", "signature": "x", "reason": "x"}
+        assert readers.browser("rita").post(path, data=data, headers=HTML).status_code == 403
+        for name in ("cora", "paul"):
+            answer = readers.browser(name).post(path, data=data, headers=HTML)
+            assert answer.status_code == 403
+    # Each of the two may one of these, and not the other.
+    for name, path in (("paul", places[0]), ("cora", places[1])):
+        token = form_of(readers.page("/account", name), "/logout")["csrf"]
+        data = {"csrf": token, "policy": "x", "signature": "x", "reason": "long enough"}
+        assert readers.browser(name).post(path, data=data, headers=HTML).status_code == 403

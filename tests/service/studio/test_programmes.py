@@ -1,0 +1,569 @@
+"""Programmes in the studio: what a page says and does is what interface and library say and do."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.release.run.release import carry_out
+from discreet_service.permissions import ROLES, Grant, Permission, Role
+from discreet_service.releases.drafts import read_draft, shelf_of
+from discreet_service.releases.programmes import opened_inputs
+from discreet_service.studio.drafts import shown_changes, tally
+from discreet_service.studio.programmes import told_problems
+from discreet_service.web.programmes import check_text, compare_draft
+from tests.helpers.asgi_browser import form_of
+from tests.helpers.served_studio import _is_told, planted
+from tests.helpers.studio_programmes import (
+    LATER,
+    PAUL,
+    PEOPLE,
+    WRONG,
+    hand_in,
+    publish,
+    work,
+)
+from tests.service.studio.conftest import GERMAN, HTML, StudioReaders, text_of
+
+
+class Office(StudioReaders):
+    """A demonstration of its own, in which programmes were run and published."""
+
+    def __init__(self, folder: Any) -> None:
+        super().__init__(folder)
+        self.add("olga", Grant("producer", "labour"))
+        self.add("pia", Grant("producer", "census"))
+        service = self.service
+        self.first = hand_in(service, PEOPLE)
+        self.first_draft = self.made(self.first)
+        publish(service, self.first, self.first_draft, "people")
+        self.later = hand_in(service, LATER)
+        self.draft = self.made(self.later)
+        self.wrong = hand_in(service, WRONG)
+
+    @property
+    def pages(self) -> list[str]:
+        """All pages of programmes."""
+        here = f"/programmes/{self.later}"
+        return [
+            *("/programmes", "/programmes/new", f"/programmes/new?of={self.later}", here),
+            f"/programmes/{self.wrong}",
+            f"{here}/drafts/{self.draft}",
+            f"{here}/drafts/{self.draft}?release=people",
+            f"{here}/drafts/{self.draft}/tables/homes",
+        ]
+
+    def made(self, programme: str) -> str:
+        """The number of a draft that a job has made."""
+        place = self.send(f"/programmes/{programme}/run", page=f"/programmes/{programme}")
+        assert place.status_code == 303, place.text
+        number = work(self.service)
+        assert place.headers["location"] == f"/programmes/{programme}/drafts/{number}"
+        return number
+
+    def send(self, path: str, page: str = "", name: str = "paul", **fields: Any) -> Any:
+        """Fill in a form of a page, and send it."""
+        hidden = form_of(self.page(page or path, name), path)
+        files = {"file": fields.pop("file")} if "file" in fields else None
+        return self.browser(name).post(path, data={**hidden, **fields}, files=files, headers=HTML)
+
+
+@pytest.fixture(scope="module")
+def office(readers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    folder = tmp_path_factory.mktemp("programmes") / "demo"
+    shutil.copytree(readers.folder, folder)
+    found = Office(folder)
+    yield found
+    found.close()
+
+
+def written(page: str) -> str:
+    """The text in the editor."""
+    found = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    assert found
+    return html.unescape(found[1])
+
+
+def plain(page: str) -> str:
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
+
+
+def listed_problems(page: str) -> list[str]:
+    part = re.search(r'<ol class="problems">(.*?)</ol>', page, re.DOTALL)
+    return [] if part is None else [plain(each) for each in part[1].split("<li>")[1:]]
+
+
+# -- writing, and what is wrong ----------------------------------------------------------
+
+
+def test_first_programme_is_written_already_and_can_be_run(office: Office) -> None:
+    page = office.page("/programmes/new", "paul")
+    text = written(page)
+    verdict = check_text(office.service, PAUL, text.encode())
+    assert verdict["valid"]
+    assert text_of(page, "tables") == str(len(verdict["tables"]))
+    saved = office.send("/programmes/new", text=text, act="save")
+    assert saved.status_code == 303
+    number = saved.headers["location"].rpartition("/")[2]
+    assert shelf_of(office.service).text(number) == text
+    assert "Nothing is wrong" in text_of(office.page(f"/programmes/{number}", "paul"), "verdict")
+
+
+def test_every_mistake_is_told_with_its_line_as_the_interface_tells_it(office: Office) -> None:
+    told = office.browser("paul").post(
+        "/api/v1/programmes:validate",
+        content=WRONG.encode(),
+        headers={"Content-Type": "application/toml"},
+    )
+    problems = told.json()["problems"]
+    assert [each["where"].partition(",")[0] for each in problems] == [
+        "line 10",
+        "line 15",
+        "line 16",
+    ]
+    for page in (
+        office.send("/programmes/new", text=WRONG, act="check").text,
+        office.page(f"/programmes/{office.wrong}", "paul"),
+    ):
+        shown = listed_problems(page)
+        assert len(shown) == len(problems)
+        for each, problem in zip(shown, problems, strict=True):
+            line = problem["where"].removeprefix("line ").partition(",")[0]
+            assert f"Line {line} :" in each
+            assert problem["message"] in each
+            assert problem["hint"] in each
+            assert WRONG.split("\n")[int(line) - 1].strip() in each
+    page = office.page(f"/programmes/{office.wrong}", "paul")
+    assert [*map(int, re.findall(r'<li id="L(\d+)" class="wrong">', page))] == [10, 15, 16]
+    assert "Make a draft" not in page
+
+
+def test_places_above_all_sections_have_lines_too() -> None:
+    lines = ['title = "x"', 'dataset = "labour"', "[tables.a]", 'version = "1"']
+    told = [{"where": where, "message": "", "hint": ""} for where in ("version", "dataset", "")]
+    found = told_problems({"problems": told}, lines)
+    assert [(each["line"], each["text"]) for each in found] == [
+        (0, ""),
+        (0, ""),
+        (2, 'dataset = "labour"'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "Write a programme, or choose a file."),
+        ("dataset = ", "this is no valid TOML"),
+        ("[" * 3_000, "no"),
+        ("tables = 7", "names no data set"),
+        ('dataset = "census"', "asks for no table"),
+        ('dataset = "nothing"\n[tables.a]\nby = ["sex"]', "Line 1 :"),
+        ('dataset = "census"\nversion = "9"\n[tables.a]\nby = ["sex"]', "Line 2 :"),
+        (PEOPLE.replace("[defaults]", "[defalts]"), "did you mean 'defaults'?"),
+        (f'{PEOPLE}\n[sources.x]\nsource = "../../etc/passwd"', "this cannot be said here"),
+        (f'{PEOPLE}\n[data]\nsource = "../../etc"', "this cannot be said here"),
+        (f'{PEOPLE}\n[tables."../../etc"]\nby = ["sex"]', "cannot be a file name"),
+        (f'{PEOPLE}\n[tables.a]\nfrom = "../../etc"\nby = ["sex"]', "no source '../../etc'"),
+        (f'{PEOPLE}\n[tables.a]\nby = ["/etc/passwd"]', "no variable '/etc/passwd'"),
+        (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nwhere = \"person_id == '1'\"", "identifies"),
+        (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nwhere = \"nothing == '1'\"", "nothing"),
+        (f"{PEOPLE}\n[tables.a]\nby = ['sex']\nprotect = 'none'", "this cannot be said here"),
+    ],
+)
+def test_what_is_no_programme_is_neither_taken_nor_a_failure(
+    office: Office, text: str, said: str
+) -> None:
+    shelf = shelf_of(office.service)
+    before = {each.id for each in shelf.every()}
+    page = office.send("/programmes/new", text=text, act="check")
+    assert page.status_code == 200
+    assert said in plain(page.text)
+    assert written(page.text) == text
+    assert str(office.folder) not in page.text
+    assert {each.id for each in shelf.every()} == before
+    saved = office.send("/programmes/new", text=text, act="save")
+    # What only the data can tell is wrong may be kept, and cannot be run.
+    if saved.status_code == 303:
+        kept = saved.headers["location"].rpartition("/")[2]
+        run = office.browser("paul").post(
+            f"/programmes/{kept}/run",
+            data={
+                "csrf": form_of(
+                    office.page(f"/programmes/{kept}", "paul"), f"/programmes/{kept}/run"
+                )["csrf"]
+            },
+            headers=HTML,
+        )
+        assert run.status_code == 422
+    else:
+        assert saved.status_code == 422
+        assert {each.id for each in shelf.every()} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "said"),
+    [
+        (PEOPLE.encode(), 303, ""),
+        (b"\xef\xbb\xbf" + PEOPLE.replace("\n", "\r\n").encode(), 303, ""),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe\x00", 422, "this is no text in UTF-8"),
+        (b"\x00" * 50, 422, "this is no valid TOML"),
+        (b"x = 1\n" + b"#" * 1_000_001, 413, "the programme is too long"),
+    ],
+)
+def test_files_are_taken_in_place_of_what_is_written(
+    office: Office, content: bytes, status: int, said: str
+) -> None:
+    answer = office.send("/programmes/new", text="x", act="save", file=("p.toml", content))
+    assert answer.status_code == status, answer.text[:3_000]
+    assert said in plain(answer.text)
+    if status == 303:
+        kept = shelf_of(office.service).text(answer.headers["location"].rpartition("/")[2])
+        assert kept.replace("\r\n", "\n") == PEOPLE
+
+
+def test_what_is_written_may_be_too_long(office: Office) -> None:
+    answer = office.send("/programmes/new", text="#" * 1_100_000, act="save")
+    assert answer.status_code == 413
+
+
+def test_texts_of_strangers_are_texts(office: Office) -> None:
+    evil = "<script>alert(1)</script>"
+    text = PEOPLE.replace("People and their work", evil).replace("Population by region", evil)
+    number = hand_in(office.service, text)
+    draft = office.made(number)
+    here = f"/programmes/{number}"
+    for path in ("/programmes", here, f"{here}/drafts/{draft}", f"/programmes/new?of={number}",
+                 f"{here}/drafts/{draft}/tables/population"):  # fmt: skip
+        page = office.page(path, "paul")
+        assert evil not in page
+        assert html.escape(evil) in page, path
+
+
+# -- running ------------------------------------------------------------------------------
+
+
+def test_draft_is_what_the_library_makes(office: Office, tmp_path: Any) -> None:
+    service = office.service
+    version = service.datasets.version("census")
+    carry_out(opened_inputs(shelf_of(service).file(office.later), version), tmp_path / "out")
+    found = read_draft(
+        shelf_of(service).draft(office.later, office.draft), service.releases.keys, "draft"
+    )
+    for name in ("population", "workers", "homes"):
+        made = (tmp_path / "out" / f"{name}.csv").read_bytes()
+        assert found.release.files.read(f"{name}.csv") == made
+    frame = pl.read_csv(tmp_path / "out" / "workers.csv").filter(pl.col("state") != "Total")
+    page = office.page(f"/programmes/{office.later}/drafts/{office.draft}/tables/workers", "paul")
+    part = page[page.index('<table id="table">') : page.index("</table>")]
+    for value in frame["value"].to_list():
+        assert f">{int(value):,}<" in part
+
+
+def test_the_same_form_sent_twice_makes_one_draft(office: Office) -> None:
+    here = f"/programmes/{office.later}"
+    fields = form_of(office.page(here, "paul"), f"{here}/run")
+    places = [
+        office.browser("paul").post(f"{here}/run", data=fields, headers=HTML).headers["location"]
+        for _ in range(2)
+    ]
+    assert places[0] == places[1]
+    other = office.send(f"{here}/run", page=here).headers["location"]
+    assert other != places[0]
+    for place in (places[0], other):
+        office.service.jobs.cancel(place.rpartition("/")[2], "paul")
+
+
+def test_a_run_is_followed_and_can_be_stopped_by_its_owner_alone(office: Office) -> None:
+    here = f"/programmes/{office.later}"
+    place = office.send(f"{here}/run", page=here).headers["location"]
+    job = place.rpartition("/")[2]
+    page = office.page(place, "paul")
+    assert f'data-events="/api/v1/jobs/{job}/events"' in page
+    assert f'href="{place}"' in page  # by hand, where there is no script
+    assert job[:8] in office.page(here, "paul")
+    other = office.page(place, "pia")
+    assert "data-events" not in other
+    assert "/cancel" not in other
+    stopped = office.send(f"/jobs/{job}/cancel", page=place)
+    assert stopped.status_code == 303
+    page = office.page(place, "paul")
+    assert "There is no draft." in page
+    assert "data-events" not in page
+    for path in (f"{place}/tables/homes", f"{place}/publish"):
+        answer = office.browser("paul").get(path, headers=HTML)
+        assert answer.status_code in (404, 405, 409)
+
+
+def test_page_that_follows_a_run_is_told_where_the_draft_is(office: Office) -> None:
+    place = f"/programmes/{office.later}/drafts/{office.draft}"
+    part = office.page(place, "paul", **{"X-Fragment": "run"})
+    assert "The draft is done." in part
+    assert f'id="look" href="{place}"' in part
+    assert "data-events" not in part
+    assert 'id="run"' not in office.page(place, "paul")
+
+
+def test_why_a_run_failed_is_told_to_its_owner(office: Office) -> None:
+    service, here = office.service, f"/programmes/{office.first}"
+    place = office.send(f"{here}/run", page=here).headers["location"]
+    file = shelf_of(service).file(office.first)
+    file.write_text(PEOPLE.replace('"region", "sex"', '"regoin", "sex"'), "utf-8")
+    try:
+        work(service)
+    finally:
+        file.write_text(PEOPLE, "utf-8")
+    own, other = office.page(place, "paul"), office.page(place, "pia")
+    assert "no variable" in own
+    assert "There is no draft." in own
+    assert "no variable" not in other
+    assert str(office.folder) not in own
+
+
+def test_draft_outlives_the_result_of_its_job(office: Office) -> None:
+    service, here = office.service, f"/programmes/{office.later}"
+    import sqlalchemy as sa
+
+    from discreet_service.database.schema import JOBS
+
+    draft = office.made(office.later)
+    mine = JOBS.c.id == draft
+    with service.database.writing() as connection:
+        connection.execute(sa.update(JOBS).where(mine).values(state="expired"))
+    assert text_of(office.page(f"{here}/drafts/{draft}", "paul"), "cells") == "179"
+
+
+# -- comparing, and publishing ---------------------------------------------------------------
+
+
+def test_comparison_is_that_of_the_interface(office: Office) -> None:
+    service = office.service
+    told = compare_draft(service, PAUL, office.later, office.draft, "people")
+    assert [each["change"] for each in told["changes"]] == ["same", "changed", "new"]
+    page = office.page(f"/programmes/{office.later}/drafts/{office.draft}?release=people", "paul")
+    found = tally(told["changes"])
+    assert found == {"new": 1, "changed": 1, "same": 1, "gone": 0, "cells": 9}
+    for name in ("changed", "new", "same", "cells"):
+        assert text_of(page, f"tally-{name}") == str(found[name])
+    opened = read_draft(
+        shelf_of(service).draft(office.later, office.draft), service.releases.keys, "draft"
+    )
+    changes = shown_changes(told["changes"], opened, "en")
+    cells = changes[1].cells
+    assert [each.change for each in cells] == ["values"] * 9
+    first = told["changes"][1]["cells"][0]
+    assert cells[0].labels == ("Total", "Total")
+    assert cells[0].before == f"{first['before']['value']:,.0f}"
+    assert cells[0].after == f"{first['after']['value']:,.0f}"
+    for each in cells:
+        assert " · ".join(each.labels) in page
+        assert f'<td class="number">{each.before}</td><td class="number">{each.after}</td>' in page
+    assert "other programme; others are counted" in plain(page)
+
+
+def test_the_usual_release_is_one_with_the_same_tables_of_the_same_data(office: Office) -> None:
+    page = office.page(f"/programmes/{office.later}/drafts/{office.draft}", "paul")
+    assert "<option selected>people</option>" in page
+    nothing = office.page(f"/programmes/{office.later}/drafts/{office.draft}?release=", "paul")
+    assert text_of(nothing, "tally-new") == "3"
+    own = office.page(f"/programmes/{office.first}/drafts/{office.first_draft}", "paul")
+    assert 'This draft is published as <a href="/releases/people">' in own
+    assert text_of(own, "tally-same") == "2"
+
+
+def test_reports_are_those_of_the_draft(office: Office) -> None:
+    told = compare_draft(office.service, PAUL, office.later, office.draft, "")
+    page = office.page(f"/programmes/{office.later}/drafts/{office.draft}", "paul")
+    assert text_of(page, "average") == f"{100 * told['attacks']['average']:.0f} %"
+    rows = [plain(each).split() for each in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
+    assert ["Tables", "3", "0", "0"] in rows
+    assert ["Official", "sums", "of", "few", "parts", str(told["attacks"]["official"])] in rows
+    assert {"rates", "universes"}.isdisjoint(told["attacks"])
+
+
+def test_publishing_says_first_what_changes_and_then_does_it(office: Office) -> None:
+    service = office.service
+    number = hand_in(service, LATER.replace("age < 60", "age < 50"))
+    draft = office.made(number)
+    here = f"/programmes/{number}/drafts/{draft}"
+    for name in ("", "../x", ".x", "a/b", "x" * 65, "ä"):
+        refused = office.send(f"{here}/publish", page=here, release=name)
+        assert refused.status_code == 422, name
+    first = office.send(f"{here}/publish", page=here, release="people")
+    assert first.status_code == 200
+    assert text_of(first.text, "release") == "people"
+    assert text_of(first.text, "tally-changed") == "1"
+    before = service.releases.release("people").identity
+    assert before in first.text
+    fields = form_of(first.text, f"{here}/publish")
+    done = office.browser("paul").post(f"{here}/publish", data=fields, headers=HTML)
+    assert (done.status_code, done.headers["location"]) == (303, "/releases/people")
+    after = service.releases.release("people").identity
+    assert after != before
+    entry = service.trail.search().entries[0]
+    assert (entry.kind, entry.person, entry.about) == ("release_published", "paul", "people")
+    assert 'href="/releases/people"' in office.page(f"/programmes/{number}", "paul")
+    assert "Population by region and sex" in office.page("/releases/people")
+    # Published as "people" now is another draft: the one before is no longer.
+    assert "This draft is published" not in office.page(
+        f"/programmes/{office.first}/drafts/{office.first_draft}", "paul"
+    )
+
+
+def test_of_two_who_publish_at_once_the_second_looks_again(office: Office) -> None:
+    service = office.service
+    drafts = [(office.first, office.first_draft), (office.later, office.draft)]
+    asked = []
+    for (number, draft), name in zip(drafts, ("paul", "pia"), strict=True):
+        here = f"/programmes/{number}/drafts/{draft}"
+        page = office.send(f"{here}/publish", page=here, name=name, release="at-once")
+        assert "A new release: nothing is replaced." in plain(page.text)
+        asked.append((name, f"{here}/publish", form_of(page.text, f"{here}/publish")))
+    answers = [
+        office.browser(name).post(path, data=fields, headers=HTML) for name, path, fields in asked
+    ]
+    assert [each.status_code for each in answers] == [303, 412]
+    seal = service.releases.release("at-once").identity
+    assert "has changed since you looked" in plain(answers[1].text)
+    assert seal in answers[1].text
+    # What is shown now is confirmed by the word that came with it.
+    name, path, _ = asked[1]
+    fields = form_of(answers[1].text, path)
+    assert office.browser(name).post(path, data=fields, headers=HTML).status_code == 303
+    assert service.releases.release("at-once").identity != seal
+    # A word is of one person, and for one name.
+    for thief, changed in (("paul", fields), ("pia", {**fields, "release": "other"})):
+        own = {
+            **changed,
+            "csrf": form_of(office.page("/programmes/new", thief), "/programmes/new")["csrf"],
+        }
+        assert office.browser(thief).post(path, data=own, headers=HTML).status_code == 412
+    assert "other" not in service.releases.releases()
+
+
+# -- who may -----------------------------------------------------------------------------------
+
+
+def test_nobody_else_sees_programmes(office: Office) -> None:
+    numbers = {office.first, office.later, office.wrong}
+    for name in ("", "rita", "cora", "vera", "otto", "adam"):
+        assert 'href="/programmes"' not in office.page("/", name)
+        for path in office.pages:
+            answer = office.browser(name).get(path, headers=HTML)
+            assert answer.status_code == (403 if name else 401), (name, path)
+            # A page of login knows where it leads: to where somebody wanted to go anyway.
+            assert not any(each in answer.text for each in numbers if each not in path)
+            assert "People and their work" not in answer.text
+    assert Permission.programmes_run in ROLES["producer"].permissions
+
+
+def test_producers_of_other_data_learn_of_none(office: Office) -> None:
+    assert "People and their work" not in office.page("/programmes", "olga")
+    assert "No data set that you may use is published." in office.page("/programmes", "olga")
+    here = f"/programmes/{office.later}"
+    for path in (here, f"/programmes/new?of={office.later}", f"{here}/drafts/{office.draft}",
+                 f"{here}/drafts/{office.draft}/tables/homes"):  # fmt: skip
+        assert office.browser("olga").get(path, headers=HTML).status_code == 404
+    csrf = form_of(office.page("/programmes/new", "olga"), "/programmes/new")["csrf"]
+    for path, fields in (
+        (f"{here}/run", {}),
+        (f"{here}/drafts/{office.draft}/publish", {"release": "x"}),
+    ):
+        answer = office.browser("olga").post(path, data={"csrf": csrf, **fields}, headers=HTML)
+        assert answer.status_code == 404
+    saved = office.send("/programmes/new", name="olga", text=PEOPLE, act="save")
+    assert saved.status_code == 422
+    assert "programmes:run" in plain(saved.text)
+    assert office.browser("olga").get("/programmes/new?dataset=census").status_code == 403
+
+
+def test_numbers_that_are_none_are_not_found(office: Office) -> None:
+    here = f"/programmes/{office.later}"
+    for path in (
+        *(f"/programmes/{each}" for each in ("0" * 32, "x", "%2e%2e", "..%2f..", "0" * 31)),
+        *(f"{here}/drafts/{each}" for each in ("0" * 32, "%2e%2e", "x")),
+        *(f"{here}/drafts/{office.draft}/tables/{each}" for each in ("none", "..%2f..%2fdraft")),
+        f"{here}/drafts/{office.first_draft}",
+        f"/programmes/new?of={'0' * 32}",
+        "/programmes/new?dataset=none",
+    ):
+        assert office.browser("paul").get(path, headers=HTML).status_code in (404, 409), path
+    for path in (
+        "/programmes?number=0",
+        "/programmes?number=x",
+        f"{here}/drafts/x?release={'y' * 65}",
+    ):
+        assert office.browser("paul").get(path, headers=HTML).status_code in (404, 422), path
+
+
+def test_forms_of_other_sites_and_keys_change_nothing(office: Office) -> None:
+    here = f"/programmes/{office.later}"
+    paths = ("/programmes/new", f"{here}/run", f"{here}/drafts/{office.draft}/publish")
+    before = len(shelf_of(office.service).every())
+    for path in paths:
+        answer = office.browser("paul").post(
+            path,
+            data={"csrf": "0" * 64, "text": PEOPLE, "act": "save", "release": "x"},
+            headers=HTML,
+        )
+        assert answer.status_code == 403, path
+        keyed = office.browser().post(path, data={"text": PEOPLE}, headers=HTML)
+        assert keyed.status_code == 401
+    assert len(shelf_of(office.service).every()) == before
+
+
+def test_who_may_not_publish_is_not_offered_to(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may = frozenset({Permission.programmes_run, Permission.jobs_own})
+    writer = Role(en="writer", de="Schreiber", permissions=may)
+    monkeypatch.setitem(ROLES, "writer", writer)  # type: ignore[arg-type]
+    office.add("wim", Grant("writer", "census"))
+    here = f"/programmes/{office.later}/drafts/{office.draft}"
+    assert f'action="{here}/publish"' in office.page(here, "paul")
+    page = office.page(here, "wim")
+    assert f'action="{here}/publish"' not in page
+    assert "Publishing is for those with that right." in page
+    csrf = form_of(office.page("/programmes/new", "wim"), "/programmes/new")["csrf"]
+    fields = {"csrf": csrf, "release": "wims"}
+    assert office.browser("wim").post(f"{here}/publish", data=fields).status_code == 403
+
+
+def test_no_page_tells_what_is_planted(office: Office) -> None:
+    secrets = planted(
+        office.folder,
+        json.loads((office.folder / "DEMONSTRATION.json").read_text("utf-8"))["passwords"],
+    )
+    assert {"a true sum", "a perturbation table"} <= set(secrets)
+    assert any(name.endswith(".key") for name in secrets)
+    bodies = {path: office.browser("paul").get(path, headers=HTML).content for path in office.pages}
+    bodies["wrong"] = office.send("/programmes/new", text=WRONG, act="save").content
+    here = f"/programmes/{office.later}/drafts/{office.draft}"
+    bodies["publish"] = office.send(f"{here}/publish", page=here, release="people").content
+    for path, body in bodies.items():
+        told = [name for name, forms in secrets.items() if any(_is_told(f, body) for f in forms)]
+        assert told == [], path
+        assert str(office.folder).encode() not in body
+
+
+# -- languages -----------------------------------------------------------------------------------
+
+
+def test_in_german(office: Office) -> None:
+    for path in office.pages:
+        page = office.page(path, "paul", **{"Accept-Language": GERMAN["Accept-Language"]})
+        assert '<html lang="de"' in page
+    page = office.page(
+        f"/programmes/{office.later}/drafts/{office.draft}?release=people",
+        "paul",
+        **{"Accept-Language": "de"},
+    )
+    for text in ("Was sich für Leser ändern würde", "Erwerbstätige", "anderer Wert", "Siegel"):
+        assert text in page
+    assert "Persons at work" not in page
