@@ -5,6 +5,6 @@ findings in words, without a figure: what follows from what, and what to withhol
 """
 
 from discreet_fire.linked_tables.advice import linked_findings
-from discreet_fire.linked_tables.shown_table import ShownTable, TableAxis, shown_table
+from discreet_fire.linked_tables.shown_counts import ShownCounts, TableAxis, shown_counts
 
-__all__ = ["ShownTable", "TableAxis", "linked_findings", "shown_table"]
+__all__ = ["ShownCounts", "TableAxis", "linked_findings", "shown_counts"]

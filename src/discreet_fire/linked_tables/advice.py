@@ -19,7 +19,7 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.errors import SuppressionError
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables.attack import CellRange, LinkedAttack
-from discreet_fire.linked_tables.shown_table import ShownTable
+from discreet_fire.linked_tables.shown_counts import ShownCounts
 from discreet_fire.linked_tables.system import LinkedSystem, systems_of
 
 _UNBOUNDED = 2**53
@@ -31,7 +31,7 @@ _NEAR = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _Wanted:
+class _SafeRange:
     """How far below and above its true value each cell must seem possible (confidential)."""
 
     small: BoolArray
@@ -39,7 +39,7 @@ class _Wanted:
     upper: IntArray
 
     @classmethod
-    def of(cls, system: LinkedSystem, minimum: int) -> _Wanted:
+    def of(cls, system: LinkedSystem, minimum: int) -> _SafeRange:
         """As within one table: from the smallest possible number to a safe one."""
         n = system.counts
         small = system.hidden & (system.cases > 0) & (system.cases < minimum)
@@ -66,7 +66,7 @@ class _Opened:
     ranges: list[CellRange]
 
 
-def linked_findings(tables: Sequence[ShownTable], *, minimum: int) -> tuple[Finding, ...]:
+def linked_findings(tables: Sequence[ShownCounts], *, minimum: int) -> tuple[Finding, ...]:
     """What tables of a program tell about withheld cells, if they are taken together.
 
     Args:
@@ -85,12 +85,12 @@ def linked_findings(tables: Sequence[ShownTable], *, minimum: int) -> tuple[Find
         if work < 0:
             left += 1
             continue
-        opened = _opened(system, asked.tolist(), _Wanted.of(system, minimum))
+        opened = _opened(system, asked.tolist(), _SafeRange.of(system, minimum))
         found += [] if opened is None else [opened]
     return (*_told(found, minimum), *_not_told(left, apart))
 
 
-def _opened(system: LinkedSystem, asked: Sequence[int], wanted: _Wanted) -> _Opened | None:
+def _opened(system: LinkedSystem, asked: Sequence[int], wanted: _SafeRange) -> _Opened | None:
     attack = LinkedAttack(system)
     ranges = [one for one in map(attack.range_of, asked) if wanted.is_open(system, one)]
     ranges.sort(key=lambda one: (not wanted.small[one.cell], not one.determined, one.cell))
@@ -195,7 +195,7 @@ def cells_to_withhold(system: LinkedSystem, minimum: int, *, exact: bool = False
         SuppressionProblem,
     )
 
-    wanted = _Wanted.of(system, minimum)
+    wanted = _SafeRange.of(system, minimum)
     bare = system.hidden & (exact | ~wanted.small)
     atoms, cells = len(system.atoms), system.cells
     n, hidden = system.counts, system.hidden

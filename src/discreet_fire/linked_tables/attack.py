@@ -39,7 +39,7 @@ class CellRange:
     @property
     def determined(self) -> bool:
         """Whether only one number is left."""
-        return np.floor(self.high + _NEAR) - np.ceil(self.low - _NEAR) < 1
+        return bool(np.floor(self.high + _NEAR) - np.ceil(self.low - _NEAR) < 1)
 
     def __repr__(self) -> str:
         return f"<CellRange of {self.cell} (confidential)>"

@@ -1,6 +1,6 @@
 """`LinkedSystem`: several tables as one system of equations over groups of records. CONFIDENTIAL.
 
-In: `ShownTable`s. Out: atoms – sets of records that are in the same cells of every table – and
+In: `ShownCounts`s. Out: atoms – sets of records that are in the same cells of every table – and
 which atoms each cell is made of. Atoms are all combinations of categories that an attacker must
 take for possible: where variables are related (nested, overlapping, or rarely together), only
 the combinations that occur; where there are too many, those that occur too, which takes the
@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet_fire.linked_tables.shown_table import ShownTable
+from discreet_fire.linked_tables.shown_counts import ShownCounts
 
 #: More combinations are not made; those that occur stand for them.
 _MOST_ATOMS = 2_000
@@ -29,7 +29,7 @@ _EXPECTED = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _Column:
+class _Division:
     """A way to divide all records: by a variable, or by who is in a table.
 
     One that is given more than one category for the same record is another column.
@@ -55,7 +55,7 @@ class LinkedSystem:
         apart: Whether it is a part of a system that was too large.
     """
 
-    tables: tuple[ShownTable, ...]
+    tables: tuple[ShownCounts, ...]
     first: IntArray
     members: list[IntArray]
     counts: IntArray
@@ -119,7 +119,7 @@ class LinkedSystem:
         return f"<LinkedSystem of {len(self.tables)} tables>"
 
 
-def systems_of(tables: Sequence[ShownTable]) -> Iterator[LinkedSystem]:
+def systems_of(tables: Sequence[ShownCounts]) -> Iterator[LinkedSystem]:
     """The systems of tables that have to do with each other, if something is withheld there.
 
     Each has two and more tables; large ones are taken apart into all their twos.
@@ -152,9 +152,9 @@ def systems_of(tables: Sequence[ShownTable]) -> Iterator[LinkedSystem]:
                 yield replace(made(two), apart=True)
 
 
-def _distinct(tables: Sequence[ShownTable]) -> list[ShownTable]:
+def _distinct(tables: Sequence[ShownCounts]) -> list[ShownCounts]:
     """The tables, but each only once."""
-    found: dict[tuple[object, ...], ShownTable] = {}
+    found: dict[tuple[object, ...], ShownCounts] = {}
     for table in tables:
         axes = tuple((axis.name, axis.labels) for axis in table.axes)
         order = np.argsort(table.records, kind="stable")
@@ -164,10 +164,10 @@ def _distinct(tables: Sequence[ShownTable]) -> list[ShownTable]:
 
 
 def _columns(
-    tables: Sequence[ShownTable], records: IntArray
-) -> tuple[list[_Column], list[list[int]]]:
+    tables: Sequence[ShownCounts], records: IntArray
+) -> tuple[list[_Division], list[list[int]]]:
     """The variables of all tables, and which of them each table has."""
-    columns: list[_Column] = []
+    columns: list[_Division] = []
     spans = []
     for table in tables:
         at, span = np.searchsorted(records, table.records), []
@@ -181,7 +181,7 @@ def _columns(
             number = fitting[0] if fitting else len(columns)
             if not fitting:
                 empty = np.full(len(records), -1, dtype=np.int64)
-                columns.append(_Column(name=axis.name, codes=empty, labels={}))
+                columns.append(_Division(name=axis.name, codes=empty, labels={}))
             labels = columns[number].labels
             for label in axis.labels:
                 labels.setdefault(label, len(labels))
@@ -191,7 +191,7 @@ def _columns(
     return columns, spans
 
 
-def _fits(column: _Column, at: IntArray, texts: object) -> bool:
+def _fits(column: _Division, at: IntArray, texts: object) -> bool:
     """Whether records that are known already have the same categories."""
     codes = column.codes[at]
     wanted = np.array([column.labels.get(text, -2) for text in texts])  # type: ignore[attr-defined]
@@ -206,7 +206,7 @@ def _together(a: IntArray, b: IntArray) -> IntArray:
     return pairs.reshape(height, width).astype(np.int64)
 
 
-def _related(a: _Column, b: _Column) -> bool:
+def _related(a: _Division, b: _Division) -> bool:
     """Whether it is known which categories of two variables go together."""
     both = (a.codes >= 0) & (b.codes >= 0)
     return bool(both.any()) and _is_related(_together(a.codes[both], b.codes[both]))
@@ -247,9 +247,9 @@ def _groups(
 
 
 def _system(
-    tables: Sequence[ShownTable],
+    tables: Sequence[ShownCounts],
     spans: Sequence[Sequence[int]],
-    columns: Sequence[_Column],
+    columns: Sequence[_Division],
     records: IntArray,
 ) -> LinkedSystem:
     used = sorted({number for span in spans for number in span})

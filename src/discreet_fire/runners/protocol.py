@@ -34,7 +34,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.files import check_writable, write_text
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.linked_tables import ShownTable, linked_findings
+from discreet_fire.linked_tables import ShownCounts, linked_findings
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, worst
 from discreet_fire.texts import SourceText, read_source
@@ -72,7 +72,7 @@ class StatisticShown:
     groups: tuple[str, ...]
     categories: frozenset[str]
     missing: bool
-    tables: tuple[ShownTable | None, ...]
+    tables: tuple[ShownCounts | None, ...]
 
 
 Witness = Callable[[StatisticShown], None]
@@ -248,7 +248,7 @@ class _ShownTables:
 
     def __init__(self, witness: Witness | None) -> None:
         self._witness = witness
-        self._tables: list[ShownTable] = []
+        self._tables: list[ShownCounts] = []
         self._unknown: list[str] = []
 
     def note(self, told: StatisticShown) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import SuppressionError
-from discreet_fire.linked_tables import ShownTable, linked_findings, shown_table
+from discreet_fire.linked_tables import ShownCounts, linked_findings, shown_counts
 from discreet_fire.linked_tables.advice import cells_to_withhold
 from discreet_fire.linked_tables.system import LinkedSystem, systems_of
 from discreet_fire.runners.builtin.runner import run_do
@@ -32,12 +32,12 @@ def records(seed: int = 3, elsewhere: int = 2) -> pl.DataFrame:
     return pl.DataFrame({"cty": county, "region": np.where(east, "E", "W"), "sex": sex})
 
 
-def shown(frame: pl.DataFrame, *spans: Sequence[str]) -> list[ShownTable]:
+def shown(frame: pl.DataFrame, *spans: Sequence[str]) -> list[ShownCounts]:
     """Tables of a frame, as the safe commands show them."""
     found = []
     for line, names in enumerate(spans, 1):
         result = tabulate(frame, *names) if len(names) == 2 else table(frame, names, statistics="n")
-        one = shown_table(
+        one = shown_counts(
             f"line {line}, {result.command}",
             result.frame.select(*names, "n"),
             frame.select(names),
@@ -104,12 +104,12 @@ def test_wrong_tables_are_not_followed() -> None:
     result = tabulate(frame, "cty", "sex")
     whole = result.frame.select("cty", "sex", "n")
     labels, numbers = frame.select("cty", "sex"), np.arange(frame.height)
-    assert shown_table("t", whole, labels, np.zeros(frame.height, dtype=np.int64)) is None
-    assert shown_table("t", whole, labels, numbers - 1) is None
-    assert shown_table("t", whole.with_columns(pl.col("n") + 1), labels, numbers) is None
-    assert shown_table("t", whole, labels.with_columns(pl.lit(77).alias("cty")), numbers) is None
-    assert shown_table("t", whole[:-1], labels, numbers) is None
-    one = shown_table("t", whole, labels, numbers)
+    assert shown_counts("t", whole, labels, np.zeros(frame.height, dtype=np.int64)) is None
+    assert shown_counts("t", whole, labels, numbers - 1) is None
+    assert shown_counts("t", whole.with_columns(pl.col("n") + 1), labels, numbers) is None
+    assert shown_counts("t", whole, labels.with_columns(pl.lit(77).alias("cty")), numbers) is None
+    assert shown_counts("t", whole[:-1], labels, numbers) is None
+    one = shown_counts("t", whole, labels, numbers)
     assert one is not None
     assert "75" not in repr(one)
 
@@ -121,7 +121,7 @@ class Outsider:
     occur, and every number that is shown.
     """
 
-    def __init__(self, frame: pl.DataFrame, tables: Sequence[tuple[ShownTable, np.ndarray]]):
+    def __init__(self, frame: pl.DataFrame, tables: Sequence[tuple[ShownCounts, np.ndarray]]):
         ranked = frame.select(pl.struct(pl.all()).rank("dense").alias("atom"))
         keys = ranked["atom"].to_numpy().astype(np.int32) - 1
         self.atoms = int(keys.max()) + 1

@@ -19,7 +19,7 @@ import polars as pl
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import DiscreetError
 from discreet_fire.catalogue.execution import facts_of
-from discreet_fire.linked_tables import ShownTable, shown_table
+from discreet_fire.linked_tables import ShownCounts, shown_counts
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
 from discreet_fire.runners.builtin.disclosure.units import (
@@ -447,7 +447,7 @@ _OF_COUNTS = {"tabulate": 2, "table": 3, "count": 0}
 
 def _shown_tables(
     session: Session, result: SafeResult, chosen: ChosenRecords, name: str
-) -> tuple[ShownTable | None, ...]:
+) -> tuple[ShownCounts | None, ...]:
     """The counts that an output shows, with the records behind them."""
     if name not in _OF_COUNTS:
         return ()
@@ -478,7 +478,7 @@ def _shown_tables(
         if one != "n" and one[2:] in inside.columns:
             kept = inside[one[2:]].is_not_null().to_numpy()
         found.append(
-            shown_table(
+            shown_counts(
                 title,
                 frame.select(*axes, pl.col(one).alias("n")),
                 inside.filter(kept).select(inside.columns[: len(axes)]),

@@ -1,4 +1,4 @@
-"""`ShownTable`: a table of counts as a program shows it, and the records behind its cells.
+"""`ShownCounts`: a table of counts as a program shows it, and the records behind its cells.
 
 In: what a safe command showed, the labels of its records, their numbers (CONFIDENTIAL). Out: for
 each axis the category of each record, for each cell and margin whether it is withheld. A table
@@ -32,7 +32,7 @@ class TableAxis:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ShownTable:
+class ShownCounts:
     """Counts of a program (confidential); the last place along each axis is the total.
 
     Args:
@@ -96,16 +96,16 @@ class ShownTable:
         return ", ".join(parts) or "all"
 
     def __repr__(self) -> str:
-        return f"<ShownTable {self.name}>"
+        return f"<ShownCounts {self.name}>"
 
 
-def shown_table(
+def shown_counts(
     name: str,
     shown: pl.DataFrame,
     labels: pl.DataFrame,
     records: IntArray,
     owners: IntArray | None = None,
-) -> ShownTable | None:
+) -> ShownCounts | None:
     """The table that a command showed; None if it cannot be followed.
 
     Args:
@@ -118,9 +118,9 @@ def shown_table(
 
     >>> shown = pl.DataFrame({"sex": ["f", "m", "Total"], "n": [3.0, None, None]})
     >>> labels = pl.DataFrame({"sex": ["f", "m", "f", "f"]})
-    >>> table = shown_table("line 1, tabulate sex", shown, labels, np.arange(4))
+    >>> table = shown_counts("line 1, tabulate sex", shown, labels, np.arange(4))
     >>> table, [table.place(at) for at in np.flatnonzero(table.hidden)]
-    (<ShownTable line 1, tabulate sex>, ['sex = m', 'all'])
+    (<ShownCounts line 1, tabulate sex>, ['sex = m', 'all'])
     """
     texts = _texts(shown, labels.width)
     if texts is None or (records < 0).any() or len(np.unique(records)) < len(records):
@@ -133,7 +133,7 @@ def shown_table(
         kept &= codes >= 0
         axes.append((column.name, known, codes))
     numbers = shown["n"]
-    table = ShownTable(
+    table = ShownCounts(
         name=name,
         axes=tuple(
             TableAxis(name=title, labels=known, codes=codes[kept]) for title, known, codes in axes
