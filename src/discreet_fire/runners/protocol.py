@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict, Unpack
 
@@ -34,6 +34,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.files import check_writable, write_text
 from discreet_fire.findings import Finding, Severity
+from discreet_fire.linked_tables import ShownCounts, linked_findings
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, worst
 from discreet_fire.texts import SourceText, read_source
@@ -60,6 +61,7 @@ class StatisticShown:
         groups: Those that span the output.
         categories: Those whose values have coefficients of their own.
         missing: Whether missing values are a group of their own.
+        tables: The counts that it shows; None stands for some that cannot be followed.
     """
 
     line: int
@@ -70,6 +72,7 @@ class StatisticShown:
     groups: tuple[str, ...]
     categories: frozenset[str]
     missing: bool
+    tables: tuple[ShownCounts | None, ...]
 
 
 Witness = Callable[[StatisticShown], None]
@@ -120,6 +123,7 @@ class RunResult:
         outputs: Each output with its line and its checks.
         checked: Whether all that the log shows is among the outputs.
         error: What stopped the run; None if it came to its end.
+        linked: What its tables tell about withheld cells, taken together.
     """
 
     name: str
@@ -127,6 +131,7 @@ class RunResult:
     outputs: tuple[ShownOutput, ...]
     checked: bool
     error: DiscreetError | None
+    linked: tuple[Finding, ...] = ()
 
     @classmethod
     def of(
@@ -153,13 +158,16 @@ class RunResult:
     def verdict(self) -> CheckVerdict:
         """The worst that any check found; what came without checks is no pass."""
         missing = [] if self.checked else [_UNCHECKED]
-        return worst([*missing, *(check for one in self.outputs for check in _checks(one))])
+        linked = [_LINKED] if any(one.severity is Severity.REVIEW for one in self.linked) else []
+        checks = (check for one in self.outputs for check in _checks(one))
+        return worst([*missing, *linked, *checks])
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What an officer should look at."""
         unchecked = [] if self.checked else [_of_check("log", 0, _UNCHECKED)]
-        return (*unchecked, *_of_outputs(self.outputs), *_of_stop(self.error))
+        stop = _of_stop(self.error)
+        return (*unchecked, *_of_outputs(self.outputs), *self.linked, *stop)
 
     @property
     def line(self) -> int | None:
@@ -223,14 +231,50 @@ def run_program(runner: Runner, program: Path, **given: Unpack[RunInput]) -> Run
     """Run a program, and hold the run against the rules for every runner."""
     source, data = read_source(program), given["data"]
     _check_data(data)
+    shown = _ShownTables(given["witness"])
+    given["witness"] = shown.note
     try:
-        result = runner.run(program, **given)
+        result = shown.held_against(runner.run(program, **given), given["limits"].minimum)
     except DiscreetError:
         raise
     except Exception as error:  # its text may quote data
         stop = InternalError(type(error).__name__)
         return RunResult.of(source, data, lines=(), outputs=(), checked=False, error=stop)
     return _checked_result(runner, result, source, data)
+
+
+class _ShownTables:
+    """The tables of a run, taken down beside what the witness of the caller is told."""
+
+    def __init__(self, witness: Witness | None) -> None:
+        self._witness = witness
+        self._tables: list[ShownCounts] = []
+        self._unknown: list[str] = []
+
+    def note(self, told: StatisticShown) -> None:
+        """Take down the tables of a statistic."""
+        self._tables += [one for one in told.tables if one is not None]
+        if None in told.tables:
+            self._unknown.append(f"line {told.line}, {told.command}")
+        if self._witness is not None:
+            self._witness(told)
+
+    def held_against(self, result: object, minimum: int) -> object:
+        """The result, with what its tables tell, taken together."""
+        redacted = isinstance(result, RunResult) and getattr(result.error, "redacted", False)
+        if not isinstance(result, RunResult) or redacted:
+            return result
+        found = linked_findings(self._tables, minimum=minimum)
+        if self._unknown and len(self._tables) + len(self._unknown) > 1:
+            places = "; ".join(self._unknown[:_PLACES])
+            what = f"{len(self._unknown)} tables were not held against others: {places}"
+            hint = "look for weights, copies of records, and records that the program made"
+            found += (_finding("linked-tables", Severity.REVIEW, what, 0, hint),)
+        return replace(result, linked=found)
+
+
+#: So many tables are named in one finding.
+_PLACES = 8
 
 
 def _checked_result(
@@ -291,6 +335,11 @@ _UNCHECKED = Check(
     rule="unchecked",
     verdict=CheckVerdict.review,
     reason="what the log shows was not checked when it was made",
+)
+_LINKED = Check(
+    rule="linked-tables",
+    verdict=CheckVerdict.review,
+    reason="tables give withheld cells away, taken together",
 )
 _SEVERITIES = {CheckVerdict.review: Severity.REVIEW, CheckVerdict.fail: Severity.INFO}
 

@@ -243,7 +243,7 @@ _FEW = 5
 #: Whole numbers within a smaller range may be codes of categories.
 _CODES = 10
 #: The label of rare values that are put together.
-_OTHER = "(other)"
+OTHER = "(other)"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -363,8 +363,8 @@ def _without_rare(
     new[kept] = np.arange(len(kept))
     new[-1] = -1  # records in no group stay there
     return (
-        [*(labels[at] for at in kept), _OTHER],
-        [*(values[at] for at in kept), _OTHER],
+        [*(labels[at] for at in kept), OTHER],
+        [*(values[at] for at in kept), OTHER],
         new[codes],
     )
 

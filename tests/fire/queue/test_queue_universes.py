@@ -156,6 +156,7 @@ def test_records_of_nobody_are_told(
             groups=(),
             categories=frozenset(),
             missing=False,
+            tables=(),
         )
         record_universes(work, told)
     assert [one.count for one in work.universes] == known

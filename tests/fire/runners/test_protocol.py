@@ -64,11 +64,12 @@ class ToyRunner:
                     line=number,
                     command="summarize",
                     universes="each",
-                    units=frame[entity].to_list(),
+                    units=None if entity is None else frame[entity].to_list(),
                     frame=frame.select(name),
                     groups=(),
                     categories=frozenset(),
                     missing=False,
+                    tables=(),
                 )
                 witness(told)
         return RunResult.of(

@@ -19,10 +19,12 @@ import polars as pl
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import DiscreetError
 from discreet_fire.catalogue.execution import facts_of
+from discreet_fire.linked_tables import ShownCounts, shown_counts
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
 from discreet_fire.runners.builtin.disclosure.units import (
     OWNER,
+    RECORD,
     all_but_few,
     asks_by_function,
     cases,
@@ -360,7 +362,7 @@ def show(
     elif session.trace.rests(names) or session.trace.touched:
         reason = "a variable was made from single values of the data, such as a maximum"
         rule = "single-value"
-    elif conflicts_with_earlier(session, counted(chosen), names):
+    elif conflicts_with_earlier(session, counted_records(chosen), names):
         rule, reason = "difference", "it differs from an earlier output by a few cases"
     if rule:
         session.withhold(result.command.split()[0], rule, reason)
@@ -390,7 +392,7 @@ def show_statistic(
     return show(session, result, chosen, names)
 
 
-def counted(chosen: ChosenRecords) -> BoolArray:
+def counted_records(chosen: ChosenRecords) -> BoolArray:
     """The observations that an output is about; of a count all are given, with who is inside."""
     mask = chosen.mask
     if INSIDE in chosen.frame.columns:
@@ -408,7 +410,7 @@ def _tell_whom(
     """
     if session.log.witness is None:
         return
-    mask = counted(chosen)
+    mask = counted_records(chosen)
     kept, units = hidden_column(session.data, OWNER), None
     if kept is not None:
         unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
@@ -434,8 +436,57 @@ def _tell_whom(
                 part.partition(".")[2] for word in words for part in word.split("#") if "." in part
             ),
             missing=chosen.missing,
+            tables=_shown_tables(session, result, chosen, name),
         )
     )
+
+
+#: Commands of which the counts are held against each other, with how many of their words span them.
+_OF_COUNTS = {"tabulate": 2, "table": 3, "count": 0}
+
+
+def _shown_tables(
+    session: Session, result: SafeResult, chosen: ChosenRecords, name: str
+) -> tuple[ShownCounts | None, ...]:
+    """The counts that an output shows, with the records behind them."""
+    if name not in _OF_COUNTS:
+        return ()
+    title, frame = f"line {session.log.line}, {result.command.partition(',')[0]}", result.frame
+    if frame is None:
+        frame = pl.DataFrame({"n": [result.stored.get("N")]}, schema={"n": pl.Float64})
+    axes = [one for one in frame.columns if frame.schema[one] == pl.String]
+    counted = [one for one in frame.columns if one == "n" or one.startswith("n ")]
+    record = hidden_column(session.data, RECORD)
+    if not counted or len(axes) > _OF_COUNTS[name]:
+        return ()
+    if record is None or chosen.weight is not None:
+        return (None,) * len(counted)
+    if "cumulated" in frame.columns:  # frequencies of one variable stand without their total
+        last = {axes[0]: ["Total"], "n": [result.stored.get("N")]}
+        end = pl.DataFrame(last, schema={axes[0]: pl.String, "n": pl.Float64})
+        frame = pl.concat([frame.select(axes[0], "n"), end])
+    mask = counted_records(chosen)
+    inside = chosen.frame
+    if INSIDE in inside.columns:
+        inside = inside.filter(pl.col(INSIDE) == 1)
+    numbers = record.values[mask]
+    known = np.where(numbers < MISSING, numbers, -1).astype(np.int64)
+    whom = owners(session)[mask]
+    found = []
+    for one in counted:
+        kept = np.ones(len(known), dtype=np.bool_)
+        if one != "n" and one[2:] in inside.columns:
+            kept = inside[one[2:]].is_not_null().to_numpy()
+        found.append(
+            shown_counts(
+                title,
+                frame.select(*axes, pl.col(one).alias("n")),
+                inside.filter(kept).select(inside.columns[: len(axes)]),
+                known[kept],
+                whom[kept],
+            )
+        )
+    return tuple(found)
 
 
 def _too_few(session: Session, result: SafeResult, chosen: ChosenRecords) -> bool:

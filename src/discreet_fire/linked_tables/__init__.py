@@ -1,0 +1,10 @@
+"""Linked tables: what all tables of a program, taken together, tell about withheld cells.
+
+In: which records are in which cell of each table, and which cells are shown (CONFIDENTIAL). Out:
+findings in words, without a figure: what follows from what, and what to withhold besides.
+"""
+
+from discreet_fire.linked_tables.advice import linked_findings
+from discreet_fire.linked_tables.shown_counts import ShownCounts, TableAxis, shown_counts
+
+__all__ = ["ShownCounts", "TableAxis", "linked_findings", "shown_counts"]

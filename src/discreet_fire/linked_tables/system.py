@@ -1,0 +1,331 @@
+"""`LinkedSystem`: several tables as one system of equations over groups of records. CONFIDENTIAL.
+
+In: `ShownCounts`s. Out: atoms – sets of records that are in the same cells of every table – and
+which atoms each cell is made of. Atoms are all combinations of categories that an attacker must
+take for possible: where variables are related (nested, overlapping, or rarely together), only
+the combinations that occur; where there are too many, those that occur too, which takes the
+attacker to know more than he does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet_fire.linked_tables.shown_counts import ShownCounts
+
+#: More combinations are not made; those that occur stand for them.
+_MOST_ATOMS = 2_000
+#: Systems with more entries are taken apart: their tables are held against each other by twos.
+_MOST_ENTRIES = 10_000
+#: A combination that would occur so often by chance, and does not, tells that variables are
+#: related.
+_EXPECTED = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class _Division:
+    """A way to divide all records: by a variable, or by who is in a table.
+
+    One that is given more than one category for the same record is another column.
+    """
+
+    name: str
+    codes: IntArray  # -1 where no table says so
+    labels: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LinkedSystem:
+    """Tables over the same variables, cell by cell.
+
+    Args:
+        tables: The tables.
+        first: The number of the first cell of each table, and of all cells.
+        members: For each cell, which atoms it is made of.
+        counts: How many records each cell has.
+        hidden: Which cells are withheld.
+        atoms: How many records each atom has.
+        complete: Whether atoms are all possible ones, not only those that occur.
+        apart: Whether it is a part of a system that was too large.
+    """
+
+    tables: tuple[ShownCounts, ...]
+    first: IntArray
+    members: list[IntArray]
+    counts: IntArray
+    hidden: BoolArray
+    atoms: IntArray
+    complete: bool
+    apart: bool = False
+
+    @property
+    def entries(self) -> int:
+        """How large it is: atoms of all cells together."""
+        return sum(map(len, self.members))
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return int(self.first[-1])
+
+    def name(self, cell: int) -> str:
+        """The table and the place of a cell."""
+        table = self.table(cell)
+        return f"{self.tables[table].name}: {self.tables[table].place(self.place(cell))}"
+
+    def table(self, cell: int) -> int:
+        """Which table a cell is in."""
+        return int(np.searchsorted(self.first, cell, side="right")) - 1
+
+    def place(self, cell: int) -> int:
+        """The number of a cell within its table."""
+        return cell - int(self.first[self.table(cell)])
+
+    @cached_property
+    def cases(self) -> IntArray:
+        """Persons or firms in each cell."""
+        return np.concatenate([table.cases.ravel() for table in self.tables])
+
+    @cached_property
+    def least(self) -> IntArray:
+        """How small each cell can be: everyone sees which inner cells are empty."""
+        found = []
+        for table in self.tables:
+            inner = table.counts[(slice(None, -1),) * len(table.axes)] > 0
+            held = inner.astype(np.int64)
+            for axis in range(held.ndim):
+                held = np.concatenate([held, held.sum(axis=axis, keepdims=True)], axis=axis)
+            found.append(held.ravel())
+        return np.concatenate(found)
+
+    @cached_property
+    def margins(self) -> BoolArray:
+        """Which cells are totals."""
+        found = []
+        for table in self.tables:
+            mask = np.zeros(table.hidden.shape, dtype=np.bool_)
+            for axis in range(mask.ndim):
+                np.moveaxis(mask, axis, 0)[-1] = True
+            found.append(mask.ravel())
+        return np.concatenate(found)
+
+    def __repr__(self) -> str:
+        return f"<LinkedSystem of {len(self.tables)} tables>"
+
+
+def systems_of(tables: Sequence[ShownCounts]) -> Iterator[LinkedSystem]:
+    """The systems of tables that have to do with each other, if something is withheld there.
+
+    Each has two and more tables; large ones are taken apart into all their twos.
+    """
+    kept = _distinct(tables)
+    records = np.unique(np.concatenate([table.records for table in kept])) if kept else None
+    if records is None:
+        return
+    columns, spans = _columns(kept, records)
+    related = {
+        (a, b): _related(columns[a], columns[b])
+        for a, b in itertools.combinations(range(len(columns)), 2)
+    }
+
+    def withheld(group: Sequence[int]) -> bool:
+        return any((kept[at].hidden & (kept[at].counts > 0)).any() for at in group)
+
+    def made(group: Sequence[int]) -> LinkedSystem:
+        return _system([kept[at] for at in group], [spans[at] for at in group], columns, records)
+
+    for group in _groups(spans, related):
+        if len(group) < 2 or not withheld(group):
+            continue
+        system = made(group)
+        if system.entries <= _MOST_ENTRIES or len(group) == 2:
+            yield system
+            continue
+        for two in itertools.combinations(group, 2):
+            if withheld(two) and len(_groups([spans[at] for at in two], related)) == 1:
+                yield replace(made(two), apart=True)
+
+
+def _distinct(tables: Sequence[ShownCounts]) -> list[ShownCounts]:
+    """The tables, but each only once."""
+    found: dict[tuple[object, ...], ShownCounts] = {}
+    for table in tables:
+        axes = tuple((axis.name, axis.labels) for axis in table.axes)
+        order = np.argsort(table.records, kind="stable")
+        inside = (table.records[order].tobytes(), table.cells[order].tobytes())
+        found.setdefault((axes, *inside, table.hidden.tobytes()), table)
+    return list(found.values())
+
+
+def _columns(
+    tables: Sequence[ShownCounts], records: IntArray
+) -> tuple[list[_Division], list[list[int]]]:
+    """The variables of all tables, and which of them each table has."""
+    columns: list[_Division] = []
+    spans = []
+    for table in tables:
+        at, span = np.searchsorted(records, table.records), []
+        for axis in table.axes:
+            texts = np.array([axis.labels[code] for code in axis.codes.tolist()], dtype=object)
+            fitting = [
+                number
+                for number, column in enumerate(columns)
+                if column.name == axis.name and _fits(column, at, texts)
+            ]
+            number = fitting[0] if fitting else len(columns)
+            if not fitting:
+                empty = np.full(len(records), -1, dtype=np.int64)
+                columns.append(_Division(name=axis.name, codes=empty, labels={}))
+            labels = columns[number].labels
+            for label in axis.labels:
+                labels.setdefault(label, len(labels))
+            columns[number].codes[at] = [labels[text] for text in texts.tolist()]
+            span.append(number)
+        spans.append(span)
+    return columns, spans
+
+
+def _fits(column: _Division, at: IntArray, texts: object) -> bool:
+    """Whether records that are known already have the same categories."""
+    codes = column.codes[at]
+    wanted = np.array([column.labels.get(text, -2) for text in texts])  # type: ignore[attr-defined]
+    return bool(((codes < 0) | (codes == wanted)).all())
+
+
+def _together(a: IntArray, b: IntArray) -> IntArray:
+    """How many records have each pair of categories, numbered from 0."""
+    width = int(b.max(initial=-1)) + 1
+    height = int(a.max(initial=-1)) + 1
+    pairs = np.bincount(a * width + b, minlength=height * width)
+    return pairs.reshape(height, width).astype(np.int64)
+
+
+def _related(a: _Division, b: _Division) -> bool:
+    """Whether it is known which categories of two variables go together."""
+    both = (a.codes >= 0) & (b.codes >= 0)
+    return bool(both.any()) and _is_related(_together(a.codes[both], b.codes[both]))
+
+
+def _is_related(pairs: IntArray) -> bool:
+    pairs = pairs[pairs.sum(axis=1) > 0][:, pairs.sum(axis=0) > 0]
+    if min(pairs.shape, default=0) < 2:
+        return False
+    nested = ((pairs > 0).sum(axis=1) == 1).all() or ((pairs > 0).sum(axis=0) == 1).all()
+    expected = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0, keepdims=True) / pairs.sum()
+    return bool(nested or ((pairs == 0) & (expected >= _EXPECTED)).any())
+
+
+def _groups(
+    spans: Sequence[Sequence[int]], related: dict[tuple[int, int], bool]
+) -> list[list[int]]:
+    """Tables that share variables, or have related ones; single counts are with all others."""
+    parent = list(range(len(spans)))
+
+    def top(at: int) -> int:
+        while parent[at] != at:
+            at = parent[at]
+        return at
+
+    for one, two in itertools.combinations(range(len(spans)), 2):
+        linked = (
+            not spans[one]
+            or not spans[two]
+            or any(a == b or related[min(a, b), max(a, b)] for a in spans[one] for b in spans[two])
+        )
+        if linked:
+            parent[top(two)] = top(one)
+    found: dict[int, list[int]] = {}
+    for at in range(len(spans)):
+        found.setdefault(top(at), []).append(at)
+    return list(found.values())
+
+
+def _system(
+    tables: Sequence[ShownCounts],
+    spans: Sequence[Sequence[int]],
+    columns: Sequence[_Division],
+    records: IntArray,
+) -> LinkedSystem:
+    used = sorted({number for span in spans for number in span})
+    inside = np.stack([np.isin(records, table.records) for table in tables])
+    kept = inside.any(axis=0)
+    sets, set_of = np.unique(inside[:, kept], axis=0, return_inverse=True)
+    # A category of their own for records of which no table says what they are.
+    codes = [columns[at].codes[kept] for at in used]
+    codes = [
+        np.where(one < 0, len(columns[at].labels), one) for at, one in zip(used, codes, strict=True)
+    ]
+    known = np.stack([*codes, *sets.astype(np.int64)])
+    occurring, numbers = np.unique(known, axis=1, return_counts=True)
+    possible = _combinations(occurring, numbers, len(used))
+    atoms = occurring if possible is None else possible
+    members: list[IntArray] = []
+    for number, (table, span) in enumerate(zip(tables, spans, strict=True)):
+        within = np.flatnonzero(atoms[len(used) + int(set_of.ravel()[number])] == 1)
+        axes = []
+        for column, axis in zip(span, table.axes, strict=True):
+            own = {label: at for at, label in enumerate(axis.labels)}
+            numbered = [own.get(label, -1) for label in columns[column].labels]
+            axes.append(np.array([*numbered, -1])[atoms[used.index(column)][within]])
+        members += _members(within, axes, table.sizes)
+    sizes = [table.hidden.size for table in tables]
+    return LinkedSystem(
+        tables=tuple(tables),
+        first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        members=members,
+        counts=np.concatenate([table.counts.ravel() for table in tables]),
+        hidden=np.concatenate([table.hidden.ravel() for table in tables]),
+        atoms=_counted(atoms, occurring, numbers),
+        complete=possible is not None,
+    )
+
+
+def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...]) -> list[IntArray]:
+    """For each cell and margin of a table the atoms that it is made of."""
+    shape = tuple(size + 1 for size in sizes)
+    found: list[list[int]] = [[] for _ in range(int(np.prod(shape, dtype=np.int64)))]
+    number = np.arange(len(found)).reshape(shape)
+    for at, *place in zip(within.tolist(), *(axis.tolist() for axis in axes), strict=True):
+        for ends in itertools.product(*((one, -1) for one in place)):
+            found[int(number[ends])].append(at)
+    return [np.array(one, dtype=np.int64) for one in found]
+
+
+def _combinations(occurring: IntArray, numbers: IntArray, variables: int) -> IntArray | None:
+    """All combinations of categories that must be taken for possible; None if too many.
+
+    Who is in a table is known of every combination of categories.
+    """
+    allowed = {}
+    for a, b in itertools.combinations(range(len(occurring)), 2):
+        pairs = np.zeros((occurring[a].max() + 1, occurring[b].max() + 1), dtype=np.int64)
+        np.add.at(pairs, (occurring[a], occurring[b]), numbers)
+        if b >= variables or _is_related(pairs):
+            allowed[a, b] = pairs > 0
+    found = np.unique(occurring[0])[None, :]
+    for at in range(1, len(occurring)):
+        more = np.unique(occurring[at])
+        if found.shape[1] * len(more) > 50 * _MOST_ATOMS:
+            return None
+        old = np.repeat(found, len(more), axis=1)
+        new = np.tile(more, found.shape[1])
+        fits = np.ones(len(new), dtype=np.bool_)
+        for before in range(at):
+            if (before, at) in allowed:
+                fits &= allowed[before, at][old[before], new]
+        found = np.concatenate([old, new[None, :]])[:, fits]
+        if found.shape[1] > _MOST_ATOMS:
+            return None
+    return found
+
+
+def _counted(atoms: IntArray, occurring: IntArray, numbers: IntArray) -> IntArray:
+    """How many records each atom has."""
+    known = dict(zip(map(tuple, occurring.T.tolist()), numbers.tolist(), strict=True))
+    return np.array([known.get(tuple(one), 0) for one in atoms.T.tolist()], dtype=np.int64)

@@ -1,0 +1,221 @@
+"""Linked tables: what all tables of a program tell about withheld cells, taken together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import highspy
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.errors import SuppressionError
+from discreet_fire.linked_tables import ShownCounts, linked_findings, shown_counts
+from discreet_fire.linked_tables.advice import cells_to_withhold
+from discreet_fire.linked_tables.system import LinkedSystem, systems_of
+from discreet_fire.runners.builtin.runner import run_do
+from discreet_fire.statistics.table import table
+from discreet_fire.statistics.tabulate import tabulate
+
+
+def records(seed: int = 3, elsewhere: int = 2) -> pl.DataFrame:
+    """Counties of two regions; county 9 has four people, whose neighbour in size is elsewhere."""
+    rng = np.random.default_rng(seed)
+    county = np.concatenate(
+        [np.repeat([1, 2, 3, 4, 9], [90, 75, 98, 76, 4]), np.arange(400) % 4 + 20]
+    )
+    sex = rng.integers(1, 3, county.size)
+    sex[county == 9] = [1, 1, 2, 2]
+    east = (county < 10) & (county != elsewhere)
+    return pl.DataFrame({"cty": county, "region": np.where(east, "E", "W"), "sex": sex})
+
+
+def shown(frame: pl.DataFrame, *spans: Sequence[str]) -> list[ShownCounts]:
+    """Tables of a frame, as the safe commands show them."""
+    found = []
+    for line, names in enumerate(spans, 1):
+        result = tabulate(frame, *names) if len(names) == 2 else table(frame, names, statistics="n")
+        one = shown_counts(
+            f"line {line}, {result.command}",
+            result.frame.select(*names, "n"),
+            frame.select(names),
+            np.arange(frame.height),
+        )
+        assert one is not None
+        found.append(one)
+    return found
+
+
+def test_a_finer_and_a_coarser_table_give_back_what_the_finer_withholds() -> None:
+    found = linked_findings(shown(records(), ("cty", "sex"), ("region", "sex")), minimum=3)
+    first = "line 1, tabulate cty sex: cty = 9, sex = 1 follows from line 2, tabulate region sex: "
+    assert found[0].what == first + "region = E, sex = 1, less cty = 1, 3, 4 of the same table"
+    assert "withhold besides: line 1, tabulate cty sex: cty = " in found[-1].hint
+    assert {one.rule for one in found} == {"linked-tables"}
+    assert len(found) <= 6
+
+
+def test_tables_that_tell_nothing_together_are_no_finding() -> None:
+    frame = records(elsewhere=0)  # both withheld counties are in one region
+    for seed in range(50):
+        frame = records(seed, elsewhere=0)
+        first = shown(frame, ("cty", "sex"))[0]
+        if first.hidden[1].any():
+            break
+    assert first.hidden[1].any()
+    assert linked_findings(shown(frame, ("cty", "sex"), ("region", "sex")), minimum=3) == ()
+    assert linked_findings(shown(frame, ("cty", "sex")), minimum=3) == ()
+
+
+def test_the_same_from_do_file_to_finding(tmp_path: Path) -> None:
+    records().with_columns(pid=pl.int_range(pl.len())).write_csv(tmp_path / "d.csv")
+    (tmp_path / "a.do").write_text("tabulate cty sex\ntabulate region sex\n")
+    result = run_do(tmp_path / "a.do", data=tmp_path / "d.csv", entity="pid")
+    told = [one.what for one in result.findings if one.rule == "linked-tables"]
+    assert told[0].startswith("line 1, tabulate cty sex: cty = 9, sex = 1 follows from line 2")
+    (tmp_path / "b.do").write_text("tabulate cty sex\ntabulate sex\n")
+    alone = run_do(tmp_path / "b.do", data=tmp_path / "d.csv", entity="pid")
+    assert not [one for one in alone.findings if one.rule == "linked-tables"]
+
+
+def test_what_cannot_be_followed_is_said(tmp_path: Path) -> None:
+    records().with_columns(w=pl.lit(2)).write_csv(tmp_path / "d.csv")
+    program = "tabulate cty sex\ntabulate region sex [fweight=w]\n"
+    (tmp_path / "a.do").write_text(program)
+    result = run_do(tmp_path / "a.do", data=tmp_path / "d.csv")
+    (told,) = [one.what for one in result.findings if one.rule == "linked-tables"]
+    assert told == "1 tables were not held against others: line 2, tabulate"
+
+
+def test_a_split_table_is_one_with_the_whole(tmp_path: Path) -> None:
+    """Counties of one region by filter, then the region: each safe alone, as the issue has it."""
+    records().write_csv(tmp_path / "d.csv")
+    program = 'tabulate cty sex if region == "E"\ntabulate cty sex\n'
+    (tmp_path / "a.do").write_text(program)
+    result = run_do(tmp_path / "a.do", data=tmp_path / "d.csv")
+    told = [one.what for one in result.findings if one.rule == "linked-tables"]
+    assert any("cty = 9" in one for one in told)
+
+
+def test_wrong_tables_are_not_followed() -> None:
+    frame = records()
+    result = tabulate(frame, "cty", "sex")
+    whole = result.frame.select("cty", "sex", "n")
+    labels, numbers = frame.select("cty", "sex"), np.arange(frame.height)
+    assert shown_counts("t", whole, labels, np.zeros(frame.height, dtype=np.int64)) is None
+    assert shown_counts("t", whole, labels, numbers - 1) is None
+    assert shown_counts("t", whole.with_columns(pl.col("n") + 1), labels, numbers) is None
+    assert shown_counts("t", whole, labels.with_columns(pl.lit(77).alias("cty")), numbers) is None
+    assert shown_counts("t", whole[:-1], labels, numbers) is None
+    one = shown_counts("t", whole, labels, numbers)
+    assert one is not None
+    assert "75" not in repr(one)
+
+
+class Outsider:
+    """What a linear program of its own tells of cells: over combinations that occur.
+
+    Written apart from the package: an attacker who knows which combinations of all variables
+    occur, and every number that is shown.
+    """
+
+    def __init__(self, frame: pl.DataFrame, tables: Sequence[tuple[ShownCounts, np.ndarray]]):
+        ranked = frame.select(pl.struct(pl.all()).rank("dense").alias("atom"))
+        keys = ranked["atom"].to_numpy().astype(np.int32) - 1
+        self.atoms = int(keys.max()) + 1
+        self.members: dict[tuple[int, int], np.ndarray] = {}
+        self.solver = highspy.Highs()
+        self.solver.setOptionValue("output_flag", False)
+        for _ in range(self.atoms):
+            self.solver.addVar(0.0, highspy.kHighsInf)
+        for number, (one, hidden) in enumerate(tables):
+            full = [[*range(size), -1] for size in one.sizes]
+            for place, cell in enumerate(itertools.product(*full)):
+                inside = np.ones(frame.height, dtype=bool)
+                for axis, code in zip(one.axes, cell, strict=True):
+                    inside &= (axis.codes == code) | (code == -1)
+                found = self.members[number, place] = np.unique(keys[inside])
+                if found.size and not hidden.ravel()[place]:
+                    n = float(inside.sum())
+                    self.solver.addRow(n, n, found.size, found, np.ones(found.size))
+
+    def knows(self, at: tuple[int, int]) -> bool:
+        """Whether it finds the exact number of a cell."""
+        chosen, every = self.members[at], np.arange(self.atoms, dtype=np.int32)
+        self.solver.changeColsCost(self.atoms, every, np.zeros(self.atoms))
+        self.solver.changeColsCost(chosen.size, chosen, np.ones(chosen.size))
+        ends = []
+        for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+            self.solver.changeObjectiveSense(sense)
+            self.solver.run()
+            if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                return False
+            ends.append(self.solver.getInfo().objective_function_value)
+        return ends[1] - ends[0] < 0.5
+
+
+def random_program(seed: int) -> tuple[pl.DataFrame, list[Sequence[str]]]:
+    """Nested, overlapping and free variables, and two to six tables of them."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(150, 600))
+    county = rng.choice(12, rows, p=rng.dirichlet(np.full(12, 0.7)))
+    age = rng.integers(20, 80, rows)
+    frame = pl.DataFrame(
+        {
+            "cty": county + 1,
+            "region": county % 3 + 1,
+            "district": county % 6 + 1,
+            "sex": rng.integers(1, 3, rows),
+            "young": (age < 45).astype(int),
+            "band": age // 15,
+            "health": rng.choice(4, rows, p=[0.6, 0.25, 0.1, 0.05]),
+        }
+    )
+    pairs = list(itertools.combinations(frame.columns, 2))
+    chosen = rng.choice(len(pairs), int(rng.integers(2, 7)), replace=False)
+    return frame, [pairs[at] for at in chosen]
+
+
+def attacked(seed: int) -> tuple[int, int]:
+    """Withheld cells that an outsider knows before and after the advice is taken."""
+    frame, spans = random_program(seed)
+    tables = shown(frame, *spans)
+    now = [one.hidden for one in tables]
+    later = [one.copy() for one in now]
+    place = {id(one): at for at, one in enumerate(tables)}
+    for system in systems_of(tables):
+        for cell in advised(system).tolist():
+            later[place[id(system.tables[system.table(cell)])]].ravel()[system.place(cell)] = True
+    known = []
+    for hidden in (now, later):
+        outsider = Outsider(frame, list(zip(tables, hidden, strict=True)))
+        asked = [
+            (number, int(at))
+            for number, one in enumerate(tables)
+            for at in np.flatnonzero(one.hidden & (one.counts > 0))
+        ]
+        known.append(sum(outsider.knows(at) for at in asked))
+    assert bool(linked_findings(tables, minimum=3)) or not known[0]
+    return known[0], known[1]
+
+
+def advised(system: LinkedSystem) -> np.ndarray:
+    """What is to be withheld besides: fully, or where that cannot be, against exact numbers."""
+    try:
+        return cells_to_withhold(system, 3)
+    except SuppressionError:
+        return cells_to_withhold(system, 3, exact=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_withheld_is_determined_once_the_advice_is_taken(seed: int) -> None:
+    assert attacked(seed)[1] == 0
+
+
+@pytest.mark.exhaustive
+def test_nothing_withheld_is_determined_in_two_hundred_programs() -> None:
+    told = [attacked(seed) for seed in range(6, 206)]
+    assert sum(after for _, after in told) == 0
+    assert sum(before > 0 for before, _ in told) > 20  # the attack finds something at all
