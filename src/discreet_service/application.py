@@ -35,6 +35,7 @@ RESOURCES = (
     "programmes",
     "releases",
     "pxweb",
+    "pxweb_first",
     "sdmx",
     "keys",
     "people",

@@ -64,18 +64,18 @@ def _in_window(request: Request, service: ServiceDep, principal: Reader) -> Serv
     """The service, unless the caller asks too often."""
     state = request.app.state
     if not hasattr(state, "px_windows"):
-        state.px_windows = CallWindows(_calls(service), WINDOW, service.clock)
+        state.px_windows = CallWindows(calls_in_window(service), WINDOW, service.clock)
     windows: CallWindows = state.px_windows
     anonymous = principal.kind == "anonymous"
     who = caller_address(request) if anonymous else f"{principal.kind} {principal.name}"
     if wait := windows.wait(who):
-        calls = _calls(service)
+        calls = calls_in_window(service)
         what = f"at most {calls} calls can be made in {WINDOW} seconds"
         raise ServiceError(what, code="rate-limited", retry_after=wait, limit=calls)
     return service
 
 
-def _calls(service: Service) -> int:
+def calls_in_window(service: Service) -> int:
     """Calls of one caller in a window; never more than the service lets anybody make."""
     return max(1, int(service.settings.limits.anonymous_per_second * WINDOW))
 
@@ -97,7 +97,8 @@ def _base(service: Service) -> str:
     return f"{service.settings.base_url}{router.prefix}"
 
 
-def _most(service: Service) -> int:
+def cells_at_once(service: Service) -> int:
+    """Cells that may be asked for at once."""
     return service.settings.limits.cells_instant
 
 
@@ -110,8 +111,8 @@ def get_px_config(service: ServiceDep) -> dict[str, Any]:
         "appVersion": __version__,
         "languages": [{"id": each, "label": _NAMES.get(each, each)} for each in languages],
         "defaultLanguage": languages[0],
-        "maxDataCells": _most(service),
-        "maxCallsPerTimeWindow": _calls(service),
+        "maxDataCells": cells_at_once(service),
+        "maxCallsPerTimeWindow": calls_in_window(service),
         "timeWindow": WINDOW,
         "license": "",
         "sourceReferences": [
@@ -202,7 +203,7 @@ def get_px_table(request: Request, service: ReadsReleases, table: str) -> Respon
         entry = table_entry(listed, language, _base(service), title)
         return json_bytes({"language": language, **entry})
 
-    return _answer(request, service, table, _JSON, made)
+    return px_answer(request, service, table, _JSON, made)
 
 
 @router.get("/tables/{table}/metadata")
@@ -228,7 +229,7 @@ def get_px_metadata(request: Request, service: ReadsReleases, table: str) -> Res
             return json_bytes(json_px_metadata(found, language))
         wanted = {each.name: list(range(len(each))) for each in found.dimensions}
         if lower.get("defaultselection", "").lower() == "true":
-            wanted = default_positions(found, _most(service))
+            wanted = default_positions(found, cells_at_once(service))
         selection = select(found, wanted, most=found.grid_size)
         if saved is not None:
             selection = _meant(service, saved)[1]
@@ -239,7 +240,7 @@ def get_px_metadata(request: Request, service: ReadsReleases, table: str) -> Res
             selection = selection_of(asked, found, table, most=size, first=size)
         return json_bytes(json_stat(selection, table, language, _base(service), data=False))
 
-    return _answer(request, service, table, _JSON, made)
+    return px_answer(request, service, table, _JSON, made)
 
 
 @router.get("/tables/{table}/defaultselection")
@@ -248,7 +249,7 @@ def get_px_default_selection(request: Request, service: ReadsReleases, table: st
     language, found = _language(request, service), service.releases.table(table)
 
     def made() -> bytes:
-        chosen = default_positions(found, _most(service))
+        chosen = default_positions(found, cells_at_once(service))
         names = [dimension.name for dimension in found.dimensions]
         across = names[-1:] if found.several_figures else []
         return json_bytes(
@@ -270,7 +271,7 @@ def get_px_default_selection(request: Request, service: ReadsReleases, table: st
             }
         )
 
-    return _answer(request, service, table, _JSON, made)
+    return px_answer(request, service, table, _JSON, made)
 
 
 @router.get("/tables/{table}/data")
@@ -278,7 +279,7 @@ def get_px_data(request: Request, service: ReadsReleases, table: str) -> Respons
     """Cells of a released table; what was hidden has no number here either."""
     given = request.query_params.multi_items()
     query = PxQuery.of_parameters(given, service.settings.languages[0])
-    return _data(request, service, table, query)
+    return px_data(request, service, table, query)
 
 
 @router.post("/tables/{table}/data")
@@ -290,13 +291,20 @@ def post_px_data(
 ) -> Response:
     """The same with the selection in the body."""
     query = PxQuery.of_body(body, dict(request.query_params), service.settings.languages[0])
-    return _data(request, service, table, query)
+    return px_data(request, service, table, query)
 
 
-def _data(request: Request, service: Service, table: str, query: PxQuery) -> Response:
-    """The cells that a query means, in its format."""
+def px_data(request: Request, service: Service, table: str, query: PxQuery) -> Response:
+    """The cells that a query means, in its format.
+
+    Args:
+        request: The request.
+        service: The service.
+        table: The table.
+        query: The query.
+    """
     found = service.releases.table(table)
-    most = _most(service)
+    most = cells_at_once(service)
     selection = selection_of(query, found, table, most=most, first=most)
     form = PX_FORMATS[query.format]
     media_type = _OWN_TYPES[query.format] if form is None else MEDIA_TYPES[form]
@@ -314,7 +322,7 @@ def _data(request: Request, service: Service, table: str, query: PxQuery) -> Res
             return csv_text(selection, query)
         return written(selection.as_table(), form, query.language, **_placed(selection, query))
 
-    return _answer(request, service, table, media_type, made, query, name=name)
+    return px_answer(request, service, table, media_type, made, query, name=name)
 
 
 def _order(selection: Selection, query: PxQuery) -> list[int] | None:
@@ -355,7 +363,7 @@ def get_px_code_list(request: Request, service: ReadsReleases, codelist: str) ->
     def made() -> bytes:
         return json_bytes(code_list(table, found, codelist, language, base))
 
-    return _answer(request, service, table, _JSON, made)
+    return px_answer(request, service, table, _JSON, made)
 
 
 def _variable(service: Service, table: str, name: str) -> Dimension | None:
@@ -389,7 +397,7 @@ def run_px_saved_query(request: Request, service: ReadsReleases, query: str) -> 
     """The cells that a saved query means; the address may name another language or format."""
     saved = opened_query(query)
     wanted = query_of(saved, dict(request.query_params))
-    return _data(request, service, str(saved["tableId"]), wanted)
+    return px_data(request, service, str(saved["tableId"]), wanted)
 
 
 @router.get("/savedqueries/{query}/selection")
@@ -414,12 +422,12 @@ def get_px_saved_selection(request: Request, service: ReadsReleases, query: str)
             {"language": language, "selection": selection, "placement": placement, "links": []}
         )
 
-    return _answer(request, service, str(saved["tableId"]), _JSON, made)
+    return px_answer(request, service, str(saved["tableId"]), _JSON, made)
 
 
 def _meant(service: Service, saved: Mapping[str, Any]) -> tuple[PxQuery, Selection]:
     """What a saved query means; an error if it means nothing."""
-    name, most = str(saved["tableId"]), _most(service)
+    name, most = str(saved["tableId"]), cells_at_once(service)
     wanted = query_of(saved, {})
     found = service.releases.table(name)
     return wanted, selection_of(wanted, found, name, most=most, first=most)
@@ -439,7 +447,7 @@ def _saved(service: Service, number: str, query: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _answer(
+def px_answer(
     request: Request,
     service: Service,
     table: str,
@@ -448,7 +456,17 @@ def _answer(
     *parts: object,
     name: str = "",
 ) -> Response:
-    """A response that is the same until the release changes."""
+    """A response that is the same until the release changes.
+
+    Args:
+        request: The request.
+        service: The service.
+        table: The table.
+        media_type: The media type.
+        content: Makes the content.
+        parts: What else it depends on.
+        name: Name of the file; empty to show it.
+    """
     release = service.releases.identity(table)
     language = request.headers.get("accept-language", "")[:20]
     etag = etag_of(release, request.url.path, sorted(request.query_params.multi_items()), parts)
