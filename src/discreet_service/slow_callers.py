@@ -1,12 +1,15 @@
 """Slow callers: connections that send their requests by drops, and stop nobody else.
 
-In: connections. Out: the same, without those whose head is late or whose body hardly moves (408);
-where it gets crowded, the oldest of these go first. Public: nothing of a request is looked at.
+In: connections. Out: the same, without those whose head is late or whose body hardly moves (408),
+and those who do not read what they are told; where it gets crowded, the oldest of these go first.
+Lines of heads that go on in the next one are refused: proxies read them in several ways. Public:
+nothing else of a request is looked at.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import h11
@@ -14,7 +17,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: Seconds for the head of a request, and for a body to get on; bytes per second that are enough.
 HEAD_SECONDS, BODY_SECONDS, BYTES_PER_SECOND = 10.0, 10.0, 1_000
+#: Seconds for a caller to read on.
+READ_SECONDS = 30.0
 _LOOKS = 4
+#: A line of a head that goes on in the next one.
+_FOLDED = re.compile(rb"\n[ \t]")
 #: Connections that are kept free for callers who come.
 _SPARE = 8
 _LATE = (
@@ -33,6 +40,7 @@ class PatientProtocol(H11Protocol):
             transport: The connection.
         """
         self._since, self._taken = self.loop.time(), 0
+        self._unread, self._unread_since = 0, self._since
         most = self.limit_concurrency
         if most is not None and len(self.connections) >= max(1, most - _SPARE):
             slow = [each for each in map(_patient, self.connections) if each is not None]
@@ -52,6 +60,15 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         if waited and not self._waits_for_head():
             self._begin_again()
+
+    def handle_events(self) -> None:
+        """Take what came, if no line of a head goes on in the next one."""
+        if self.conn.their_state is h11.IDLE:
+            head = self.conn.trailing_data[0].partition(b"\r\n\r\n")[0]
+            if _FOLDED.search(head):
+                self.send_400_response("Invalid HTTP request received.")
+                return
+        super().handle_events()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -77,7 +94,12 @@ class PatientProtocol(H11Protocol):
         self.loop.call_later(min(HEAD_SECONDS, BODY_SECONDS) / _LOOKS, self._look)
 
     def _look(self) -> None:
+        if self._is_not_read():
+            self.transport.abort()
+            return
         if self.transport.is_closing():
+            if self.transport.get_write_buffer_size():  # it stays until this is read
+                self._look_later()
             return
         waited = self.loop.time() - self._since
         if self._waits_for_head():
@@ -91,6 +113,14 @@ class PatientProtocol(H11Protocol):
             self._begin_again()
         if not self.transport.is_closing():
             self._look_later()
+
+    def _is_not_read(self) -> bool:
+        """Whether nothing was taken of what waits for the caller, for a long time."""
+        left, now = self.transport.get_write_buffer_size(), self.loop.time()
+        if not left or left != self._unread:
+            self._unread, self._unread_since = left, now
+            return False
+        return now - self._unread_since > READ_SECONDS
 
     def _end(self) -> None:
         if self.cycle is None or not self.cycle.response_started or self.cycle.response_complete:

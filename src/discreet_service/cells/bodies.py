@@ -156,7 +156,8 @@ _HINTS: Mapping[BodyKind, str] = {
 
 
 def _json(file: IO[bytes], most: int) -> HandedIn:
-    document = json.loads(file.read().decode("utf-8"), parse_constant=_no_number)
+    text = file.read().decode("utf-8")
+    document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_named_once)
     if not isinstance(document, dict) or "cells" not in document:
         raise _unreadable(BodyKind.json)
     cells = document.pop("cells")
@@ -172,6 +173,14 @@ def _json(file: IO[bytes], most: int) -> HandedIn:
     _check_width(len(columns))
     made = {name: _series(name, values) for name, values in columns.items()}
     return HandedIn(pl.DataFrame(made), document)
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of two members of one name, each reader takes another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _no_number(_: str) -> float:

@@ -58,6 +58,8 @@ _FORM, _FORM_BYTES = "application/x-www-form-urlencoded", 100_000
 _NUMBER = re.compile(r"[0-9A-Za-z-]{8,64}")
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[0-9a-z._-]{1,253})(?::([0-9]{1,5}))?")
 _LENGTH = re.compile(r"[0-9]{1,18}")
+#: Bodies of JSON of the largest size that are held at once; others are told to come again.
+_JSON_AT_ONCE = 4
 _LONGEST_TARGET = 16_000
 #: What stays as it is in a query: all that can be seen.
 _IN_QUERIES = "".join(map(chr, range(0x21, 0x7F)))
@@ -162,6 +164,7 @@ class SecurityGate:
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._bounds = app, _Bounds.of(service)
+        self._held = _HeldBytes(_JSON_AT_ONCE * self._bounds.json_bytes)
         limits, clock = service.settings.limits, service.clock
         self._callers = TokenBuckets(
             per_second=limits.requests_per_second, burst=limits.burst, clock=clock
@@ -191,13 +194,18 @@ class SecurityGate:
         scope["state"] = dict(scope.get("state") or {})
         scope["state"]["number"] = _number(scope, trusted=scope.pop("discreet.trusted"))
         back = _ResponseGate(send, scope, self._bounds)
+        body = None
         try:
             limit = self._checked(scope)
-            body = _BodyGate(receive, limit)
-            back.body = body
+            # Larger ones have a gate of their own, and lie on the disk.
+            held = self._held if limit <= self._bounds.json_bytes else None
+            back.body = body = _BodyGate(receive, limit, held)
             await self._app(scope, body, back)
+            if body.refused is not None and not back.started:
+                await self._tell(body.refused, scope, receive, back)
         except (ServiceError, HTTPException) as error:
-            told = error if isinstance(error, ServiceError) else _too_large(0)
+            refused = body.refused if body is not None else None
+            told = error if isinstance(error, ServiceError) else refused or _too_large(0)
             await self._tell(told, scope, receive, back)
         except Exception as error:
             fields = {"request": scope["state"]["number"], **place_of_failure(error)}
@@ -206,6 +214,9 @@ class SecurityGate:
                 raise
             what = "this is not the caller's fault; staff finds it by the number of the request"
             await self._tell(ServiceError(what, code="internal"), scope, receive, back)
+        finally:
+            if body is not None:
+                body.let_go()
 
     async def _tell(
         self, error: ServiceError, scope: Scope, receive: Receive, back: _ResponseGate
@@ -268,26 +279,44 @@ class SecurityGate:
             raise ServiceError(what, code="rate-limited", retry_after=wait)
 
 
+@dataclass(slots=True)
+class _HeldBytes:
+    """Bytes of bodies that are in memory, and how many may be."""
+
+    most: int
+    held: int = 0
+
+
 class _BodyGate:
-    """Hands on a body up to a number of bytes."""
+    """Hands on a body up to a number of bytes, while there is room for it beside others."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive, self._limit, self._read = receive, limit, 0
-        self.exceeded = False
-
-    @property
-    def limit(self) -> int:
-        return self._limit
+    def __init__(self, receive: Receive, limit: int, held: _HeldBytes | None) -> None:
+        self._receive, self._limit, self._held = receive, limit, held
+        self._read = 0
+        self.refused: ServiceError | None = None
 
     async def __call__(self) -> Message:
         message = await self._receive()
         if message["type"] == "http.request":
-            self._read += len(message.get("body", b""))
+            more = len(message.get("body", b""))
+            self._read += more
+            if self._held is not None:
+                self._held.held += more
             if self._read > self._limit:
-                self.exceeded = True
+                self.refused = _too_large(self._limit)
+            elif self._held is not None and self._held.held > self._held.most:
+                what = "too many bodies are read at once"
+                self.refused = ServiceError(what, code="overloaded", retry_after=2)
+            if self.refused is not None:
                 # Of a kind that frameworks hand on as it is.
                 raise HTTPException(413)
         return message
+
+    def let_go(self) -> None:
+        """The body is no longer in memory."""
+        if self._held is not None:
+            self._held.held -= self._read
+            self._held = None
 
 
 class _ResponseGate:
@@ -299,9 +328,9 @@ class _ResponseGate:
         self.body: _BodyGate | None = None
 
     async def __call__(self, message: Message) -> None:
+        if self.body is not None and self.body.refused is not None and not self.started:
+            return  # what is told instead stands there
         if message["type"] == "http.response.start":
-            if self.body is not None and self.body.exceeded and message["status"] != 413:
-                raise _too_large(self.body.limit)
             self.started = True
             self._add_headers(MutableHeaders(scope=message), message["status"])
         await self._send(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import re
@@ -106,6 +107,9 @@ _SMUGGLED = b"GET /api/v1/config HTTP/1.1\r\n" + _HOST.encode() + b"\r\n"
         "Transfer-Encoding: \x0bchunked",
         "Content-Length: 5\r\nHost: elsewhere",
         "Content-Length: 5\r\nX: a\x00b",
+        "Content-Length: 5\r\n 6",
+        "Transfer-Encoding:\r\n chunked",
+        "Content-Length: 5\r\nX: a\r\n\tTransfer-Encoding: chunked",
     ],
 )
 def test_no_request_is_hidden_in_another(wire: _Wire, lengths: str) -> None:
@@ -152,6 +156,47 @@ def test_half_open_connections_stop_nobody(wire: _Wire, monkeypatch: pytest.Monk
     finally:
         for each in held:
             each.close()
+
+
+def test_lines_that_go_on_are_refused_in_every_request(wire: _Wire) -> None:
+    """However they come: in pieces, and behind another request."""
+    whole = f"GET /health/live HTTP/1.1\r\n{_HOST}".encode()
+    assert _statuses(wire.send(whole + b"X: a\r", b"\n", b" b\r\n\r\n")) == [400]
+    assert _statuses(wire.send(whole + b"\r\n" + whole + b"X: a\r\n b\r\n\r\n")) == [200, 400]
+
+
+def test_who_does_not_read_is_let_go(wire: _Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that wait for their callers; meanwhile others are answered."""
+    monkeypatch.setattr(slow_callers, "READ_SECONDS", 3.0)
+    monkeypatch.setattr(slow_callers, "HEAD_SECONDS", 4.0)
+    ask = f"GET /api/v1/openapi.json HTTP/1.1\r\n{_HOST}\r\n".encode()
+    held = []
+    try:
+        for _ in range(10):
+            connection = socket.socket()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.connect(wire.where)
+            connection.settimeout(0.5)
+            held.append(connection)
+            with contextlib.suppress(OSError):
+                for _ in range(200):  # until they wait
+                    connection.sendall(ask)
+        assert wire.send(_LIVE).startswith(b"HTTP/1.1 200")
+        until = time.monotonic() + 60
+        left = list(held)
+        while left and time.monotonic() < until:
+            left = [each for each in left if not _is_reset(each)]
+            time.sleep(0.5)
+        assert not left
+    finally:
+        for each in held:
+            each.close()
+
+
+def _is_reset(connection: socket.socket) -> bool:
+    """Whether the other side is gone; nothing is read to find out."""
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+    return info[0] != 1  # established
 
 
 def _is_closed(connection: socket.socket) -> bool:

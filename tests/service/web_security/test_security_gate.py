@@ -145,6 +145,47 @@ def test_bodies_of_unknown_length_are_cut_off(path: str) -> None:
     assert answer.status_code == 413
 
 
+def test_bodies_together_take_bounded_memory() -> None:
+    """Callers who each hold most of a body: those for whom there is no room come again."""
+    app, told = application(), list[tuple[int, dict[bytes, bytes]]]()
+
+    async def all_of_them(number: int) -> None:
+        over = asyncio.Event()
+
+        async def one() -> None:
+            pieces = [b"[" + b" " * 900, b"]"]
+
+            async def receive() -> dict[str, Any]:
+                if len(pieces) == 1:
+                    await over.wait()
+                return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+            async def send(message: Any) -> None:
+                if message["type"] == "http.response.start":
+                    told.append((message["status"], dict(message["headers"])))
+
+            head = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+            scope = {
+                "type": "http", "method": "POST", "path": "/json", "raw_path": b"/json",
+                "query_string": b"", "root_path": "", "scheme": "http", "http_version": "1.1",
+                "headers": head, "client": ("192.0.2.1", 1), "server": ("localhost", 80),
+            }  # fmt: skip
+            await app(scope, receive, send)
+
+        asked = [asyncio.create_task(one()) for _ in range(number)]
+        while len(told) < max(0, number - 4):
+            await asyncio.sleep(0.01)
+        assert all(status == 503 and b"retry-after" in heads for status, heads in told)
+        over.set()
+        await asyncio.gather(*asked)
+
+    asyncio.run(asyncio.wait_for(all_of_them(12), 30))
+    assert [status for status, _ in told].count(200) == 4
+    told.clear()
+    asyncio.run(asyncio.wait_for(all_of_them(4), 30))  # all was let go
+    assert [status for status, _ in told] == [200] * 4
+
+
 def test_compressed_bodies_are_not_read() -> None:
     answer = AsgiBrowser(application()).post(
         "/json", content=b"{}", headers={"Content-Encoding": "gzip"}
