@@ -205,7 +205,7 @@ def test_engines_agree_on_anything(case: tuple[pl.DataFrame, dict[str, Any]]) ->
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_engines_agree_on_much(case: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     _fuzzed(case)

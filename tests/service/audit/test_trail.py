@@ -377,12 +377,22 @@ def test_a_million_entries_are_verified_in_ten_seconds(
     for seq in range(1, 1_000_001):
         facts = '{"dataset":"census","role":"requester"}'
         parts = (seq, seq, "role_granted", "Anna Meier", "user 12345", facts, previous)
-        digest = _seal(KEY, parts)
-        rows.append(dict(zip(AUDIT_ENTRIES.columns.keys(), (*parts, digest), strict=True)))
-        previous = digest
+        previous = _seal(KEY, parts)
+        rows.append((*parts, previous))
+    names = ", ".join(AUDIT_ENTRIES.columns.keys())
+    # As the driver takes them: what is measured is how fast they are read.
     with service_database.writing() as connection:
-        for start in range(0, len(rows), 50_000):
-            connection.execute(sa.insert(AUDIT_ENTRIES), rows[start : start + 50_000])
+        if service_database.dialect == "sqlite":
+            marks = ", ".join("?" * len(rows[0]))
+            connection.exec_driver_sql(
+                f"INSERT INTO audit_entries ({names}) VALUES ({marks})", rows
+            )
+        else:
+            cursor = connection.connection.cursor()
+            with cursor.copy(f"COPY audit_entries ({names}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+    rows.clear()
     begun = time.process_time()
     verdict = trail.verify()
     assert (verdict.entries, verdict.whole) == (1_000_000, True)
