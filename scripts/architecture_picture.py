@@ -31,7 +31,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
             "statistics", "runners", "logs", "ledger", "queue", "remote_analysis", "append_only",
         ),
         "discreet_service": (
-            "datasets", "cells", "parameter_sets", "jobs", "policies", "people", "audit",
+            "datasets", "cells", "reviews", "parameter_sets", "jobs", "policies", "people", "audit",
             "database", "backup", "installation",
         ),
     },

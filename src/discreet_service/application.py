@@ -33,6 +33,7 @@ RESOURCES = (
     "policies",
     "jobs",
     "programmes",
+    "submissions",
     "releases",
     "pxweb",
     "pxweb_first",

@@ -26,6 +26,7 @@ class Permission(StrEnum):
     tables_protect = "tables:protect"
     programmes_run = "programmes:run"
     releases_publish = "releases:publish"
+    outputs_submit = "outputs:submit"
     outputs_review = "outputs:review"
     parameters_propose = "parameters:propose"
     parameters_activate = "parameters:activate"
@@ -80,6 +81,11 @@ ROLES: Mapping[str, Role] = {
             *(_P.tables_protect, _P.programmes_run, _P.releases_publish, _P.refusals_explain),
             *(_P.refusals_override, _P.quality_read, _P.datasets_publish),
         },
+    ),
+    "researcher": Role(
+        en="researcher",
+        de="Forscher",
+        permissions=frozenset({_P.releases_read, _P.outputs_submit}),
     ),
     "reviewer": Role(
         en="reviewer", de="Prüfer", permissions=frozenset({_P.releases_read, _P.outputs_review})

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from discreet_service.queries.answers import Answers
     from discreet_service.releases import ReleaseCatalogue
     from discreet_service.releases.publications import Publications
+    from discreet_service.reviews import ReviewDesk
 
 _LEAST_SECRET = 32
 
@@ -258,6 +259,19 @@ class Service:
 
         return Publications(
             self.database, self.trail, self.clock, catalogue=self.releases, drafts=shelf_of(self)
+        )
+
+    @cached_property
+    def reviews(self) -> ReviewDesk:
+        """Submissions of researchers. CONFIDENTIAL."""
+        from discreet_service.reviews import ReviewDesk
+
+        return ReviewDesk(
+            self.settings.reviews,
+            database=self.database,
+            trail=self.trail,
+            jobs=self.jobs,
+            inputs=self.job_inputs,
         )
 
     def start(self) -> None:

@@ -91,6 +91,29 @@ class JobSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReviewSettings:
+    """[reviews]: output checking of a research data centre.
+
+    Args:
+        folder: The folder in which data lie.
+        queue: Folder of the review queue, made by `discreet fire queue init`.
+        data: Microdata that researchers may use: name → file within `folder`. CONFIDENTIAL.
+        units: Name of data → the variable that says whom a record is about.
+        upload_bytes: Bytes of one submission, unpacked.
+        upload_files: Files of one submission.
+        seconds: How long a program may run.
+    """
+
+    folder: Path = Path("research")
+    queue: Path = Path("reviews")
+    data: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    upload_bytes: int = 5 * 10**6
+    upload_files: int = 100
+    seconds: int = 600
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServiceSettings:
     """What an office says of its service.
 
@@ -122,6 +145,7 @@ class ServiceSettings:
         limits: See `LimitSettings`.
         jobs: See `JobSettings`.
         oidc: See `OidcSettings`; None without.
+        reviews: See `ReviewSettings`; None without.
     """
 
     folder: Path
@@ -150,6 +174,7 @@ class ServiceSettings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
     oidc: OidcSettings | None = None
+    reviews: ReviewSettings | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> ServiceSettings:
@@ -217,6 +242,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "limits": LimitSettings,
     "jobs": JobSettings,
     "oidc": OidcSettings,
+    "reviews": ReviewSettings,
 }
 
 
@@ -337,7 +363,7 @@ def _checks(settings: ServiceSettings) -> list[Problem]:
     if wrong or not settings.languages:
         problems.append(Problem("languages are en and de", "languages"))
     problems += _exposed(settings) + _oidc_problems(settings.oidc)
-    return problems
+    return problems + _review_problems(settings.reviews)
 
 
 def _exposed(settings: ServiceSettings) -> list[Problem]:
@@ -369,4 +395,26 @@ def _oidc_problems(oidc: OidcSettings | None) -> list[Problem]:
         if role.partition("@")[0] not in ROLES:
             hint = f"roles: {', '.join(ROLES)}"
             problems.append(Problem("there is no such role", f"oidc.roles.{group}", hint))
+    return problems
+
+
+def _review_problems(reviews: ReviewSettings | None) -> list[Problem]:
+    if reviews is None:
+        return []
+    numbers = ("upload_bytes", "upload_files", "seconds")
+    problems = [
+        Problem("this must be above zero", f"reviews.{name}")
+        for name in numbers
+        if getattr(reviews, name) <= 0
+    ]
+    root = reviews.folder.resolve()
+    for name, file in reviews.data.items():
+        if not (reviews.folder / file).resolve().is_relative_to(root):
+            problems.append(Problem("data lie in the folder of reviews", f"reviews.data.{name}"))
+    hint = f"data: {', '.join(reviews.data)}"
+    problems += [
+        Problem("there are no such data", f"reviews.units.{name}", hint)
+        for name in reviews.units
+        if name not in reviews.data
+    ]
     return problems

@@ -25,7 +25,7 @@ from discreet_fire.stata.statements import DoStatement, Kind
 from discreet_fire.texts import SourceText, read_source
 
 #: Logs with more outputs are decided on as a whole.
-MOST_PARTS = 1_000
+MOST_PARTS = 300
 #: What stands in a released log in place of an output that is held back.
 HELD = "(held back)"
 _LONGEST_TITLE = 200

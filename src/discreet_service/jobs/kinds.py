@@ -60,6 +60,14 @@ KINDS: Mapping[str, JobKind] = {
         minutes=720,
         schema=None,
     ),
+    # Programs of researchers: their owners are told a number, and nothing else of them.
+    "submission": JobKind(
+        permission=Permission.outputs_submit,
+        function="discreet_service.reviews.jobs:run_submission",
+        memory="8GB",
+        minutes=60,
+        schema=None,
+    ),
     # Their cells and rules are sealed: nothing of them is handed in as a plain request.
     "suppress": JobKind(
         permission=Permission.tables_protect,

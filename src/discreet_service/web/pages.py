@@ -50,6 +50,7 @@ _NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
     ("/programmes", "programmes", (Permission.programmes_run,)),
     ("/suppression", "suppression", (Permission.tables_protect,)),
     ("/methods", "methods", (Permission.tables_protect,)),
+    ("/submissions", "submissions", (Permission.outputs_submit,)),
     ("/reviews", "reviews", (Permission.outputs_review,)),
     ("/quality", "quality", (Permission.quality_read,)),
     ("/policies", "policies", (Permission.policies_propose, Permission.policies_approve,

@@ -1,0 +1,429 @@
+"""The desk: what researchers and reviewers do with the review queue, and may see of it.
+
+In: who asks, and what for. Out: for reviewers all of a submission (CONFIDENTIAL), but never of
+their own; for researchers where their own ones stand, comments on them, and what was released.
+Each act is written down in the audit trail, and sealed in the record of the queue.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import OutputCheckError
+from discreet_fire.persons import plain_text
+from discreet_fire.queue import (
+    PartDecision,
+    Queue,
+    Standing,
+    State,
+    approve,
+    ask_for_change,
+    decide,
+    listed,
+    open_queue,
+    reject,
+    release,
+    view,
+)
+from discreet_fire.queue.folder import MANIFEST, SUMS
+from discreet_fire.queue.releases import folder_problem, target_of
+from discreet_fire.queue.views import QueueRow, QueueView
+from discreet_service.audit.kinds import AuditKind
+from discreet_service.audit.trail import AuditTrail
+from discreet_service.database import ServiceDatabase
+from discreet_service.jobs.inputs import JobInputs
+from discreet_service.jobs.queue import JobQueue
+from discreet_service.jobs.records import Job
+from discreet_service.permissions import Principal
+from discreet_service.problems import ServiceError
+from discreet_service.reviews.uploads import unpacked
+from discreet_service.settings import ReviewSettings
+
+KIND = "submission"
+#: Codes of the queue, and what callers are told.
+_CODES = {
+    "changed": "changed-meanwhile",
+    "unknown-person": "not-allowed",
+    "own-submission": "not-allowed",
+    "submission": "not-found",
+    "reason": "invalid-input",
+    "decision": "invalid-input",
+    "queue-settings": "invalid-input",
+    "queue-busy": "overloaded",
+    "disk-full": "disk-full",
+}
+_CONFLICTS = frozenset(
+    ("not-approved", "undecided", "linked", "conflict", "closed", "no-output", "duplicate")
+)
+_OVER = frozenset((State.released, State.rejected, State.change))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSubmission:
+    """What a researcher may know of a submission.
+
+    Args:
+        number: Its number.
+        program: The do-file.
+        project: What for.
+        state: Where it stands.
+        at: When it was handed in.
+        comments: What reviewers say, once it is over: about what, the verdict, and why.
+        files: What was released: name → bytes.
+    """
+
+    number: int
+    program: str
+    project: str
+    state: State
+    at: str
+    comments: tuple[tuple[str, str, str], ...]
+    files: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        names = ("output", "verdict", "comment")
+        comments = [dict(zip(names, one, strict=True)) for one in self.comments]
+        state = self.state.value
+        return {**vars(self), "state": state, "comments": comments, "files": dict(self.files)}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SubmissionReport:
+    """All of a submission, for a reviewer (confidential).
+
+    Args:
+        view: Findings, conflicts, decisions and history.
+        outputs: The text of each single output, by its number.
+        program: The program as it was handed in.
+        rewritten: As it ran.
+        log: The log as it was written.
+        cleaned: As it would be released.
+    """
+
+    view: QueueView
+    outputs: Mapping[int, str]
+    program: str
+    rewritten: str
+    log: str
+    cleaned: str
+
+
+class ReviewDesk:
+    """The desk of the review queue.
+
+    Args:
+        settings: [reviews] of the settings; None without.
+        database: Where the trail is.
+        trail: Where acts are written down.
+        jobs: Where programs are run.
+        inputs: Where uploads are sealed until then.
+    """
+
+    def __init__(
+        self,
+        settings: ReviewSettings | None,
+        *,
+        database: ServiceDatabase,
+        trail: AuditTrail,
+        jobs: JobQueue,
+        inputs: JobInputs,
+    ) -> None:
+        self._settings, self._database, self._trail = settings, database, trail
+        self._jobs, self._inputs = jobs, inputs
+
+    def __repr__(self) -> str:
+        return "<ReviewDesk (confidential)>"
+
+    @property
+    def settings(self) -> ReviewSettings:
+        """What the office says of it; an error if it says nothing."""
+        if self._settings is None:
+            raise ServiceError("there is no review queue here", code="data-not-ready")
+        return self._settings
+
+    @contextmanager
+    def _queue(self) -> Iterator[Queue]:
+        try:
+            with open_queue(self.settings.queue) as queue:
+                yield queue
+        except ServiceError:
+            raise
+        except OutputCheckError as error:
+            raise _translated(error) from None
+
+    # Researchers ------------------------------------------------------------------------------
+
+    def hand_in(
+        self, principal: Principal, content: bytes, *, file: str, main: str, project: str, data: str
+    ) -> Job:
+        """Seal an upload, and let a worker run it.
+
+        Args:
+            principal: Who hands it in.
+            content: A do-file or a zip archive.
+            file: Its name.
+            main: Which do-file of an archive is run.
+            project: What for.
+            data: Name of the data it is run on.
+        """
+        settings = self.settings
+        if data not in settings.data:
+            hint = f"data: {', '.join(settings.data)}"
+            raise ServiceError(
+                "there are no such data", code="invalid-input", where="data", hint=hint
+            )
+        try:
+            project = plain_text(project, "project")
+        except OutputCheckError as error:
+            raise _translated(error) from None
+        bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
+        main = unpacked(content, file, main, **bounds).main
+        name = self._inputs.put(content, owner=f"{KIND} {principal.name}")
+        asked = {"input": name, "file": file, "main": main, "project": project, "data": data}
+        try:
+            job = self._jobs.submit(kind=KIND, owner=principal.name, request=asked)
+            with self._database.writing() as connection:
+                facts = {"digest": hashlib.sha256(content).hexdigest(), "data": data}
+                self._trail.append(
+                    connection,
+                    kind=AuditKind.outputs_submitted,
+                    person=principal.name,
+                    about=job.id,
+                    facts=facts,
+                )
+        except ServiceError:
+            self._inputs.drop(name)
+            raise
+        return job
+
+    def under_way(self, principal: Principal) -> list[Job]:
+        """One's own uploads that are not in the queue: still running, or failed."""
+        jobs = self._jobs.jobs(principal.name).jobs
+        return [one for one in jobs if one.kind == KIND and one.result_file is None]
+
+    def own(self, principal: Principal) -> list[OwnSubmission]:
+        """One's own submissions, the newest first."""
+        with self._queue() as queue:
+            rows = [row for row in listed(queue, every=True) if row.researcher == principal.name]
+            found = [_own(queue, row) for row in rows]
+        return sorted(found, key=lambda one: -one.number)
+
+    def own_one(self, principal: Principal, number: int) -> OwnSubmission:
+        """One of one's own submissions; of others nobody is told that there are any."""
+        found = next((one for one in self.own(principal) if one.number == number), None)
+        if found is None:
+            raise ServiceError("there is no such submission", code="not-found", where="submission")
+        return found
+
+    def fetch(self, principal: Principal, number: int, file: str) -> bytes:
+        """A released file of one's own submission, as the record says it is.
+
+        Args:
+            principal: Who asks.
+            number: The submission.
+            file: Name of the file.
+        """
+        if file not in self.own_one(principal, number).files:
+            raise ServiceError("there is no such file", code="not-found", where="file")
+        with self._queue() as queue:
+            found = view(queue, number).row.standing
+            target = target_of(queue, found)
+            content = (target / file).read_bytes()
+            # Looked at after it was read: what is sent is what was looked at.
+            digest = hashlib.sha256(content).hexdigest()
+            if folder_problem(target, found.intent, found.record) or (
+                file not in (MANIFEST, SUMS) and digest != found.intent["outputs"][file]
+            ):
+                what = "what was released is not there as it was"
+                raise ServiceError(what, code="data-not-ready")
+        with self._database.writing() as connection:
+            self._trail.append(
+                connection,
+                kind=AuditKind.outputs_fetched,
+                person=principal.name,
+                about=f"submission {number}",
+                facts={"file": file, "digest": digest},
+            )
+        return content
+
+    # Reviewers --------------------------------------------------------------------------------
+
+    def rows(self, *, every: bool = False) -> list[QueueRow]:
+        """Submissions, the riskiest first.
+
+        Args:
+            every: Also those that are closed.
+        """
+        with self._queue() as queue:
+            return listed(queue, every=every)
+
+    def report(self, principal: Principal, number: int) -> SubmissionReport:
+        """All of a submission of somebody else. CONFIDENTIAL.
+
+        Args:
+            principal: Who asks.
+            number: The submission.
+        """
+        with self._queue() as queue:
+            found = view(queue, number)
+            if found.row.researcher == principal.name:
+                what = "nobody reviews what they handed in"
+                raise ServiceError(what, code="not-allowed", where="submission")
+            store = queue.store(queue.told(number, "token"))
+            home = store / "program"
+            name = queue.told(number, "program")
+            handed = next((one for one in sorted(home.rglob(name))), None)
+            ran = next(iter(sorted(home.rglob(f"{name.removesuffix('.do')}_FiRe.do"))), None)
+            logs = sorted((store / "log").glob("*.log"))
+            return SubmissionReport(
+                view=found,
+                outputs={
+                    one.number: one.text(store / "outputs") for one in found.row.standing.parts
+                },
+                program=_text(handed),
+                rewritten=_text(ran),
+                log=_text(logs[0] if logs else None),
+                cleaned="\n".join(_text(path) for path in found.outputs),
+            )
+
+    def decide(
+        self,
+        principal: Principal,
+        number: int,
+        decisions: Mapping[int, PartDecision],
+        *,
+        reason: str,
+        version: int,
+    ) -> Standing:
+        """Decide on single outputs.
+
+        Args:
+            principal: Who decides.
+            number: The submission.
+            decisions: By the number of the output.
+            reason: Why, in general.
+            version: Of the submission, as it was seen.
+        """
+        return self._act(
+            principal,
+            number,
+            "decide",
+            lambda queue: decide(
+                queue, number, decisions, person=principal.name, reason=reason, version=version
+            ),
+        )
+
+    def end(
+        self, principal: Principal, number: int, act: str, *, reason: str, version: int,
+        despite_conflicts: bool = False,
+    ) -> Standing:  # fmt: skip
+        """Approve, reject, or send back.
+
+        Args:
+            principal: Who does.
+            number: The submission.
+            act: "approve", "reject" or "change".
+            reason: Why.
+            version: Of the submission, as it was seen.
+            despite_conflicts: Approve differences to tables that are out already.
+        """
+        words: dict[str, Any] = {"person": principal.name, "reason": reason, "version": version}
+
+        def done(queue: Queue) -> Standing:
+            if act == "reject":
+                return reject(queue, number, **words)
+            if act == "change":
+                return ask_for_change(queue, number, **words)
+            found = view(queue, number).row.standing
+            # The version holds both together: what is decided now is what is approved.
+            if found.version == version and found.parts and not found.decisions:
+                what = "nobody decided on the outputs yet"
+                raise ServiceError(what, code="conflict", where="outputs")
+            return approve(queue, number, despite_conflicts=despite_conflicts, **words)
+
+        return self._act(principal, number, act, done)
+
+    def release(self, principal: Principal, number: int, *, reason: str, version: int) -> Standing:
+        """Release an approved submission.
+
+        Args:
+            principal: Who releases it.
+            number: The submission.
+            reason: Why.
+            version: Of the submission, as it was seen.
+        """
+
+        def done(queue: Queue) -> Standing:
+            release(queue, number, person=principal.name, reason=reason, version=version)
+            return view(queue, number).row.standing
+
+        return self._act(principal, number, "release", done)
+
+    def _act(
+        self, principal: Principal, number: int, act: str, done: Callable[[Queue], Standing]
+    ) -> Standing:
+        """Do something, and write it down; what fails leaves nothing in the trail."""
+        with self._database.writing() as connection, self._queue() as queue:
+            found = done(queue)
+            kind, facts = AuditKind.output_decided, {"decision": act, "digest": found.decided}
+            if act == "release":
+                kind, facts = AuditKind.outputs_released, {"digest": found.record}
+            about = f"submission {number}"
+            self._trail.append(
+                connection, kind=kind, person=principal.name, about=about, facts=facts
+            )
+        return found
+
+
+def _own(queue: Queue, row: QueueRow) -> OwnSubmission:
+    found, history = row.standing, view(queue, row.number).history
+    comments: list[tuple[str, str, str]] = []
+    if found.state in _OVER:
+        comments += [
+            (
+                one.title,
+                found.decisions[one.number].verdict.value,
+                found.decisions[one.number].comment,
+            )
+            for one in found.parts
+            if one.number in found.decisions
+        ]
+        comments += [
+            ("", one.kind, one.reason) for one in history if one.kind in ("rejected", "change")
+        ]
+    files: dict[str, int] = {}
+    if found.state is State.released:
+        target = target_of(queue, found)
+        names = (*found.intent["outputs"], MANIFEST, SUMS)
+        files = {
+            name: (target / name).stat().st_size for name in names if (target / name).is_file()
+        }
+    return OwnSubmission(
+        number=row.number,
+        program=row.program,
+        project=row.project,
+        state=found.state,
+        at=history[0].at,
+        comments=tuple(comments),
+        files=files,
+    )
+
+
+def _text(path: Any) -> str:
+    return "" if path is None else path.read_bytes().decode("utf-8", "replace")
+
+
+def _translated(error: OutputCheckError) -> ServiceError:
+    """An error of the queue in the terms of the service, without places on the disk."""
+    where = error.where if error.where.startswith("submission") else ""
+    hint = "" if "discreet" in error.hint or "--" in error.hint else error.hint
+    if error.code in _CODES or error.code in _CONFLICTS:
+        code = _CODES.get(error.code, "conflict")
+        return ServiceError(error.what, code=code, where=where, hint=hint)
+    what = "the review queue cannot be used; its keepers should look at it"
+    return ServiceError(what, code="data-not-ready")

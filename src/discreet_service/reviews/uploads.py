@@ -1,0 +1,169 @@
+"""Uploads: programs as researchers hand them in, looked at before anything of them is written.
+
+In: one do-file, or a zip archive from anywhere. Out: an `UploadedProgram`: names that are safe on
+every system, and contents of bounded size. Nothing of it is run or opened here.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet_service.problems import ServiceError
+
+_LONGEST_NAME, _DEEPEST = 100, 6
+_SUFFIX = ".do"
+#: Names that are devices on some systems.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_STRANGE = frozenset('<>:"|?*\\')
+_PIECE = 2**16
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UploadedProgram:
+    """A program as it was handed in (confidential).
+
+    Args:
+        files: Contents by path, with slashes.
+        main: Which of them is to be run.
+    """
+
+    files: Mapping[str, bytes]
+    main: str
+
+    def write(self, folder: Path) -> Path:
+        """Write it into a new folder; the path to hand on: the file itself if it is the only one.
+
+        Args:
+            folder: A folder that is not there yet.
+        """
+        folder.mkdir(mode=0o700)
+        for name, content in self.files.items():
+            path = folder / name
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(content)
+        return folder / self.main if len(self.files) == 1 else folder
+
+
+def unpacked(
+    content: bytes, name: str, main: str = "", *, most_bytes: int, most_files: int
+) -> UploadedProgram:
+    """The files of an upload; an error for anything that is not plain.
+
+    Args:
+        content: What was sent.
+        name: Its name: a do-file's, or that of an archive.
+        main: Which do-file of an archive is to be run; may be empty if there is only one.
+        most_bytes: Bytes of all files together.
+        most_files: How many there may be.
+
+    >>> unpacked(b"count", "a.do", most_bytes=10, most_files=1).main
+    'a.do'
+    """
+    if len(content) > most_bytes:
+        raise _refused("this is larger than what is taken", code="too-large")
+    if content.startswith(b"PK\x03\x04"):
+        files = _archive(content, most_bytes, most_files)
+    else:
+        files = {_safe_name(name): content}
+    programs = sorted(one for one in files if one.lower().endswith(_SUFFIX))
+    if main and main not in programs:
+        raise _refused("there is no such do-file in it", "main")
+    if not main and len(programs) != 1:
+        what = "it holds several do-files" if programs else "there is no do-file in it"
+        hint = "say which is to be run" if programs else "hand in a .do file or a .zip with one"
+        raise _refused(what, "main" if programs else "file", hint)
+    return UploadedProgram(files=files, main=main or programs[0])
+
+
+def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, bytes]:
+    """The files of an archive, read no further than they may go."""
+    files: dict[str, bytes] = {}
+    seen: set[str] = set()
+    left = most_bytes
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            if len(entries) > 2 * most_files:
+                raise _refused("there are too many files in it", code="too-large")
+            for entry in entries:
+                _check_entry(entry)
+                name = _safe_name(entry.filename.removesuffix("/"))
+                if entry.is_dir():
+                    continue
+                _check_new(name, seen)
+                with archive.open(entry) as opened:
+                    files[name] = _read(opened, left)
+                left -= len(files[name])
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError):
+        raise _refused("this is no zip archive that can be read") from None
+    except RuntimeError:
+        raise _refused("this archive is locked with a password") from None
+    if len(files) > most_files:
+        raise _refused("there are too many files in it", code="too-large")
+    return files
+
+
+def _read(opened: io.BufferedIOBase | object, left: int) -> bytes:
+    """What an entry holds, whatever it says of its size."""
+    found = bytearray()
+    while piece := opened.read(_PIECE):  # type: ignore[union-attr]
+        found += piece
+        if len(found) > left:
+            raise _refused("unpacked, this is larger than what is taken", code="too-large")
+    return bytes(found)
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise _refused("it holds links or special files")
+    if entry.flag_bits & 1:
+        raise _refused("this archive is locked with a password")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _refused("this archive is packed in a way that is not read")
+
+
+def _check_new(name: str, seen: set[str]) -> None:
+    """Refuse two names that are one on some systems, and a file where a folder is."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    parents = {folded.rsplit("/", n)[0] for n in range(1, folded.count("/") + 1)}
+    if folded in seen or f"{folded}/" in seen or parents & seen:
+        raise _refused("two of its files have one name")
+    seen.add(folded)
+    seen.update(f"{one}/" for one in parents)
+
+
+def _safe_name(name: str) -> str:
+    """A path within a folder, safe on every system."""
+    plain = unicodedata.normalize("NFC", name)
+    parts = plain.split("/")
+    wrong = (
+        not plain
+        or len(plain) > _LONGEST_NAME
+        or len(parts) > _DEEPEST
+        or not plain.isprintable()
+        or bool(_STRANGE.intersection(plain))
+        or any(
+            not one or one.startswith(".") or one != one.strip(" .") or _DEVICE.fullmatch(one)
+            for one in parts
+        )
+    )
+    if wrong:
+        hint = "plain letters and figures, no links, no way out of the folder"
+        raise _refused("it holds a name that is not taken", hint=hint)
+    return plain
+
+
+def _refused(
+    what: str, where: str = "file", hint: str = "", code: str = "invalid-input"
+) -> ServiceError:
+    return ServiceError(what, code=code, where=where, hint=hint)

@@ -1,0 +1,202 @@
+"""Submissions: researchers hand in programs and fetch releases, reviewers decide in between.
+
+In: do-files and archives (CONFIDENTIAL), decisions. Out: where submissions stand; to reviewers all
+of one, to researchers what was released of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from discreet_fire.queue import PartDecision, PartVerdict, Standing
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError
+from discreet_service.web.access import ServiceDep, principal_with
+
+router = APIRouter(prefix="/api/v1/submissions", tags=["submissions"])
+
+Researcher = Annotated[Principal, Depends(principal_with(Permission.outputs_submit))]
+Reviewer = Annotated[Principal, Depends(principal_with(Permission.outputs_review))]
+_Name = Annotated[str, Query(max_length=200)]
+_Text = Annotated[str, StringConstraints(max_length=2_000)]
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+class OutputVerdict(BaseModel):
+    """What is decided on one output."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    output: Annotated[int, Field(ge=1, le=10_000)]
+    verdict: Literal["accept", "hold", "exception"]
+    comment: _Text = ""
+
+
+class OutputVerdicts(BaseModel):
+    """What is decided on some outputs of a submission, as it was seen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Annotated[int, Field(ge=1)]
+    reason: _Text
+    outputs: Annotated[list[OutputVerdict], Field(min_length=1, max_length=1_000)]
+
+
+class ReviewAct(BaseModel):
+    """What is done with a submission, as it was seen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    act: Literal["approve", "reject", "change", "release"]
+    version: Annotated[int, Field(ge=1)]
+    reason: _Text
+    despite_conflicts: bool = False
+
+
+@router.post("", status_code=202, openapi_extra=_BODY)
+async def hand_in_submission(
+    request: Request,
+    service: ServiceDep,
+    principal: Researcher,
+    file: _Name,
+    data: _Name,
+    main: _Name = "",
+    project: _Name = "",
+) -> JSONResponse:
+    """Hand in a do-file, or a zip archive with one: it is run, cleaned and put into the queue."""
+    most = service.reviews.settings.upload_bytes
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > most:
+            raise ServiceError("this is larger than what is taken", code="too-large", limit=most)
+    job = await run_in_threadpool(
+        lambda: service.reviews.hand_in(
+            principal, bytes(content), file=file, main=main, project=project, data=data
+        )
+    )
+    return JSONResponse({"job": job.id, "state": job.state.value}, status_code=202)
+
+
+@router.get("/mine")
+def list_own_submissions(service: ServiceDep, principal: Researcher) -> dict[str, Any]:
+    """One's own submissions: where they stand, comments, and what was released."""
+    found = service.reviews.own(principal)
+    under_way = service.reviews.under_way(principal)
+    return {
+        "submissions": [one.to_dict() for one in found],
+        "under_way": [{"job": one.id, "state": one.state.value} for one in under_way],
+    }
+
+
+@router.get("/mine/{submission}/files/{file}")
+def fetch_released_file(
+    service: ServiceDep, principal: Researcher, submission: int, file: str
+) -> Response:
+    """A file that was released of one's own submission."""
+    return released_response(service.reviews.fetch(principal, submission, file), file)
+
+
+def released_response(content: bytes, file: str) -> Response:
+    """A released file to be kept, not shown: whatever a program wrote, no browser runs it.
+
+    Args:
+        content: The file.
+        file: Its name.
+    """
+    plain = "".join(
+        one if one.isascii() and (one.isalnum() or one in "._-") else "_" for one in file
+    )
+    headers = {
+        "Content-Disposition": f'attachment; filename="{plain}"',
+        "Cache-Control": "no-store",
+    }
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+@router.get("")
+def list_submissions(
+    service: ServiceDep, principal: Reviewer, every: bool = False
+) -> dict[str, Any]:
+    """Submissions of all researchers, the riskiest first."""
+    return {"submissions": [row.to_dict() for row in service.reviews.rows(every=every)]}
+
+
+@router.get("/{submission}")
+def get_submission(service: ServiceDep, principal: Reviewer, submission: int) -> JSONResponse:
+    """All of a submission of somebody else. CONFIDENTIAL."""
+    found = service.reviews.report(principal, submission)
+    told = {
+        **found.view.to_dict(),
+        "program": found.program,
+        "rewritten": found.rewritten,
+        "log": found.log,
+        "cleaned": found.cleaned,
+    }
+    told["outputs"] = [{**one, "text": found.outputs[one["output"]]} for one in told.pop("parts")]
+    return JSONResponse(told, headers={"Cache-Control": "no-store"})
+
+
+@router.post("/{submission}:decide")
+def decide_on_outputs(
+    service: ServiceDep,
+    principal: Reviewer,
+    submission: int,
+    asked: Annotated[OutputVerdicts, Body()],
+) -> dict[str, Any]:
+    """Decide on single outputs; approvals of before no longer count."""
+    chosen = {
+        one.output: PartDecision(verdict=PartVerdict(one.verdict), comment=one.comment)
+        for one in asked.outputs
+    }
+    if len(chosen) < len(asked.outputs):
+        raise ServiceError("an output is named twice", code="invalid-input", where="outputs")
+    found = service.reviews.decide(
+        principal, submission, chosen, reason=asked.reason, version=asked.version
+    )
+    return _told(found)
+
+
+@router.post("/{submission}:act")
+def act_on_submission(
+    service: ServiceDep,
+    principal: Reviewer,
+    submission: int,
+    asked: Annotated[ReviewAct, Body()],
+) -> dict[str, Any]:
+    """Approve, reject, send back or release a submission."""
+    if asked.act == "release":
+        found = service.reviews.release(
+            principal, submission, reason=asked.reason, version=asked.version
+        )
+        return _told(found)
+    return _told(
+        service.reviews.end(
+            principal,
+            submission,
+            asked.act,
+            reason=asked.reason,
+            version=asked.version,
+            despite_conflicts=asked.despite_conflicts,
+        )
+    )
+
+
+def _told(found: Standing) -> dict[str, Any]:
+    return {
+        "state": found.state.value,
+        "version": found.version,
+        "approvals": sorted(found.approvals),
+        "needed": found.needed,
+        "undecided": [one.number for one in found.undecided],
+    }

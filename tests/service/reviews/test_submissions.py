@@ -1,0 +1,219 @@
+"""Submissions: from the upload to the release; who sees, decides and fetches what."""
+
+from __future__ import annotations
+
+import io
+import stat
+import threading
+import zipfile
+from typing import Any
+
+import pytest
+
+from discreet_service.problems import ServiceError
+from discreet_service.reviews.uploads import unpacked
+from tests.service.reviews.conftest import PROGRAM, ReviewedCentre
+
+
+def test_from_upload_to_release(centre: ReviewedCentre) -> None:
+    number = centre.handed_in()
+    report = centre.ask("vera", "GET", f"/{number}").json()
+    assert report["program"] == PROGRAM.decode()
+    assert "fdzsummarize pay" in report["rewritten"]
+    secret = report["outputs"][1]["text"]
+    mean = secret.splitlines()[2].split("|")[1].split()[1]
+    assert mean in report["log"]
+    assert mean in report["cleaned"]
+    assert centre.act("vera", number, "approve").status_code == 409  # nobody decided yet
+    assert centre.decide("vera", number, "accept", "hold", "accept").status_code == 200
+    assert centre.act("vera", number, "approve").json()["state"] == "waiting"
+    assert centre.act("vera", number, "release").status_code == 409  # four eyes
+    assert centre.act("vera", number, "approve").json()["state"] == "waiting"  # the same two
+    # until then the researcher sees where it stands, and nothing else
+    mine = centre.ask("ruth", "GET", "/mine")
+    assert mine.json()["submissions"][0]["state"] == "waiting"
+    assert b"one firm" not in mine.content
+    assert centre.act("viktor", number, "approve").json()["state"] == "approved"
+    assert centre.act("viktor", number, "release").json()["state"] == "released"
+    (own,) = centre.ask("ruth", "GET", "/mine").json()["submissions"]
+    assert set(own["files"]) == {"a.log", "manifest.json", "SHA256SUMS"}
+    held = {"output": "fdzsummarize pay", "verdict": "hold", "comment": "one firm"}
+    assert held in own["comments"]
+    assert not {"vera", "viktor"} & set(str(own).split("'"))
+    got = [centre.ask("ruth", "GET", f"/mine/{number}/files/{name}") for name in own["files"]]
+    assert [one.status_code for one in got] == [200] * 3
+    assert report["outputs"][0]["text"].encode() in got[0].content
+    everything = b"".join(one.content for one in got) + str(own).encode()
+    assert mean.encode() not in everything
+    kinds = [one["kind"] for one in _trail(centre)]
+    assert kinds.count("outputs_fetched") == 3
+    assert kinds.count("output_decided") == 4
+    assert {"outputs_submitted", "outputs_released"} <= set(kinds)
+
+
+def _trail(centre: ReviewedCentre) -> list[dict[str, Any]]:
+    import json
+
+    return [json.loads(line) for line in centre.service.trail.export()]
+
+
+@pytest.mark.parametrize("path", ["", "/1", "/mine", "/mine/1/files/a.log"])
+def test_each_role_sees_its_own_side(centre: ReviewedCentre, path: str) -> None:
+    for name in ("", "paul", "rolf", "stranger"):
+        status = centre.ask(name, "GET", path).status_code
+        allowed = (name == "rolf") == path.startswith("/mine") and name in ("rolf", "stranger")
+        if not name:
+            assert status == 401
+        elif allowed:
+            assert status in (200, 404)
+        else:
+            assert status == 403
+
+
+def test_researchers_see_only_their_own(centre: ReviewedCentre) -> None:
+    number = centre.handed_in("ruth")
+    centre.decide("vera", number, "accept", "accept", "accept")
+    for name in ("vera", "viktor"):
+        centre.act(name, number, "approve")
+    centre.act("vera", number, "release")
+    assert centre.ask("ruth", "GET", f"/mine/{number}/files/a.log").status_code == 200
+    assert centre.ask("rolf", "GET", "/mine").json()["submissions"] == []
+    assert centre.ask("rolf", "GET", f"/mine/{number}/files/a.log").status_code == 404
+    for file in ("..%2Fqueue.key", "queue.key", "a_FiRe.log", "%2e%2e"):
+        found = centre.ask("ruth", "GET", f"/mine/{number}/files/{file}")
+        assert found.status_code == 404, file
+    (target,) = (centre.folder / "reviews" / "released").glob("*/a.log")
+    target.write_text("changed")
+    assert centre.ask("ruth", "GET", f"/mine/{number}/files/a.log").status_code == 503
+
+
+def test_nobody_who_is_not_named_or_handed_it_in_decides(centre: ReviewedCentre) -> None:
+    number = centre.handed_in("ruth")
+    now = centre.version(number)
+    for name in ("stranger", "ruth"):
+        for answer in (
+            centre.decide(name, number, "accept", "accept", "accept"),
+            centre.act(name, number, "approve"),
+            centre.act(name, number, "reject"),
+            centre.act(name, number, "release"),
+        ):
+            assert answer.status_code in (403, 409)
+    assert centre.ask("ruth", "GET", f"/{number}").status_code == 403
+    assert centre.version(number) == now
+    assert not [one for one in _trail(centre) if one["kind"] == "output_decided"]
+
+
+def test_of_two_reviewers_at_once_one_decides(centre: ReviewedCentre) -> None:
+    number = centre.handed_in()
+    now = centre.version(number)
+    start, codes = threading.Barrier(2), []
+
+    def race(name: str, verdict: str) -> None:
+        start.wait()
+        done = centre.decide(name, number, verdict, "accept", "accept", version=now)
+        codes.append(done.status_code)
+
+    racers = [
+        threading.Thread(target=race, args=each)
+        for each in (("vera", "accept"), ("viktor", "hold"))
+    ]
+    for one in racers:
+        one.start()
+    for one in racers:
+        one.join()
+    assert sorted(codes) == [200, 412]
+    # and an approval of what was seen before does not count for what is decided now
+    assert centre.act("vera", number, "approve", version=now).status_code == 412
+
+
+def test_what_gives_a_held_output_away_is_told(centre: ReviewedCentre) -> None:
+    number = centre.handed_in(content=b"tabulate sex\ntabulate grp sex\n")
+    found = centre.decide("vera", number, "hold", "accept")
+    assert found.status_code == 409
+    assert "same variables" in found.json()["detail"]
+    assert str(centre.folder) not in found.text
+
+
+def test_problems_of_programs_are_told_without_places(centre: ReviewedCentre) -> None:
+    centre.upload("ruth", b"count\n")
+    centre.upload("ruth", b"count\n")
+    (problem,) = centre.work()
+    assert "handed in before" in problem["detail"]
+    told = centre.ask("ruth", "GET", "/mine")
+    assert [one["state"] for one in told.json()["under_way"]] == ["failed"]
+    assert centre.upload("ruth", data="census").status_code == 422
+    assert centre.upload("ruth", b"x" * 50_001).status_code == 413
+
+
+def _zip(**files: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+def _link() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        entry = zipfile.ZipInfo("a.do")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(entry, "/etc/passwd")
+    return made.getvalue()
+
+
+def _lying() -> bytes:
+    """An archive that says of a large file that it is small."""
+    made = bytearray(_zip(**{"a.do": b"*" * 40_000}))
+    small = (5).to_bytes(4, "little")
+    made[22:26] = small
+    at = made.rindex(b"PK\x01\x02")
+    made[at + 24 : at + 28] = small
+    return bytes(made)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _zip(**{"../a.do": b"count"}),
+        _zip(**{"/a.do": b"count"}),
+        _zip(**{"x/../../a.do": b"count"}),
+        _zip(**{"x\\a.do": b"count"}),
+        _zip(**{"C:a.do": b"count"}),
+        _zip(**{"a.do": b"count", "A.DO": b"list"}),
+        _zip(**{"a.do": b"count", "a.do/b.txt": b"x"}),
+        _zip(**{"a.do": b"count", "con.txt": b"x"}),
+        _zip(**{"a.do": b"count", ".hidden": b"x"}),
+        _zip(**{"a.do": b"count", "x\u202eb.txt": b"x"}),
+        _zip(**{"a.do": b"count", "trail ": b"x"}),
+        _zip(**{f"{n}.do": b"count" for n in range(9)}),
+        _zip(**{"a.do": b"*" * 10_000_000}),
+        _zip(**{"a.txt": b"x"}),
+        _zip(**{"a.do": b"x", "b.do": b"x"}),
+        _zip(**{"x/" * 9 + "a.do": b"x"}),
+        _link(),
+        _lying(),
+        b"PK\x03\x04 broken",
+        _zip(**{"a.do": b"count"})[:60],
+    ],
+    ids=range(20),
+)
+def test_archives_that_are_not_taken(content: bytes) -> None:
+    with pytest.raises(ServiceError) as caught:
+        unpacked(content, "up.zip", most_bytes=20_000, most_files=4)
+    assert caught.value.code in ("invalid-input", "too-large")
+
+
+@pytest.mark.parametrize("name", ["../a.do", "", "a.exe", "a.do/", "con.do", "a\x00.do", ".do"])
+def test_names_that_are_not_taken(name: str) -> None:
+    with pytest.raises(ServiceError):
+        unpacked(b"count\n", name, most_bytes=100, most_files=4)
+
+
+def test_archives_with_several_programs_run_the_one_that_is_named(centre: ReviewedCentre) -> None:
+    content = _zip(**{"main.do": b"tabulate sex\n", "sub/more.do": b"count\n"})
+    assert centre.upload("ruth", content, "up.zip").status_code == 422
+    assert centre.upload("ruth", content, "up.zip", main="main.do").status_code == 202
+    assert centre.work() == []
+    found = centre.ask("vera", "GET", "/1").json()
+    assert [one["command"] for one in found["outputs"]] == ["fdztabulate sex"]
