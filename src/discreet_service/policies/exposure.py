@@ -140,6 +140,37 @@ class _Columns:
     hashes: UintArray
 
 
+@dataclass(kw_only=True, slots=True)
+class _AlikeBoxes:
+    """Boxes of one pattern, to be found by their codes: most of them share no cell with another."""
+
+    boxes: list[Box] = field(default_factory=list)
+    by_code: list[dict[str | None, list[int]]] = field(default_factory=list)
+
+    def add(self, box: Box) -> None:
+        """One more."""
+        self.by_code = self.by_code or [{} for _ in box]
+        for known, axis in zip(self.by_code, box, strict=True):
+            for code in (None,) if axis.codes is None else axis.codes:
+                known.setdefault(code, []).append(len(self.boxes))
+        self.boxes.append(box)
+
+    def near(self, box: Box) -> Sequence[Box]:
+        """Those that may share cells with a box, in their order."""
+        fewest: list[list[int]] | None = None
+        most = len(self.boxes)
+        for known, axis in zip(self.by_code, box, strict=bool(self.boxes)):
+            if axis.codes is None:
+                continue
+            found = [known.get(code, []) for code in (*axis.codes, None)]
+            size = sum(map(len, found))
+            if size < most:
+                most, fewest = size, found
+        if fewest is None:
+            return self.boxes
+        return [self.boxes[at] for at in sorted(set(itertools.chain.from_iterable(fewest)))]
+
+
 @dataclass(kw_only=True)
 class ReleasedLayers:
     """All boxes that were released of one data version, each once.
@@ -159,7 +190,8 @@ class ReleasedLayers:
     """
 
     _boxes: dict[Box, None] = field(default_factory=dict)
-    _by_pattern: dict[tuple[tuple[str, str], ...], list[Box]] = field(default_factory=dict)
+    _by_pattern: dict[tuple[tuple[str, str], ...], _AlikeBoxes] = field(default_factory=dict)
+    _variables: dict[str, None] = field(default_factory=dict)
     _columns: dict[str, _Columns] = field(default_factory=dict)
     _groups: list[frozenset[str] | None] = field(default_factory=lambda: [None])
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -170,7 +202,8 @@ class ReleasedLayers:
         for box in boxes_of(shape):
             if box not in self._boxes:
                 self._boxes[box] = None
-                self._by_pattern.setdefault(_pattern(box), []).append(box)
+                self._by_pattern.setdefault(_pattern(box), _AlikeBoxes()).add(box)
+                self._variables.update(dict.fromkeys(axis.variable for axis in box))
 
     def __len__(self) -> int:
         return len(self._boxes)
@@ -182,7 +215,7 @@ class ReleasedLayers:
             asked: The table.
         """
         return sum(
-            _uncovered(box, self._by_pattern.get(_pattern(box), ()))
+            _uncovered(box, self._by_pattern.get(_pattern(box), _AlikeBoxes()).near(box))
             for box in boxes_of(shape_of(asked))
             if box not in self._boxes
         )
@@ -241,7 +274,8 @@ class ReleasedLayers:
         self, boxes: Sequence[Box], names: Iterable[str] = ()
     ) -> tuple[dict[str, _Columns], UintArray, FloatArray]:
         """Boxes by their variables, and what all of these come to."""
-        variables = dict.fromkeys([*(axis.variable for box in boxes for axis in box), *names])
+        more = [axis.variable for box in boxes[len(self._boxes) :] for axis in box]
+        variables = dict.fromkeys([*self._variables, *more, *names])
         columns = {name: self._column(name, boxes) for name in variables}
         total, weight = np.zeros(len(boxes), dtype=np.uint64), np.zeros(len(boxes))
         for column in columns.values():

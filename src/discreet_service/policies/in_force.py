@@ -63,6 +63,7 @@ class PoliciesInForce:
         self._database, self._trail, self._approvals = database, trail, approvals
         self._folder, self._signers, self._clock = folder, signers, clock
         self._opened: dict[tuple[str, str], PolicyDocument] = {}
+        self._known: set[tuple[str, str]] = set()
         approvals.register(ProposalKind.policy_change, self._change)
         approvals.register(ProposalKind.refusal_override, self._override)
 
@@ -286,6 +287,9 @@ class PoliciesInForce:
     # -- helpers -----------------------------------------------------------------------------------
 
     def _is_known(self, dataset: str, version: str) -> bool:
+        # Policies come and go, but a version that has had one is never without again.
+        if (dataset, version) in self._known:
+            return True
         columns = POLICIES.c
         with self._database.reading() as connection:
             found = connection.scalar(
@@ -293,6 +297,8 @@ class PoliciesInForce:
                 .where(columns.dataset == dataset, columns.version == version)
                 .limit(1)
             )
+        if found is not None:
+            self._known.add((dataset, version))
         return found is not None
 
     def _in_folder(self, dataset: str, version: str) -> SignedPolicy:

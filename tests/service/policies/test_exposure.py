@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 
 import numpy as np
 import pytest
@@ -11,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.assessment.attacks import exposure_of
-from discreet_service.policies import AskedFilter, AskedLevel, AskedTable, AskedVariable
+from discreet_service.policies import (
+    AskedFilter,
+    AskedLevel,
+    AskedTable,
+    AskedVariable,
+    exposure,
+)
 from discreet_service.policies.exposure import (
     Box,
     LayerAxis,
@@ -216,3 +223,27 @@ def test_counts_of_areas_have_limits_of_their_own() -> None:
     assert found.target == ("place place",)
     assert ReleasedLayers().most_exposed(asked, 100.0, {}).share > 1
     assert ReleasedLayers().most_exposed(table("a", "b"), 100.0, levels).share < 1
+
+
+def test_new_cells_are_counted_alike_by_all_boxes_and_by_those_near() -> None:
+    """Boxes that share no code are left out, which changes nothing."""
+    draw = random.Random(7)
+    released, every = ReleasedLayers(), list[Box]()
+
+    def box() -> Box:
+        def codes() -> tuple[str, ...] | None:
+            chosen = draw.choice((None, 1, 1, 2))
+            return None if chosen is None else tuple(sorted(draw.sample("abcdef", chosen)))
+
+        return tuple(LayerAxis(name, "1", 6, codes(), False) for name in ("x", "y", "z"))
+
+    for _ in range(60):
+        new = box()
+        alike = released._by_pattern.get(exposure._pattern(new))
+        near = alike.near(new) if alike else ()
+        assert exposure._uncovered(new, near) == exposure._uncovered(new, every)
+        assert [one for one in every if one in near] == list(near)
+        if new not in every:
+            every.append(new)
+        released.add(tuple((axis,) for axis in new))
+    assert len(near) < len(every), "some are left out"
