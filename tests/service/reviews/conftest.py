@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,27 +36,19 @@ PROGRAM = b"tabulate sex\nsummarize pay\ntabulate grp\n"
 class ReviewedCentre:
     """A research data centre, and its people with their keys."""
 
-    def __init__(self, folder: Path) -> None:
-        made = new_service(folder, "adam")
-        data = folder / "research"
-        data.mkdir()
-        rows = [f"{n},{n % 4},{1 + n // 250},{3000 + (n * 7919) % 977}" for n in range(600)]
-        (data / "panel.csv").write_text("pid,grp,sex,pay\n" + "\n".join(rows) + "\n")
-        persons = ("vera", "viktor", "ruth")
-        settings = QueueSettings(persons=persons, approvals=2, clean_approvals=2, rate=0.0)
-        Queue.create(folder / "reviews", settings).close()
+    def __init__(self, folder: Path, keys: dict[str, str] | None = None) -> None:
         limits = LimitSettings(requests_per_second=1e6, burst=10**6, anonymous_per_second=1e6)
         reviews = ReviewSettings(
-            folder=data,
+            folder=folder / "research",
             queue=folder / "reviews",
             data={"panel": "panel.csv"},
             units={"panel": "pid"},
             upload_bytes=50_000,
             upload_files=5,
         )
-        found = ServiceSettings.read(made.settings)
+        found = ServiceSettings.read(folder / "SERVICE.toml")
         self.service = Service(dataclasses.replace(found, limits=limits, reviews=reviews))
-        self.keys = {name: self._key(name, *roles) for name, roles in ROLES.items()}
+        self.keys = keys or {name: self._key(name, *roles) for name, roles in ROLES.items()}
         self.browser = AsgiBrowser(create_app(self.service))
         self.folder = folder
 
@@ -117,8 +110,27 @@ class ReviewedCentre:
         return self.ask(name, "POST", f"/{number}:act", json=told)
 
 
+@pytest.fixture(scope="session")
+def new_centre(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """The folder of a centre to which nothing was handed in yet, and the keys of its people."""
+    folder = tmp_path_factory.mktemp("centre") / "service"
+    new_service(folder, "adam")
+    (folder / "research").mkdir()
+    rows = [f"{n},{n % 4},{1 + n // 250},{3000 + (n * 7919) % 977}" for n in range(600)]
+    (folder / "research" / "panel.csv").write_text("pid,grp,sex,pay\n" + "\n".join(rows) + "\n")
+    persons = ("vera", "viktor", "ruth")
+    settings = QueueSettings(persons=persons, approvals=2, clean_approvals=2, rate=0.0)
+    Queue.create(folder / "reviews", settings).close()
+    made = ReviewedCentre(folder)
+    made.service.close()
+    return folder, made.keys
+
+
 @pytest.fixture
-def centre(tmp_path: Path) -> Iterator[ReviewedCentre]:
-    found = ReviewedCentre(tmp_path / "service")
+def centre(new_centre: tuple[Path, dict[str, str]], tmp_path: Path) -> Iterator[ReviewedCentre]:
+    """A centre of one's own."""
+    folder, keys = new_centre
+    shutil.copytree(folder, tmp_path / "service")
+    found = ReviewedCentre(tmp_path / "service", keys)
     yield found
     found.service.close()

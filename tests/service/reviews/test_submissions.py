@@ -6,12 +6,14 @@ import io
 import stat
 import threading
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from discreet_service.problems import ServiceError
 from discreet_service.reviews.uploads import unpacked
+from discreet_service.settings import ServiceSettings, SettingsError
 from tests.service.reviews.conftest import PROGRAM, ReviewedCentre
 
 
@@ -217,3 +219,22 @@ def test_archives_with_several_programs_run_the_one_that_is_named(centre: Review
     assert centre.work() == []
     found = centre.ask("vera", "GET", "/1").json()
     assert [one["command"] for one in found["outputs"]] == ["fdztabulate sex"]
+
+
+def test_settings_of_reviews(tmp_path: Path) -> None:
+    right = {"data": {"panel": "panel.csv"}, "units": {"panel": "pid"}}
+    found = ServiceSettings.of({"reviews": right}, tmp_path).reviews
+    assert found is not None
+    assert (found.folder, found.queue) == (tmp_path / "research", tmp_path / "reviews")
+    wrong = {"data": {"x": "../service.secret"}, "units": {"y": "pid"}, "seconds": 0}
+    with pytest.raises(SettingsError) as caught:
+        ServiceSettings.of({"reviews": wrong}, tmp_path)
+    places = {one.where for one in caught.value.problems}
+    assert places == {"reviews.data.x", "reviews.units.y", "reviews.seconds"}
+
+
+def test_a_service_without_a_queue_says_so(centre: ReviewedCentre) -> None:
+    centre.service.reviews._settings = None
+    for name, path in (("vera", ""), ("ruth", "/mine")):
+        assert centre.ask(name, "GET", path).status_code == 503
+    assert centre.upload("ruth").status_code == 503
