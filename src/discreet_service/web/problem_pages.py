@@ -84,7 +84,7 @@ def _page(told: dict[str, Any], language: str, place: str) -> str:
         f"<li>{html.escape(each['hint'])}</li>" for each in told["problems"] if each["hint"]
     )
     home, enter = ("Startseite", "Anmelden") if language == "de" else ("Home", "Log in")
-    onward = quote(place, safe="")
+    onward = quote(place, safe="", errors="replace")  # paths may hold bytes that are no text
     login = f' · <a href="/login?next={onward}">{enter}</a>' if told["status"] == 401 else ""
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
