@@ -58,12 +58,21 @@ def saved_query(body: Any, language: str) -> tuple[str, dict[str, Any]]:
         "outputFormat": given.get("outputFormat") or "json-stat2",
         "outputFormatParams": params,
     }
-    text = json.dumps(query, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    try:
+        text = _packed(query)
+    except (ValueError, RecursionError):  # half a character, no number, or nested too deeply
+        what = "the query cannot be written as JSON in UTF-8"
+        raise ServiceError(what, code="invalid-selection", where="selection") from None
     number = base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
     if len(number) > _LONGEST or len(text) > _LARGEST:
         what, hint = "the query is too long to be saved", "write * or range(a,b) for many codes"
         raise ServiceError(what, code="invalid-selection", where="selection", hint=hint)
     return number, query
+
+
+def _packed(query: Mapping[str, Any]) -> bytes:
+    how: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "sort_keys": True}
+    return json.dumps(query, separators=(",", ":"), **how).encode()
 
 
 def opened_query(number: str) -> dict[str, Any]:
