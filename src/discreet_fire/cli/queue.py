@@ -198,9 +198,9 @@ def decide_outputs(
     as_json: Json = False,
 ) -> None:
     """Decide on single outputs; approvals of before no longer count."""
-    from discreet_fire.queue import PartDecision, PartVerdict, decide, open_queue, view
+    from discreet_fire.queue import OutputDecision, PartVerdict, decide, open_queue, view
 
-    chosen = {at: PartDecision(verdict=PartVerdict.accept) for at in accept or ()}
+    chosen = {at: OutputDecision(verdict=PartVerdict.accept) for at in accept or ()}
     for verdict, texts in ((PartVerdict.hold, hold), (PartVerdict.exception, exception)):
         for text in texts or ():
             at, _, comment = text.partition("=")
@@ -208,13 +208,13 @@ def decide_outputs(
                 raise typer.BadParameter(f"write OUTPUT=COMMENT, not {text!r}")
             if int(at) in chosen:
                 raise typer.BadParameter(f"output {int(at)} is named twice")
-            chosen[int(at)] = PartDecision(verdict=verdict, comment=comment)
+            chosen[int(at)] = OutputDecision(verdict=verdict, comment=comment)
     with open_queue(queue) as opened:
         if rest:
             before = view(opened, number).row.standing
             for part in before.parts:
                 if part.number not in before.decisions:
-                    chosen.setdefault(part.number, PartDecision(verdict=PartVerdict.accept))
+                    chosen.setdefault(part.number, OutputDecision(verdict=PartVerdict.accept))
         found = decide(opened, number, chosen, person=person, reason=reason, version=version)
     _show_standing(number, found, as_json=as_json)
 

@@ -7,7 +7,7 @@ sealed record of who decided what and why.
 from discreet_fire.queue.decisions import approve, ask_for_change, decide, reject
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.parts import OutputPart
-from discreet_fire.queue.record import PartDecision, PartVerdict, Standing, State
+from discreet_fire.queue.record import OutputDecision, PartVerdict, Standing, State
 from discreet_fire.queue.releases import head_of, open_queue, release, verify
 from discreet_fire.queue.settings import QueueSettings
 from discreet_fire.queue.stages import (
@@ -24,7 +24,7 @@ from discreet_fire.queue.views import listed, view
 __all__ = [
     "STAGES",
     "OutputPart",
-    "PartDecision",
+    "OutputDecision",
     "PartVerdict",
     "Queue",
     "QueueSettings",

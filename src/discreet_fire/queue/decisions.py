@@ -14,13 +14,13 @@ from discreet_fire.queue.contents import check_contents, conflicts_now, shown_un
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.links import check_links
-from discreet_fire.queue.record import PartDecision, PartVerdict, Standing, events, standing
+from discreet_fire.queue.record import OutputDecision, PartVerdict, Standing, events, standing
 
 
 def decide(
     queue: Queue,
     number: int,
-    decisions: Mapping[int, PartDecision],
+    decisions: Mapping[int, OutputDecision],
     *,
     person: str,
     reason: str,
@@ -58,7 +58,7 @@ def decide(
 
 
 def _checked(
-    decisions: Mapping[int, PartDecision], found: Standing, where: str
+    decisions: Mapping[int, OutputDecision], found: Standing, where: str
 ) -> dict[str, list[str]]:
     """Decisions as they are written down; an error if one is about nothing, or says no reason."""
     known = {one.number for one in found.parts}

@@ -115,7 +115,7 @@ class PartVerdict(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartDecision:
+class OutputDecision:
     """What somebody decided on one output, and why.
 
     Args:
@@ -156,7 +156,7 @@ class Standing:
     record: str
     releaser: str
     parts: tuple[OutputPart, ...]
-    decisions: Mapping[int, PartDecision]
+    decisions: Mapping[int, OutputDecision]
     decided: str
 
     @property
@@ -182,7 +182,7 @@ class Standing:
         return PartVerdict.accept if found is None else found.verdict
 
 
-def decided_digest(parts: Iterable[OutputPart], decisions: Mapping[int, PartDecision]) -> str:
+def decided_digest(parts: Iterable[OutputPart], decisions: Mapping[int, OutputDecision]) -> str:
     """The digest of outputs with what was decided on each."""
     plain = [
         [one.number, one.file, one.sha256, decisions[one.number].verdict.value]
@@ -199,7 +199,7 @@ def standing(events: Iterable[Event]) -> Standing:
     approvals: dict[str, tuple[str, ...]] = {}
     intent: dict[str, Any] = {}
     parts: tuple[OutputPart, ...] = ()
-    decisions: dict[int, PartDecision] = {}
+    decisions: dict[int, OutputDecision] = {}
     decided = decided_digest(parts, decisions)
     for event in events:
         version, facts = event.seq, event.facts
@@ -237,9 +237,9 @@ def standing(events: Iterable[Event]) -> Standing:
     )
 
 
-def _decisions(event: Event) -> dict[int, PartDecision]:
+def _decisions(event: Event) -> dict[int, OutputDecision]:
     return {
-        int(number): PartDecision(
+        int(number): OutputDecision(
             verdict=PartVerdict(verdict), comment=str(comment), person=event.person
         )
         for number, (verdict, comment) in event.facts["decisions"].items()

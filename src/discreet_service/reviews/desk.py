@@ -16,7 +16,7 @@ from typing import Any
 from discreet.errors import OutputCheckError
 from discreet_fire.persons import plain_text
 from discreet_fire.queue import (
-    PartDecision,
+    OutputDecision,
     Queue,
     Standing,
     State,
@@ -295,7 +295,7 @@ class ReviewDesk:
         self,
         principal: Principal,
         number: int,
-        decisions: Mapping[int, PartDecision],
+        decisions: Mapping[int, OutputDecision],
         *,
         reason: str,
         version: int,

@@ -13,7 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from discreet_fire.queue import PartDecision, PartVerdict, Standing
+from discreet_fire.queue import OutputDecision, PartVerdict, Standing
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import ServiceDep, principal_with
@@ -156,7 +156,7 @@ def decide_on_outputs(
 ) -> dict[str, Any]:
     """Decide on single outputs; approvals of before no longer count."""
     chosen = {
-        one.output: PartDecision(verdict=PartVerdict(one.verdict), comment=one.comment)
+        one.output: OutputDecision(verdict=PartVerdict(one.verdict), comment=one.comment)
         for one in asked.outputs
     }
     if len(chosen) < len(asked.outputs):

@@ -36,8 +36,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.helpers.queue_parts import hand_in, version
-from discreet_fire.queue import PartDecision, PartVerdict, approve, decide, open_queue, release
-ACCEPT = {1: PartDecision(verdict=PartVerdict.accept)}
+from discreet_fire.queue import OutputDecision, PartVerdict, approve, decide, open_queue, release
+ACCEPT = {1: OutputDecision(verdict=PartVerdict.accept)}
 folder, tag = Path(sys.argv[1]), sys.argv[3]
 work = folder / f"hand-{tag}"
 work.mkdir(exist_ok=True)

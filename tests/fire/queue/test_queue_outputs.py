@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import (
-    PartDecision,
+    OutputDecision,
     PartVerdict,
     Queue,
     State,
@@ -33,9 +33,9 @@ from discreet_fire.queue.parts import HELD, parts_of, without
 from discreet_fire.queue.record import events, standing
 from tests.helpers.queue_parts import LOG, hand_in, new_queue, version
 
-ACCEPT = PartDecision(verdict=PartVerdict.accept)
-HOLD = PartDecision(verdict=PartVerdict.hold, comment="one firm dominates")
-EXCEPT = PartDecision(verdict=PartVerdict.exception, comment="known from the yearbook")
+ACCEPT = OutputDecision(verdict=PartVerdict.accept)
+HOLD = OutputDecision(verdict=PartVerdict.hold, comment="one firm dominates")
+EXCEPT = OutputDecision(verdict=PartVerdict.exception, comment="known from the yearbook")
 #: Three outputs about different variables.
 APART = "tabulate sex\nsummarize pay\ntabulate grp\n"
 
@@ -62,7 +62,7 @@ def hand(queue: Queue, folder: Path, data: Path, text: str) -> int:
     return submit(queue, Submission(program=folder / "a.do", **words))
 
 
-def decided(queue: Queue, number: int, *verdicts: PartDecision, person: str = "Anna"):
+def decided(queue: Queue, number: int, *verdicts: OutputDecision, person: str = "Anna"):
     chosen = dict(enumerate(verdicts, start=1))
     words = {"person": person, "reason": "looked at", "version": version(queue, number)}
     return decide(queue, number, chosen, **words)
@@ -130,9 +130,9 @@ def test_decisions_take_approvals_back(tmp_path: Path, data: Path) -> None:
         ({}, "decision"),
         ({4: ACCEPT}, "decision"),
         ({0: ACCEPT}, "decision"),
-        ({1: PartDecision(verdict=PartVerdict.hold, comment="  ")}, "reason"),
-        ({1: PartDecision(verdict=PartVerdict.exception)}, "reason"),
-        ({1: PartDecision(verdict=PartVerdict.hold, comment="\x1b[2J")}, "queue-settings"),
+        ({1: OutputDecision(verdict=PartVerdict.hold, comment="  ")}, "reason"),
+        ({1: OutputDecision(verdict=PartVerdict.exception)}, "reason"),
+        ({1: OutputDecision(verdict=PartVerdict.hold, comment="\x1b[2J")}, "queue-settings"),
         ({1: HOLD, 2: HOLD, 3: HOLD}, "no-output"),
     ],
 )
@@ -205,7 +205,7 @@ def test_exceptions_need_all_approvals_even_where_nothing_was_found(
     ],
 )
 def test_what_gives_a_held_output_away_is_refused(
-    tmp_path: Path, data: Path, program: str, chosen: tuple[PartDecision, ...], told: str
+    tmp_path: Path, data: Path, program: str, chosen: tuple[OutputDecision, ...], told: str
 ) -> None:
     with new_queue(tmp_path) as queue:
         number = hand(queue, tmp_path, data, program)
