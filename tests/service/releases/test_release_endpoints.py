@@ -169,7 +169,11 @@ def test_bodies_of_another_form_are_told(browser):
         ]
     }
     assert len(browser.post(f"{PX}/data", json=two).json()["problems"]) == 2
-    assert browser.post("/pxapi/v2/savedqueries", json={}).status_code == 404
+    for text in ("{}", '{"tableId": "\\ud800"}', '{"tableId": "people", "selection": {"a": NaN}}'):
+        told = browser.post(
+            "/pxapi/v2/savedqueries", content=text, headers={"Content-Type": "application/json"}
+        )
+        assert told.status_code in (400, 422), text
     malformed = browser.post(
         f"{PX}/data", content=b"{", headers={"Content-Type": "application/json"}
     )
