@@ -98,9 +98,9 @@ def _give_memory_back() -> None:
 
     By default each thread has a heap of its own that keeps what its largest request needed.
     """
-    tell = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    for option, value in _ALLOCATOR.items() if tell is not None else ():
-        tell(option, value)
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        for option, value in _ALLOCATOR.items():
+            library.mallopt(option, value)
 
 
 def _serve(server: uvicorn.Server) -> None:
