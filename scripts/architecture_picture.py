@@ -28,7 +28,8 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "confidential": {
         "discreet": ("microdata", "tabulation", "rules", "protection", "argus", "pretabular"),
         "discreet_fire": (
-            "statistics", "runners", "logs", "linked_tables", "ledger", "queue", "remote_analysis", "append_only",
+            "statistics", "runners", "logs", "linked_tables", "ledger", "queue", "remote_analysis",
+            "append_only",
         ),
         "discreet_service": (
             "datasets", "cells", "reviews", "parameter_sets", "jobs", "policies", "people", "audit",
