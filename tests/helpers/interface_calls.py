@@ -13,13 +13,16 @@ from typing import Any
 import httpx
 
 from discreet.release.packages import pack_parameters
+from discreet_fire.queue import Queue, QueueSettings
 from discreet_service.application import create_app
 from discreet_service.demo import make_demonstration
+from discreet_service.installation import LOCAL
 from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.kinds import function_of, kind_of
+from discreet_service.permissions import Grant
 from discreet_service.policies import sign_policy
 from discreet_service.service import Service
-from discreet_service.settings import LimitSettings, ServiceSettings
+from discreet_service.settings import LimitSettings, ReviewSettings, ServiceSettings
 from discreet_service.web.openapi import operations
 from tests.helpers.asgi_browser import AsgiBrowser
 from tests.helpers.service_cells import parameters
@@ -55,6 +58,9 @@ STORY = (
     ("demo-tool", "protect_cell_counts protect_cell_values protect_cell_figures"),
     ("demo-tool", "protect_table_parts"),
     ("paul", "publish_dataset_version retire_dataset_version"),
+    ("ruth", "hand_in_submission jobs list_own_submissions"),
+    ("bert", "list_submissions get_submission decide_on_outputs act_on_submission"),
+    ("ruth", "fetch_released_file"),
 )
 #: What differs from service to service.
 _NAMED = re.compile(r"[0-9a-f]{12,64}|[0-9a-f]{4}(-[0-9a-f]{4}){3,}|ed25519 .*|dsc_.*")
@@ -131,14 +137,34 @@ class Storyteller:
         self._keys, self._root = shown.keys, folder / "demo"
         self._second_version()
         limits = LimitSettings(requests_per_second=1e9, burst=10**9, anonymous_per_second=1e9)
-        settings = replace(ServiceSettings.read(shown.settings), limits=limits)
-        self.service = Service(settings)
+        settings = ServiceSettings.read(shown.settings)
+        self.service = Service(replace(settings, limits=limits, reviews=self._reviews()))
+        self._add_people(ruth="researcher", bert="reviewer")
         self.app = create_app(self.service)
         self.document: dict[str, Any] = self.app.openapi()
         self.secrets = [*shown.keys.values(), *shown.passwords.values(), str(folder)]
         self._files = self._written(folder)
         self._known: dict[str, str] = {}
         self._cookies: dict[str, str] = {}
+
+    def _reviews(self) -> ReviewSettings:
+        """A review queue over data of 600 persons, in which one decides."""
+        found = ReviewSettings(
+            folder=self._root / "research",
+            queue=self._root / "reviews",
+            data={"panel": "panel.csv"},
+            units={"panel": "pid"},
+        )
+        found.folder.mkdir()
+        lines = [f"{at},{1 + at % 4},{1 + at // 300}" for at in range(600)]
+        (found.folder / "panel.csv").write_text("\n".join(["pid,grp,sex", *lines]), "utf-8")
+        Queue.create(found.queue, QueueSettings(persons=("bert",), rate=0.0)).close()
+        return found
+
+    def _add_people(self, **roles: str) -> None:
+        for name, role in roles.items():
+            self.service.users.add(LOCAL, name)
+            self.service.users.grant(LOCAL, name, Grant(role))
 
     def _second_version(self) -> None:
         first = self._root / "datasets" / "census-2022-1"

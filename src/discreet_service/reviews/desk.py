@@ -143,7 +143,7 @@ class ReviewDesk:
     def settings(self) -> ReviewSettings:
         """What the office says of it; an error if it says nothing."""
         if self._settings is None:
-            raise ServiceError("there is no review queue here", code="data-not-ready")
+            raise ServiceError("there is no review queue here", code="not-found")
         return self._settings
 
     @contextmanager

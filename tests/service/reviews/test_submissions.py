@@ -236,5 +236,5 @@ def test_settings_of_reviews(tmp_path: Path) -> None:
 def test_a_service_without_a_queue_says_so(centre: ReviewedCentre) -> None:
     centre.service.reviews._settings = None
     for name, path in (("vera", ""), ("ruth", "/mine")):
-        assert centre.ask(name, "GET", path).status_code == 503
-    assert centre.upload("ruth").status_code == 503
+        assert centre.ask(name, "GET", path).status_code == 404
+    assert centre.upload("ruth").status_code == 404

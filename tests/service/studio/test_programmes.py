@@ -47,7 +47,7 @@ class Office(StudioReaders):
     def __init__(self, folder: Any) -> None:
         super().__init__(folder)
         self.add("olga", Grant("producer", "labour"))
-        self.add("pia", Grant("producer", "census"))
+        self.add("petra", Grant("producer", "census"))
         service = self.service
         self.first = hand_in(service, PEOPLE)
         self.first_draft = self.made(self.first)
@@ -296,7 +296,7 @@ def test_a_run_is_followed_and_can_be_stopped_by_its_owner_alone(office: Office)
     assert f'data-events="/api/v1/jobs/{job}/events"' in page
     assert f'href="{place}"' in page  # by hand, where there is no script
     assert job[:8] in office.page(here, "paul")
-    other = office.page(place, "pia")
+    other = office.page(place, "petra")
     assert "data-events" not in other
     assert "/cancel" not in other
     stopped = office.send(f"/jobs/{job}/cancel", page=place)
@@ -327,7 +327,7 @@ def test_why_a_run_failed_is_told_to_its_owner(office: Office) -> None:
         work(service)
     finally:
         file.write_text(PEOPLE, "utf-8")
-    own, other = office.page(place, "paul"), office.page(place, "pia")
+    own, other = office.page(place, "paul"), office.page(place, "petra")
     assert "no variable" in own
     assert "There is no draft." in own
     assert "no variable" not in other
@@ -446,7 +446,7 @@ def test_of_two_who_publish_at_once_the_second_looks_again(office: Office) -> No
     service = office.service
     drafts = [(office.first, office.first_draft), (office.later, office.draft)]
     asked = []
-    for (number, draft), name in zip(drafts, ("paul", "pia"), strict=True):
+    for (number, draft), name in zip(drafts, ("paul", "petra"), strict=True):
         here = f"/programmes/{number}/drafts/{draft}"
         page = office.send(f"{here}/publish", page=here, name=name, release="at-once")
         assert "A new release: nothing is replaced." in plain(page.text)
@@ -464,7 +464,7 @@ def test_of_two_who_publish_at_once_the_second_looks_again(office: Office) -> No
     assert office.browser(name).post(path, data=fields, headers=HTML).status_code == 303
     assert service.releases.release("at-once").identity != seal
     # A word is of one person, and for one name.
-    for thief, changed in (("paul", fields), ("pia", {**fields, "release": "other"})):
+    for thief, changed in (("paul", fields), ("petra", {**fields, "release": "other"})):
         own = {
             **changed,
             "csrf": form_of(office.page("/programmes/new", thief), "/programmes/new")["csrf"],
@@ -550,27 +550,27 @@ def test_who_publishes_one_data_set_does_not_publish_over_another(
     """The release of the demonstration was made elsewhere: nobody knows of which data it is."""
     service, here = office.service, f"/programmes/{office.later}/drafts/{office.draft}"
     before = service.releases.release("census-2022").identity
-    refused = office.send(f"{here}/publish", page=here, name="pia", release="census-2022")
+    refused = office.send(f"{here}/publish", page=here, name="petra", release="census-2022")
     assert refused.status_code == 403
     assert "the release is of other data" in plain(refused.text)
     allowed = office.send(f"{here}/publish", page=here, name="paul", release="census-2022")
     assert allowed.status_code == 200
     # Nor by a word that was given before.
-    pia = Principal(name="pia", kind="session", grants=(Grant("producer", "census"),))
+    petra = Principal(name="petra", kind="session", grants=(Grant("producer", "census"),))
     with monkeypatch.context() as patched:
         patched.setattr(api, "check_changeable", lambda *_: None)
         asked = PublicationRequest(draft=office.draft, release="census-2022")
-        word = publish_programme(service, pia, office.later, asked)["confirm"]
+        word = publish_programme(service, petra, office.later, asked)["confirm"]
     confirmed = asked.model_copy(update={"confirm": word})
     with pytest.raises(ServiceError, match="of other data"):
-        publish_programme(service, pia, office.later, confirmed)
+        publish_programme(service, petra, office.later, confirmed)
     origin = {"dataset": "labour"}
     with monkeypatch.context() as patched:
         patched.setattr(service.publications, "origin", lambda *_: origin)
         with pytest.raises(ServiceError, match="of other data"):
-            publish_programme(service, pia, office.later, asked)
+            publish_programme(service, petra, office.later, asked)
         origin["dataset"] = "census"
-        assert publish_programme(service, pia, office.later, asked)["published"] is False
+        assert publish_programme(service, petra, office.later, asked)["published"] is False
     assert service.releases.release("census-2022").identity == before
 
 
