@@ -250,17 +250,18 @@ def _navigated(camera: Camera) -> Iterator[StudioPicture]:
 
 def live_in(service: Any) -> None:
     """Let things happen that pages can tell of: tables, a refusal, and that it is overridden."""
+    from discreet_service.audit.query_log import LogMode, LogVerdict
     from discreet_service.people.approvals import ProposalState
     from discreet_service.permissions import Grant, Principal
     from discreet_service.problems import ServiceError
     from discreet_service.web.addresses import read_address
-    from discreet_service.web.queries import LogMode, LogVerdict, note_query
+    from discreet_service.web.queries import note_query
 
     def somebody(name: str, role: str) -> Principal:
         return Principal(name=name, kind="session", grants=(Grant(role),))
 
     for name, asked in _ASKED:
-        pairs = [tuple(each.split("=")) for each in asked.split("&")]
+        pairs = [(part, value) for part, _, value in (e.partition("=") for e in asked.split("&"))]
         prepared = service.answers.prepared("census", read_address(pairs))
         who, start = somebody(name, "requester"), time.perf_counter()
         try:
