@@ -25,6 +25,7 @@ from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ReviewSettings, ServiceSettings
 from discreet_service.web.openapi import operations
 from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.running_service import CHEAP, cheap_passwords
 from tests.helpers.service_cells import parameters
 
 #: Who makes the calls of which operations, in an order in which each finds what it needs. A job
@@ -133,12 +134,14 @@ class Storyteller:
     """
 
     def __init__(self, folder: Path) -> None:
-        shown = make_demonstration(folder / "demo", persons=2_000)
+        with cheap_passwords():
+            shown = make_demonstration(folder / "demo", persons=2_000)
         self._keys, self._root = shown.keys, folder / "demo"
         self._second_version()
         limits = LimitSettings(requests_per_second=1e9, burst=10**9, anonymous_per_second=1e9)
         settings = ServiceSettings.read(shown.settings)
         self.service = Service(replace(settings, limits=limits, reviews=self._reviews()))
+        self.service.users._cost = CHEAP
         self._add_people(ruth="researcher", bert="reviewer")
         self.app = create_app(self.service)
         self.document: dict[str, Any] = self.app.openapi()

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from fastapi.openapi.models import OpenAPI
 
+from discreet_service.jobs.kinds import KINDS
 from discreet_service.web.examples import answer_schemas, operation_examples
 from discreet_service.web.openapi import operations
 from tests.helpers.interface_calls import STORY, DocumentedCall, Storyteller, documented_calls
@@ -168,6 +169,33 @@ def test_every_example_is_answered_as_shown(teller: Storyteller, document: dict[
         if steps == "second person":
             teller.agree(who)
     assert wrong == []
+
+
+def test_what_was_not_released_is_told_as_described(
+    teller: Storyteller, document: dict[str, Any]
+) -> None:
+    """Those that are refused or sent back: the story ends with a release."""
+    schemas, place = document["components"]["schemas"], "/api/v1/submissions"
+    kind = {"Content-Type": "application/octet-stream"}
+    for act in ("reject", "change"):
+        asked = {"file": f"{act}.do", "data": "panel"}
+        program = f"tabulate grp\ncount\n* {act}\n".encode()
+        handed = teller.ask("ruth", "POST", place, params=asked, content=program, headers=kind)
+        assert handed.status_code == 202
+        teller.do_jobs()
+        (row,) = teller.ask("bert", "GET", place).json()["submissions"]
+        told = {"act": act, "version": row["version"], "reason": "say what it is for"}
+        answer = teller.ask("bert", "POST", f"{place}/{row['submission']}:act", json=told)
+        assert list(violations(answer.json(), schemas["SubmissionState"], schemas)) == []
+    own = teller.ask("ruth", "GET", f"{place}/mine").json()
+    assert list(violations(own, schemas["OwnSubmissions"], schemas)) == []
+    said = [one["verdict"] for each in own["submissions"] for one in each["comments"]]
+    assert {"rejected", "change"} <= set(said)
+
+
+def test_jobs_of_every_kind_are_described(document: dict[str, Any]) -> None:
+    told = document["components"]["schemas"]["Job"]["properties"]["kind"]["enum"]
+    assert sorted(told) == sorted(KINDS)
 
 
 def test_strangers_and_those_without_the_right_are_told(
