@@ -24,7 +24,7 @@ def run_submission(context: JobContext) -> JobOutput:
     """
     settings: ReviewSettings | None = context.service.settings.reviews
     if settings is None:
-        raise ServiceError("there is no review queue here", code="data-not-ready")
+        raise ServiceError("there is no review queue here", code="not-found")
     asked, folder = context.job.asked(), context.folder
     content = context.service.job_inputs.get(asked["input"])
     bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
