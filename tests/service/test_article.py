@@ -34,6 +34,7 @@ from discreet_service.client import Client, ServiceJob
 from discreet_service.installation import opened
 from discreet_service.jobs.upkeep import show_chain
 from discreet_service.problems import ServiceError
+from tests.conftest import without
 from tests.helpers.places import ROOT
 
 #: A server with its workers is started for them.
@@ -95,7 +96,7 @@ def processor_seconds(number: int) -> float:
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     """`discreet serve --demo`, up to its first table."""
     if shutil.which("curl") is None:
-        pytest.skip("there is no curl")
+        without("there is no curl")
     place = tmp_path_factory.mktemp("article")
     folder, port, begun = place / "demo", free_port(), time.monotonic()
     words = ["serve", "--demo", "--folder", str(folder), "--port", str(port)]

@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet_fire.linked_tables.shown_counts import ShownCounts
+from discreet_fire.statistics.table_suppression import margins_of, with_margins
 
 #: More combinations are not made; those that occur stand for them.
 _MOST_ATOMS = 2_000
@@ -51,7 +52,6 @@ class LinkedSystem:
         counts: How many records each cell has.
         hidden: Which cells are withheld.
         atoms: How many records each atom has.
-        complete: Whether atoms are all possible ones, not only those that occur.
         apart: Whether it is a part of a system that was too large.
     """
 
@@ -61,7 +61,6 @@ class LinkedSystem:
     counts: IntArray
     hidden: BoolArray
     atoms: IntArray
-    complete: bool
     apart: bool = False
 
     @property
@@ -95,25 +94,13 @@ class LinkedSystem:
     @cached_property
     def least(self) -> IntArray:
         """How small each cell can be: everyone sees which inner cells are empty."""
-        found = []
-        for table in self.tables:
-            inner = table.counts[(slice(None, -1),) * len(table.axes)] > 0
-            held = inner.astype(np.int64)
-            for axis in range(held.ndim):
-                held = np.concatenate([held, held.sum(axis=axis, keepdims=True)], axis=axis)
-            found.append(held.ravel())
-        return np.concatenate(found)
+        inner = [table.counts[(slice(None, -1),) * len(table.axes)] for table in self.tables]
+        return np.concatenate([with_margins((n > 0).astype(np.int64)).ravel() for n in inner])
 
     @cached_property
     def margins(self) -> BoolArray:
         """Which cells are totals."""
-        found = []
-        for table in self.tables:
-            mask = np.zeros(table.hidden.shape, dtype=np.bool_)
-            for axis in range(mask.ndim):
-                np.moveaxis(mask, axis, 0)[-1] = True
-            found.append(mask.ravel())
-        return np.concatenate(found)
+        return np.concatenate([margins_of(table.hidden.shape).ravel() for table in self.tables])
 
     def __repr__(self) -> str:
         return f"<LinkedSystem of {len(self.tables)} tables>"
@@ -282,7 +269,6 @@ def _system(
         counts=np.concatenate([table.counts.ravel() for table in tables]),
         hidden=np.concatenate([table.hidden.ravel() for table in tables]),
         atoms=_counted(atoms, occurring, numbers),
-        complete=possible is not None,
     )
 
 
