@@ -14,6 +14,10 @@ import typer
 from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, show
 from discreet_fire.cli import quality, queue
 
+Key = Annotated[
+    Path | None,
+    typer.Option(help="Secret key file of your office: it seals logs of runs, and knows them."),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
 ]
@@ -39,16 +43,20 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a log that this program did not make.")
     ] = False,
+    key: Key = None,
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
     """Run a do-file with safe commands: its log holds safe output only."""
+    from discreet.microdata.secret import Secret
     from discreet_fire.findings import Severity
+    from discreet_fire.logs import MARK, RunEvidence
     from discreet_fire.runners.protocol import run_program, write_run
     from discreet_fire.runners.registry import runner_for, runners
     from discreet_fire.statistics.limits import SafeLimits
 
     rules = SafeLimits() if limits is None else SafeLimits.read(limits)
+    secret = None if key is None else Secret.from_file(key)
     result = run_program(
         runner_for(file) or runners()[0],  # the builtin one takes do-files of any name
         file,
@@ -59,7 +67,10 @@ def run(
         seconds=time_limit,
         witness=None,
     )
-    files = write_run(result, file.parent if out is None else out, overwrite=overwrite)
+    evidence = RunEvidence.of(result.log, rules, checked=result.checked)
+    more = {} if secret is None or evidence is None else {MARK: evidence.mark(secret)}
+    place = file.parent if out is None else out
+    files = write_run(result, place, overwrite=overwrite, more=more)
     shown = [one for one in result.findings if one.severity is not Severity.INFO]
     withheld = len(result.findings) - len(shown)
     text = [f"{file} -> {files['log'].name}, {files['checks'].name}"]
@@ -183,21 +194,26 @@ def post(
         Path | None,
         typer.Option(help="Where to list what was removed from a single log. CONFIDENTIAL."),
     ] = None,
+    key: Key = None,
     overwrite: Overwrite = False,
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
     """Take out of logs what tells about single cases."""
+    from discreet.microdata.secret import Secret
     from discreet_fire.logs import CleaningRules, clean_log_file, clean_log_files
 
+    secret = None if key is None else Secret.from_file(key)
     own = CleaningRules.read(*rules or ())
     if out is None and confidential is None:
-        done = clean_log_files(files, rules=own, overwrite=overwrite)
+        done = clean_log_files(files, rules=own, overwrite=overwrite, key=secret)
     elif len(files) > 1:
         raise typer.BadParameter("--out and --confidential are for a single log")
     else:
-        places = {"out": out, "confidential": confidential}
-        done = [clean_log_file(files[0], rules=own, overwrite=overwrite, **places)]
+        one = clean_log_file(
+            files[0], rules=own, out=out, confidential=confidential, overwrite=overwrite, key=secret
+        )
+        done = [one]
     described = {"logs": [one.described for one in done]}
     show("\n".join(one.text for one in done), described, as_json=as_json)
     if strict and any(one.needs_review for one in done):

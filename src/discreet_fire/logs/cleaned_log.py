@@ -22,10 +22,12 @@ from discreet_fire.logs.outputs import (
     EchoBlock,
     Passages,
     blocks_of,
+    checked_block,
     judged,
     observation_numbers,
 )
 from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.logs.run_evidence import RunEvidence
 from discreet_fire.texts import Lines, uncollected
 
 
@@ -218,6 +220,7 @@ class CleanedLog:
         removed: What stood there, one for each change. CONFIDENTIAL.
         findings: What a person must look at; lines are those of the cleaned log.
         blocks: How many blocks of output are safe, cleaned, withheld or for review.
+        checked: Whether there was evidence that its lines were checked as they were made.
     """
 
     text: str = field(repr=False)
@@ -226,6 +229,7 @@ class CleanedLog:
     removed: tuple[str, ...] = field(repr=False)
     findings: tuple[Finding, ...]
     blocks: dict[str, int]
+    checked: bool
 
     @property
     def needs_review(self) -> bool:
@@ -244,7 +248,11 @@ def is_smcl(text: str, suffix: str = "") -> bool:
 
 @uncollected()
 def clean_log(
-    text: str, rules: CleaningRules | None = None, *, smcl: bool | None = None
+    text: str,
+    rules: CleaningRules | None = None,
+    *,
+    smcl: bool | None = None,
+    evidence: RunEvidence | None = None,
 ) -> CleanedLog:
     r"""Take out of a log what tells about single cases.
 
@@ -252,6 +260,8 @@ def clean_log(
         text: The log. CONFIDENTIAL.
         rules: What to take out; the rules of the package by default.
         smcl: Whether it is written in SMCL; by default it says so itself.
+        evidence: That each line was checked as it was made: then only paths, secret parameters
+            and what the centre's own rules name are taken out.
 
     >>> cleaned = clean_log(". replace x = 1 if id == 7\n(1 real change made)\n")
     >>> print(cleaned.text)
@@ -262,10 +272,11 @@ def clean_log(
     """
     passages = Passages(rules or CleaningRules.default())
     in_smcl = is_smcl(text) if smcl is None else smcl
+    checked = evidence is not None and evidence.covers(text, passages.rules)
     rounds: list[_Round] = []
     texts = [text]
     while len(rounds) < _MOST_ROUNDS:
-        rounds.append(_round(texts[-1], passages, smcl=in_smcl))
+        rounds.append(_round(texts[-1], passages, smcl=in_smcl, checked=checked))
         if not rounds[-1].changes:
             break
         texts.append(applied(texts[-1], rounds[-1].changes))
@@ -288,6 +299,7 @@ def clean_log(
         ),
         findings=tuple(_moved(finding, moves, places) for finding in findings),
         blocks=rounds[0].blocks,
+        checked=checked,
     )
 
 
@@ -329,7 +341,9 @@ class _Round:
     blocks: dict[str, int]
 
 
-def _round(text: str, passages: Passages, *, smcl: bool) -> _Round:
+def _round(text: str, passages: Passages, *, smcl: bool, checked: bool) -> _Round:
+    if checked:
+        passages = passages.own
     lines = log_lines(text, smcl=smcl)
     places = Lines(text)
     cuts: list[LogCut] = []
@@ -337,7 +351,7 @@ def _round(text: str, passages: Passages, *, smcl: bool) -> _Round:
     findings: list[Finding] = []
     blocks = dict.fromkeys(("silent", "safe", "cleaned", "withheld", "review"), 0)
     for block in blocks_of(lines):
-        found = judged(lines, block, passages)
+        found = (checked_block if checked else judged)(lines, block, passages)
         more = list(_known_passages(lines, block, found, passages))
         cuts += found.cuts + more
         withheld += found.withheld

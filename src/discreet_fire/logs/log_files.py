@@ -18,9 +18,11 @@ from typing import Any
 from discreet._version import __version__
 from discreet.errors import OutputCheckError
 from discreet.files import atomic_path, check_writable, write_text
+from discreet.microdata.secret import Secret
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
 from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.logs.run_evidence import MARK, RunEvidence
 from discreet_fire.texts import SourceText, read_source
 
 _MARK = "_FiRe"
@@ -63,6 +65,8 @@ class CleanedFile:
             told = f"{count} change{'' if count == 1 else 's'}" + (f" ({rules})" if rules else "")
             lines = [f"{name} → {self.out.name}: {told}"]
         findings = self.described["findings"]
+        if self.described.get("checked"):
+            lines.append("  checked as it was made: only paths and your own rules were applied")
         lines += [
             f"  line {entry['line']}: {entry['severity']} [{entry['rule']}] {entry['what']}"
             for entry in findings
@@ -79,6 +83,8 @@ def clean_log_file(
     out: str | os.PathLike[str] | None = None,
     confidential: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    evidence: RunEvidence | None = None,
+    key: Secret | None = None,
 ) -> CleanedFile:
     r"""Clean a log and put the result beside it, with a report.
 
@@ -88,6 +94,8 @@ def clean_log_file(
         out: Where the cleaned log goes; ``NAME_FiRe.log`` beside the original by default.
         confidential: Where a list of what was removed goes. CONFIDENTIAL.
         overwrite: Replace files that this did not make.
+        evidence: That the log comes from a run that was checked.
+        key: The office's key; reports beside logs that are sealed with it are evidence too.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp()) / "run.log"
@@ -98,7 +106,9 @@ def clean_log_file(
     >>> print(done.out.read_text().splitlines()[1])
     (# observations deleted)
     """
-    prepared = _prepared(path, rules, out, confidential, overwrite=overwrite)
+    prepared = _prepared(
+        path, rules, out, confidential, overwrite=overwrite, evidence=evidence, key=key
+    )
     prepared.write()
     return prepared.done
 
@@ -108,6 +118,7 @@ def clean_log_files(
     *,
     rules: CleaningRules | None = None,
     overwrite: bool = False,
+    key: Secret | None = None,
 ) -> list[CleanedFile]:
     """Clean several logs; nothing is written unless all of them can be read and written.
 
@@ -115,8 +126,12 @@ def clean_log_files(
         paths: Logs, or folders: of these all ``.log`` and ``.smcl`` files not made here.
         rules: What is taken out; the rules of the package by default.
         overwrite: Replace files that this did not make.
+        key: The office's key; reports beside logs that are sealed with it are evidence of runs.
     """
-    prepared = [_prepared(path, rules, None, None, overwrite=overwrite) for path in _logs(paths)]
+    prepared = [
+        _prepared(path, rules, None, None, overwrite=overwrite, evidence=None, key=key)
+        for path in _logs(paths)
+    ]
     places = [one.done.out for one in prepared if one.done.out is not None]
     for place in places:
         if places.count(place) > 1:
@@ -173,22 +188,29 @@ def _prepared(
     confidential: str | os.PathLike[str] | None,
     *,
     overwrite: bool,
+    evidence: RunEvidence | None,
+    key: Secret | None,
 ) -> _Prepared:
     source = read_source(path)
     place = source.path
+    if evidence is None and key is not None:
+        evidence = RunEvidence.beside(place, key)
     made = out is None and _made_here(place, source.sha256)
     target = Path(out) if out is not None else place.with_name(_name(place))
     report = target.with_name(f"{target.name}.json")
     secret = None if confidential is None else Path(confidential)
     if not made:
         _check_targets(place, target, report, secret, overwrite=overwrite)
-    cleaned = clean_log(source.text, rules, smcl=is_smcl(source.text, place.suffix))
+    smcl = is_smcl(source.text, place.suffix)
+    cleaned = clean_log(source.text, rules, smcl=smcl, evidence=evidence)
     if made:  # the report may be made up: nothing is to do only if nothing is to be cleaned
         if not cleaned.corrections:
             return _unchanged(source, cleaned)
         _check_targets(place, target, report, secret, overwrite=overwrite)
     data = source.encoded(cleaned.text)
     told = _described(source, target, data, cleaned, rules)
+    if cleaned.checked and evidence is not None and key is not None:
+        told[MARK] = evidence.for_copy(cleaned.text).mark(key)
     done = CleanedFile(source=place, out=target, report=report, cleaned=cleaned, described=told)
     return _Prepared(done, data, secret, _removed(source, cleaned))
 
@@ -279,6 +301,7 @@ def _described(
         "minimum": used.minimum,
         "own_replacements": len(used.replacements),
         "blocks": cleaned.blocks,
+        "checked": cleaned.checked,
         "rules": dict(sorted(counted.items())),
         "changes": [correction.to_dict() for correction in cleaned.corrections],
         "findings": [_shareable(finding) for finding in (*doubts, *cleaned.findings)],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 
@@ -166,6 +166,18 @@ class Passages:
     """
 
     rules: CleaningRules
+
+    @cached_property
+    def own(self) -> Passages:
+        """The passages of the centre's own rules, with paths and secret parameters."""
+        package = CleaningRules.default()
+        own = tuple(
+            message
+            for message in self.rules.messages
+            if message.everywhere or message not in package.messages
+        )
+        withheld = self.rules.withheld - package.withheld
+        return Passages(replace(self.rules, messages=own, withheld=withheld))
 
     def in_output(self, text: str, line: int) -> Iterator[LogCut]:
         """Passages in a line of output."""
@@ -375,6 +387,14 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
             found.reasons.append((at, claim.review))
         at += max(claim.count, 1)
     _unknown(lines, block, found, withhold=bool(forbidden) or _shows_records(block))
+    return found
+
+
+def checked_block(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
+    """Output that was checked as it was made: what commands of the centre's own list print goes."""
+    found = BlockJudgement()
+    if not passages.rules.withheld.isdisjoint(block.names):
+        found.withheld += _whole(lines, block)
     return found
 
 

@@ -26,7 +26,7 @@ from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
-from discreet_fire.logs import CleaningRules, clean_log_file
+from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.rewriting.submission import rewrite_files
@@ -233,6 +233,7 @@ class SubmissionWork:
         key: What digests of units are made with.
         size: The minimum of the ledger.
         log: The log, once there is one.
+        evidence: That this log was checked as it was made, if a run here did so.
         outputs: What may be released, once it is approved.
         findings: What an officer must know.
         universes: Whom outputs are about.
@@ -245,6 +246,7 @@ class SubmissionWork:
     key: UnitKey
     size: int
     log: Path | None = None
+    evidence: RunEvidence | None = None
     outputs: list[Path] = field(default_factory=list)
     findings: list[StageFinding] = field(default_factory=list)
     universes: list[LedgerUniverse] = field(default_factory=list)
@@ -306,11 +308,12 @@ def run(work: SubmissionWork) -> None:
     runner = runner_for(work.program)
     if runner is None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
+    limits = submission.limits or SafeLimits()
     result = run_program(
         runner,
         work.program,
         data=submission.data,
-        limits=submission.limits or SafeLimits(),
+        limits=limits,
         entity=submission.unit,
         seed=0,
         seconds=submission.seconds,
@@ -321,6 +324,7 @@ def run(work: SubmissionWork) -> None:
         work.note("run", "no-universe", Severity.REVIEW, what, "look for outputs of nearly all")
     work.findings += [StageFinding.of("run", work.program.name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
+    work.evidence = RunEvidence.of(result.log, limits, checked=result.checked)
 
 
 def clean(work: SubmissionWork) -> None:
@@ -330,7 +334,8 @@ def clean(work: SubmissionWork) -> None:
     target = work.folder / "outputs"
     target.mkdir(mode=0o700)
     name = work.log.with_stem(work.log.stem.removesuffix("_FiRe") or work.log.stem).name
-    done = clean_log_file(work.log, rules=work.submission.rules, out=target / name)
+    rules, evidence = work.submission.rules, work.evidence
+    done = clean_log_file(work.log, rules=rules, out=target / name, evidence=evidence)
     head, rule = 0, "-" * 79
     if work.submission.log is None:  # above its log the runner puts lines, which are no doubt
         lines = work.log.read_text(encoding="utf-8").split("\n")[1:60]

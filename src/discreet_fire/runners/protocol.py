@@ -381,12 +381,17 @@ def _finding(rule: str, severity: Severity, what: str, line: int, hint: str) -> 
 
 
 def write_run(
-    result: RunResult, folder: str | os.PathLike[str], *, overwrite: bool = False
+    result: RunResult,
+    folder: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    more: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Path]:
     """Write the log and the checks of a run, each in one step; gives the files by "log" and
     "checks".
 
-    With `overwrite` a log that this program did not make is replaced.
+    With `overwrite` a log that this program did not make is replaced; `more` is written with the
+    checks, such as a sealed mark.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -400,7 +405,8 @@ def write_run(
             where=str(found["log"]),
             hint="write to another folder with --out, or replace it with --overwrite",
         )
-    text = json.dumps(result.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+    told = result.to_dict() | dict(more or {})
+    text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
     write_text(found["checks"], text + "\n")
     write_text(found["log"], result.log)
     return found

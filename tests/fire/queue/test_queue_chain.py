@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
+from discreet.microdata.secret import Secret
 from discreet_fire.queue import Submission, SubmissionWork, approve, process, submit, view
 from discreet_fire.queue import release as release_now
 from discreet_fire.queue import stages as intake_module
@@ -113,11 +114,14 @@ def test_forty_statements_in_one_command_and_in_three(tmp_path: Path, data: Path
     assert [path.name for path in tmp_path.glob("*_FiRe*")] == []  # nothing beside the original
     # the same in three commands gives the same log
     assert run("fire", "pre", program).exit_code == 0
-    rewritten = tmp_path / "panel_FiRe.do"
-    done = run("fire", "run", rewritten, "--data", data, "--entity", "pid", "--out", tmp_path / "o")
+    rewritten, key = tmp_path / "panel_FiRe.do", tmp_path / "office.key"
+    Secret.generate().write(key)
+    words = ("--data", data, "--entity", "pid", "--out", tmp_path / "o", "--key", key)
+    done = run("fire", "run", rewritten, *words)
     assert done.exit_code == 0, done.output
     logs = tmp_path / "o" / "panel_FiRe.log"
-    assert run("fire", "post", logs, "--out", tmp_path / "o" / "panel.log").exit_code == 0
+    words = ("--out", tmp_path / "o" / "panel.log", "--key", key)
+    assert run("fire", "post", logs, *words).exit_code == 0
     assert (tmp_path / "o" / "panel.log").read_bytes() == output.read_bytes()
 
 

@@ -1,0 +1,144 @@
+"""Evidence that a log comes from a run of our own, in which each line was checked as it was made.
+
+In: the log and the limits of a run, and the office's key. Out: `RunEvidence`, which holds for this
+log alone, byte by byte. Between two programs it is kept as a mark sealed with the key, which a
+researcher does not have: how a log looks is no evidence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from discreet.microdata.secret import Secret
+from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.statistics.limits import SafeLimits
+
+#: The part of a report that holds a mark.
+MARK = "mark"
+_SEAL = "seal"
+_PURPOSE = "discreet: logs of checked runs"
+_LARGEST = 50_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEvidence:
+    """A log was checked line by line as it was made, and by which limits.
+
+    Args:
+        sha256: Digest of the log.
+        minimum: Fewest cases behind a number.
+        percentile_cases: Fewest cases beyond a percentile.
+        residual_df: Fewest residual degrees of freedom of a model.
+    """
+
+    sha256: str
+    minimum: int
+    percentile_cases: int
+    residual_df: int
+
+    @classmethod
+    def of(cls, log: str, limits: SafeLimits, *, checked: bool) -> RunEvidence | None:
+        """The evidence of a run; None if not all that its log shows was checked.
+
+        Args:
+            log: The log as the run gave it.
+            limits: The limits of the run.
+            checked: Whether the run was held to have checked all of it.
+
+        >>> RunEvidence.of("", SafeLimits(), checked=False) is None
+        True
+        """
+        if not checked:
+            return None
+        return cls(
+            sha256=_digest(log),
+            minimum=limits.minimum,
+            percentile_cases=limits.percentile_cases,
+            residual_df=limits.residual_df,
+        )
+
+    def covers(self, log: str, rules: CleaningRules) -> bool:
+        """Whether this log was checked by limits no looser than those of some rules.
+
+        Args:
+            log: A log.
+            rules: What must not be in it.
+
+        >>> evidence = RunEvidence.of("text", SafeLimits(), checked=True)
+        >>> rules = CleaningRules.default()
+        >>> evidence.covers("text", rules), evidence.covers("other text", rules)
+        (True, False)
+        """
+        return (
+            self.sha256 == _digest(log)
+            and self.minimum >= rules.minimum
+            and self.percentile_cases >= rules.percentile_cases
+            and self.residual_df >= rules.residual_df
+            # runs show skewness and kurtosis by what they tell, not by a number of cases
+            and rules.moment_cases <= CleaningRules.default().moment_cases
+        )
+
+    def for_copy(self, cleaned: str) -> RunEvidence:
+        """The evidence for what was left of the log when more was taken out.
+
+        Args:
+            cleaned: The cleaned log.
+        """
+        return replace(self, sha256=_digest(cleaned))
+
+    def mark(self, key: Secret) -> dict[str, Any]:
+        """The mark to be kept beside the log, sealed.
+
+        Args:
+            key: The office's key.
+        """
+        return {**asdict(self), _SEAL: self._seal(key)}
+
+    def _seal(self, key: Secret) -> str:
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hmac.new(key.derive(_PURPOSE), text.encode(), hashlib.sha256).hexdigest()
+
+    @classmethod
+    def beside(cls, log: Path, key: Secret) -> RunEvidence | None:
+        """The evidence in a report beside a log; None if there is none sealed with the key.
+
+        Args:
+            log: The log of a run, or one that was cleaned.
+            key: The office's key.
+        """
+        for report in (log.with_suffix(".run.json"), log.with_name(f"{log.name}.json")):
+            found = cls._read(report, key)
+            if found is not None:
+                return found
+        return None
+
+    @classmethod
+    def _read(cls, report: Path, key: Secret) -> RunEvidence | None:
+        try:
+            if report.stat().st_size > _LARGEST:
+                return None
+            document = json.loads(report.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        mark = document.get(MARK) if isinstance(document, dict) else None
+        names = cls.__dataclass_fields__
+        if not isinstance(mark, Mapping) or mark.keys() != {*names, _SEAL}:
+            return None
+        values = {name: mark[name] for name in names}
+        kinds = {name: str if name == "sha256" else int for name in names}
+        if any(type(values[name]) is not kind for name, kind in kinds.items()):
+            return None
+        found = cls(**values)
+        seal = mark[_SEAL]
+        told = seal.encode("utf-8", "replace") if isinstance(seal, str) else b""
+        return found if hmac.compare_digest(found._seal(key).encode(), told) else None
+
+
+def _digest(log: str) -> str:
+    return hashlib.sha256(log.encode("utf-8", "surrogatepass")).hexdigest()

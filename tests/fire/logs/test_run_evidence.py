@@ -1,0 +1,206 @@
+"""Logs of our own runs: evidence that they were checked, which no researcher can make."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from discreet.microdata.secret import Secret
+from discreet_fire.logs import MARK, CleaningRules, RunEvidence, clean_log
+from discreet_fire.queue import Submission, process
+from discreet_fire.queue.folder import UnitKey
+from discreet_fire.runners.builtin.runner import run_do
+from discreet_fire.statistics.limits import SafeLimits
+from tests.helpers.places import FIRE_DATA
+
+PROGRAM = """\
+xtset pid year
+summarize wage, detail
+tabulate sex region, row
+table sex region
+histogram wage, width(250)
+bysort sex: tabulate region
+correlate wage hours
+regress wage hours i.sex
+test hours
+estimates store one
+estimates table one
+lincom hours
+ttest wage, by(sex)
+centile wage, centile(25 50 75)
+display "mean " r(mean)
+count if wage > 2000
+"""
+
+
+def fire(*words: object) -> str:
+    done = CliRunner().invoke(app, ["fire", *map(str, words)])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("evidence")
+    rows = range(600)
+    columns = {
+        "pid": [row // 3 for row in rows],
+        "year": [2019 + row % 3 for row in rows],
+        "sex": [row // 3 % 2 for row in rows],
+        "region": [row // 5 % 4 for row in rows],
+        "hours": [20 + row * 7 % 23 for row in rows],
+        "wage": [1500 + row * 37 % 1801 + 0.25 for row in rows],
+    }
+    pl.DataFrame(columns).write_csv(place / "panel.csv")
+    (place / "a.do").write_text(PROGRAM)
+    Secret.generate().write(place / "office.key")
+    words = ("--data", place / "panel.csv", "--entity", "pid", "--key", place / "office.key")
+    fire("run", place / "a.do", *words)
+    assert "\n*** " not in (place / "a.log").read_text()
+    return place
+
+
+def copied(folder: Path, place: Path) -> Path:
+    for name in ("a.log", "a.run.json"):
+        (place / name).write_bytes((folder / name).read_bytes())
+    return place / "a.log"
+
+
+def reported(log: Path) -> dict:
+    return json.loads(log.with_name(f"{log.stem}_FiRe.log.json").read_text())
+
+
+def test_a_clean_program_gives_no_finding_and_no_changed_digit_in_the_queue(folder) -> None:
+    handed = Submission(
+        program=folder / "a.do", researcher="Weber", data=(folder / "panel.csv",), unit="pid"
+    )
+    work = folder / "work"
+    work.mkdir()
+    outcome = process(handed, work, key=UnitKey(Secret.generate()))
+    assert [one for one in outcome.findings if one.stage == "clean"] == []
+    log = next((work / "log").glob("*.log"))
+    assert outcome.outputs[0].read_bytes() == log.read_bytes()
+    assert log.read_text().count("\n") > 100
+
+
+def test_without_its_evidence_the_same_log_is_looked_at(folder, tmp_path) -> None:
+    log = copied(folder, tmp_path)
+    fire("post", log)
+    assert reported(log)["findings"]
+    assert reported(log)["checked"] is False
+
+
+def test_a_sealed_log_stays_as_it_is_and_cleaned_again_too(folder, tmp_path) -> None:
+    log, key = copied(folder, tmp_path), folder / "office.key"
+    assert "0 changes" in fire("post", log, "--key", key)
+    cleaned = log.with_name("a_FiRe.log")
+    assert cleaned.read_bytes() == log.read_bytes()
+    assert reported(log)["findings"] == []
+    assert "nothing to do" in fire("post", cleaned, "--key", key)
+
+
+def forged(name: str, told: dict, log: Path) -> None:
+    """What a researcher could write beside a log."""
+    mark = told.get(MARK, {})
+    text = log.read_text()
+    if name == "a digit is changed":
+        log.write_text(text.replace("Obs", "Obs", 1).replace("600", "601", 1))
+    elif name == "a line is added":
+        log.write_text(text + "wage of one: 4711\n")
+    elif name == "no mark":
+        told.pop(MARK)
+    elif name == "another digest":
+        log.write_text(text + "wage of one: 4711\n")
+        mark["sha256"] = RunEvidence.of(log.read_text(), SafeLimits(), checked=True).sha256
+    elif name == "sealed with another key":
+        evidence = RunEvidence.of(text, SafeLimits(), checked=True)
+        told[MARK] = evidence.mark(Secret(b"k8&fH2!pq0-Zr5_yV7"))
+    elif name == "looser limits":
+        mark["minimum"] = 99
+    elif name == "no seal":
+        mark["seal"] = None
+    elif name == "odd seal":
+        mark["seal"] = "ä"
+    elif name == "more in it":
+        mark["more"] = 1
+    elif name == "a truth for a number":
+        mark["minimum"] = True
+
+
+FORGERIES = [
+    "a digit is changed", "a line is added", "no mark", "another digest", "looser limits",
+    "sealed with another key", "no seal", "odd seal", "more in it", "a truth for a number",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_mark_is_no_evidence(folder, tmp_path, name: str) -> None:
+    log = copied(folder, tmp_path)
+    report = log.with_suffix(".run.json")
+    told = json.loads(report.read_text())
+    forged(name, told, log)
+    report.write_text(json.dumps(told))
+    fire("post", log, "--key", folder / "office.key")
+    assert reported(log)["checked"] is False
+    assert reported(log)["findings"]
+
+
+def test_a_log_that_says_it_was_run_here_is_no_evidence(folder, tmp_path) -> None:
+    program = tmp_path / "a.do"
+    program.write_text(PROGRAM)
+    handed = Submission(program=program, researcher="Weber", log=folder / "a.log")
+    (tmp_path / "work").mkdir()
+    outcome = process(handed, tmp_path / "work", key=UnitKey(Secret.generate()))
+    assert [one for one in outcome.findings if one.stage == "clean"]
+
+
+RULES = CleaningRules.default()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        replace(RULES, minimum=4),
+        replace(RULES, percentile_cases=5),
+        replace(RULES, residual_df=11),
+        replace(RULES, moment_cases=20),
+    ],
+)
+def test_stricter_rules_than_those_of_the_run_hold(rules: CleaningRules) -> None:
+    evidence = RunEvidence.of("text", SafeLimits(), checked=True)
+    assert evidence.covers("text", RULES)
+    assert not evidence.covers("text", rules)
+
+
+def test_a_run_that_was_not_checked_leaves_no_evidence(folder) -> None:
+    result = run_do(folder / "a.do", data=folder / "panel.csv", entity="pid")
+    assert RunEvidence.of(result.log, SafeLimits(), checked=True) is not None
+    assert RunEvidence.of(result.log, SafeLimits(), checked=False) is None
+
+
+def test_the_offices_own_rules_and_paths_hold_in_a_checked_log(tmp_path) -> None:
+    log = ". list2 x\nrow 55\n. save /home/weber/a.dta\nProjekt 4711, 2 spells\nmin 3 max 9\n"
+    (tmp_path / "own.toml").write_text(
+        "withheld = ['list2']\n[[message]]\nname = 'spells'\nfind = '<n> spells'\n"
+        "put = '{n} spells'\n"
+    )
+    (tmp_path / "postFire.txt").write_text("##Projekt 4711\n##Projekt X\n")
+    rules = CleaningRules.read(tmp_path / "own.toml", tmp_path / "postFire.txt")
+    evidence = RunEvidence.of(log, SafeLimits(), checked=True)
+    done = clean_log(log, rules, evidence=evidence)
+    assert done.checked
+    assert done.text == (
+        ". list2 x\n(output withheld)\n. save <path>/a.dta\nProjekt X, # spells\nmin 3 max 9\n"
+    )
+
+
+def test_evidence_holds_for_one_log_only() -> None:
+    panel = (FIRE_DATA / "logs" / "panel.log").read_text(encoding="utf-8")
+    evidence = RunEvidence.of("another", SafeLimits(), checked=True)
+    assert clean_log(panel, evidence=evidence).text == clean_log(panel).text
