@@ -142,6 +142,10 @@ class CommandShows:
             itself, in "groups" if there are some, in "pairs", all "together", a "model" with the
             categories of its factors.
         remote: Whether it may be asked for in remote analysis.
+        groups: What numbers over groups of records it shows, which are held against those of all
+            other outputs: of "cells" that variables span, of "variables" with those who have a
+            value, of one "sample", in "notes" on records that it changed, or others that are
+            "unfollowed", which is said in a finding. "nothing": none at all.
     """
 
     statistic: str
@@ -149,6 +153,7 @@ class CommandShows:
     sample: Literal["checked", "model", "counted"]
     universes: Literal["none", "cells", "each", "groups", "pairs", "together", "model"]
     remote: bool
+    groups: Literal["nothing", "cells", "variables", "sample", "notes", "unfollowed"]
 
 
 @dataclass(frozen=True, kw_only=True)
