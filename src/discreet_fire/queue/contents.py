@@ -10,6 +10,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,24 @@ from discreet_fire.ledger.marks import MarkIndex, Marks
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.record import Event, events, seal, standing
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmittedFile:
+    """A file that the record seals.
+
+    Args:
+        role: "program" or "output".
+        name: Its path.
+        sha256: Its digest.
+        size: Its bytes.
+    """
+
+    role: str
+    name: str
+    sha256: str
+    size: int
+
 
 #: All that belongs to a submission.
 _CONTENT = {
@@ -71,6 +90,14 @@ def check_contents(queue: Queue, number: int) -> None:
         what = f"it is not what was handed in: {'; '.join(found[:5])}"
         hint = "do not decide on it; look at: discreet fire queue verify"
         raise queue_error(what, "queue-damaged", where, hint)
+
+
+def submitted_files(queue: Queue, number: int) -> tuple[SubmittedFile, ...]:
+    """The files of a submission, as they were sealed."""
+    query = "SELECT role, name, sha256, size FROM files WHERE submission = ? ORDER BY rowid"
+    names = ("role", "name", "sha256", "size")
+    rows = queue.connection.execute(query, (number,)).fetchall()
+    return tuple(SubmittedFile(**dict(zip(names, row, strict=True))) for row in rows)
 
 
 def digest_of(path: Path) -> str:

@@ -12,11 +12,11 @@ that this is no matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
-from pathlib import Path
+from itertools import groupby, product
+from typing import Self
 
 import numpy as np
 
@@ -27,13 +27,15 @@ from discreet_fire.queue.contents import universes_in
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.parts import OutputPart
-from discreet_fire.queue.record import PartVerdict, Standing
+from discreet_fire.queue.record import OutputDecision, PartVerdict, Standing
 
 #: Figures that an output must have before a copy is known by them.
 _LEAST_FIGURES = 3
 _FIGURE = re.compile(r"(?<![\w.,])-?\d[\d.,]*")
 #: Pairs of universes that are looked at; with more, it cannot be told in time.
 _MOST_PAIRS = 100_000_000
+#: Outputs times outputs, or universes: with more, nobody waits until each was tried.
+_MOST_IF_HELD = 20_000
 _PRIMES = np.array(PRIMES, dtype=np.int64)[:, None]
 
 
@@ -61,34 +63,75 @@ def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
     """
     if not found.held:
         return []
-    home = queue.store(queue.told(number, "token")) / "outputs"
-    told = [*_copies(home, found), *_sums(universes_in(queue, number), found)]
-    accepted = [one for one in found.shown if found.verdict(one) is PartVerdict.accept]
-    told += [
-        f"output {other.number} tells, or may tell, of the same variables as output "
-        f"{held.number}, which is held back"
-        for held in found.held
-        for other in accepted
-        if held.shares_names(other)
-    ]
-    return told
+    shown = _SubmissionShown.of(queue, number, found)
+    return shown.links(found)
 
 
-# The same figures ---------------------------------------------------------------------------------
+def links_if_held(queue: Queue, number: int, found: Standing) -> dict[int, list[str]]:
+    """For each output, what would give it away if it alone were held back.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        found: Where it stands.
+
+    Returns:
+        Sentences by the number of the output; nothing of outputs of which there are too many.
+    """
+    shown = _SubmissionShown.of(queue, number, found)
+    if len(found.parts) * max(len(found.parts), len(shown.universes)) > _MOST_IF_HELD:
+        return {}
+    held = OutputDecision(verdict=PartVerdict.hold)
+    return {
+        one.number: shown.links(replace(found, decisions={one.number: held})) for one in found.parts
+    }
 
 
-def _copies(home: Path, found: Standing) -> Iterator[str]:
-    shown = [(one, one.text(home)) for one in found.shown]
-    for held in found.held:
-        text = held.text(home)
-        figures = _figures(text)
-        for other, told in shown:
-            same = _plain(text) == _plain(told)
-            if same or (len(figures) >= _LEAST_FIGURES and figures <= _figures(told)):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class _SubmissionShown:
+    """What a submission shows: the texts of its outputs, and their units (confidential)."""
+
+    texts: Mapping[int, str]
+    figures: Mapping[int, frozenset[str]]
+    universes: Sequence[LedgerUniverse]
+
+    @classmethod
+    def of(cls, queue: Queue, number: int, found: Standing) -> Self:
+        """What a submission shows."""
+        home = queue.store(queue.told(number, "token")) / "outputs"
+        read = {one.number: one.text(home) for one in found.parts}
+        return cls(
+            texts={at: _plain(text) for at, text in read.items()},
+            figures={at: _figures(text) for at, text in read.items()},
+            universes=universes_in(queue, number),
+        )
+
+    def links(self, found: Standing) -> list[str]:
+        """What gives away outputs that are held back."""
+        told = [*self._copies(found), *_sums(self.universes, found)]
+        accepted = [one for one in found.shown if found.verdict(one) is PartVerdict.accept]
+        told += [
+            f"output {other.number} tells, or may tell, of the same variables as output "
+            f"{held.number}, which is held back"
+            for held in found.held
+            for other in accepted
+            if held.shares_names(other)
+        ]
+        return told
+
+    def _copies(self, found: Standing) -> Iterator[str]:
+        for held, other in product(found.held, found.shown):
+            figures = self.figures[held.number]
+            same = self.texts[held.number] == self.texts[other.number]
+            many = len(figures) >= _LEAST_FIGURES
+            if same or (many and figures <= self.figures[other.number]):
                 yield (
                     f"the figures of output {held.number}, which is held back, stand in output "
                     f"{other.number}"
                 )
+
+
+# The same figures ---------------------------------------------------------------------------------
 
 
 def _plain(text: str) -> str:

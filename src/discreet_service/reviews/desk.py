@@ -8,13 +8,13 @@ Each act is written down in the audit trail, and sealed in the record of the que
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import OutputCheckError
-from discreet_fire.persons import plain_text
+from discreet_fire.persons import plain_text, same_person
 from discreet_fire.queue import (
     OutputDecision,
     Queue,
@@ -29,7 +29,10 @@ from discreet_fire.queue import (
     release,
     view,
 )
+from discreet_fire.queue.contents import SubmittedFile, check_contents, submitted_files
 from discreet_fire.queue.folder import MANIFEST, SUMS
+from discreet_fire.queue.links import links_if_held, links_of
+from discreet_fire.queue.record import events
 from discreet_fire.queue.releases import folder_problem, target_of
 from discreet_fire.queue.views import QueueRow, QueueView
 from discreet_service.audit.kinds import AuditKind
@@ -103,6 +106,11 @@ class SubmissionReport:
         rewritten: As it ran.
         log: The log as it was written.
         cleaned: As it would be released.
+        links: What gives away outputs that are held back, as sentences.
+        if_held: The same for each output, if it alone were held back; empty if there are too many.
+        files: The files that its entry in the record seals.
+        ran_here: Whether its program ran here; otherwise its log was handed in.
+        damage: What is not as it was handed in; nothing of it is decided then.
     """
 
     view: QueueView
@@ -111,6 +119,11 @@ class SubmissionReport:
     rewritten: str
     log: str
     cleaned: str
+    links: tuple[str, ...]
+    if_held: Mapping[int, Sequence[str]]
+    files: tuple[SubmittedFile, ...]
+    ran_here: bool
+    damage: tuple[str, ...]
 
 
 class ReviewDesk:
@@ -159,7 +172,15 @@ class ReviewDesk:
     # Researchers ------------------------------------------------------------------------------
 
     def hand_in(
-        self, principal: Principal, content: bytes, *, file: str, main: str, project: str, data: str
+        self,
+        principal: Principal,
+        content: bytes,
+        *,
+        file: str,
+        main: str,
+        project: str,
+        data: str,
+        log: str = "",
     ) -> Job:
         """Seal an upload, and let a worker run it.
 
@@ -169,10 +190,14 @@ class ReviewDesk:
             file: Its name.
             main: Which do-file of an archive is run.
             project: What for.
-            data: Name of the data it is run on.
+            data: Name of the data it is run on; empty with a log.
+            log: Which file of an archive is the log, if it ran elsewhere.
         """
         settings = self.settings
-        if data not in settings.data:
+        if bool(data) == bool(log):
+            what = "name either the data to run it on, or the log of a run elsewhere"
+            raise ServiceError(what, code="invalid-input", where="data")
+        if data and data not in settings.data:
             hint = f"data: {', '.join(settings.data)}"
             raise ServiceError(
                 "there are no such data", code="invalid-input", where="data", hint=hint
@@ -182,9 +207,10 @@ class ReviewDesk:
         except OutputCheckError as error:
             raise _translated(error) from None
         bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
-        main = unpacked(content, file, main, **bounds).main
+        main = unpacked(content, file, main, log, **bounds).main
         name = self._inputs.put(content, owner=f"{KIND} {principal.name}")
-        asked = {"input": name, "file": file, "main": main, "project": project, "data": data}
+        asked = {"input": name, "file": file, "main": main, "project": project, "data": data,
+                 "log": log}  # fmt: skip
         try:
             job = self._jobs.submit(kind=KIND, owner=principal.name, request=asked)
             with self._database.writing() as connection:
@@ -253,14 +279,16 @@ class ReviewDesk:
 
     # Reviewers --------------------------------------------------------------------------------
 
-    def rows(self, *, every: bool = False) -> list[QueueRow]:
-        """Submissions, the riskiest first.
+    def rows(self, principal: Principal, *, every: bool = False) -> list[QueueRow]:
+        """Submissions of others, the riskiest first: nothing is told of what was found in own ones.
 
         Args:
+            principal: Who asks.
             every: Also those that are closed.
         """
         with self._queue() as queue:
-            return listed(queue, every=every)
+            rows = listed(queue, every=every)
+        return [row for row in rows if not same_person(row.researcher, principal.name)]
 
     def report(self, principal: Principal, number: int) -> SubmissionReport:
         """All of a submission of somebody else. CONFIDENTIAL.
@@ -270,26 +298,51 @@ class ReviewDesk:
             number: The submission.
         """
         with self._queue() as queue:
-            found = view(queue, number)
-            if found.row.researcher == principal.name:
-                what = "nobody reviews what they handed in"
-                raise ServiceError(what, code="not-allowed", where="submission")
+            found = _of_others(queue, principal, number)
             store = queue.store(queue.told(number, "token"))
             home = store / "program"
             name = queue.told(number, "program")
             handed = next((one for one in sorted(home.rglob(name))), None)
             ran = next(iter(sorted(home.rglob(f"{name.removesuffix('.do')}_FiRe.do"))), None)
-            logs = sorted((store / "log").glob("*.log"))
+            logs = sorted(one for one in (store / "log").glob("*") if one.suffix != ".json")
+            standing, damage = found.row.standing, _damage(queue, number)
             return SubmissionReport(
                 view=found,
-                outputs={
-                    one.number: one.text(store / "outputs") for one in found.row.standing.parts
+                # What is not as it was handed in is not told from.
+                outputs={} if damage else {
+                    one.number: one.text(store / "outputs") for one in standing.parts
                 },
                 program=_text(handed),
                 rewritten=_text(ran),
                 log=_text(logs[0] if logs else None),
-                cleaned="\n".join(_text(path) for path in found.outputs),
-            )
+                cleaned="" if damage else "\n".join(_text(path) for path in found.outputs),
+                links=() if damage else tuple(links_of(queue, number, standing)),
+                if_held={} if damage else links_if_held(queue, number, standing),
+                files=submitted_files(queue, number),
+                ran_here=any((store / "log").glob("*.run.json")),
+                damage=damage,
+            )  # fmt: skip
+
+    def file(self, principal: Principal, number: int, place: int) -> tuple[str, bytes]:
+        """A file of a submission of somebody else, as it was sealed. CONFIDENTIAL.
+
+        Args:
+            principal: Who asks.
+            number: The submission.
+            place: Its place among the files of the report.
+        """
+        with self._queue() as queue:
+            _of_others(queue, principal, number)
+            files = submitted_files(queue, number)
+            if not 0 <= place < len(files):
+                raise ServiceError("there is no such file", code="not-found", where="file")
+            one, store = files[place], queue.store(queue.told(number, "token"))
+            folder = store / ("program" if one.role == "program" else "outputs")
+            content = (folder / one.name).read_bytes() if (folder / one.name).is_file() else b""
+            if hashlib.sha256(content).hexdigest() != one.sha256:
+                what = "this file is not what was handed in"
+                raise ServiceError(what, code="data-not-ready", where="file")
+            return one.name, content
 
     def decide(
         self,
@@ -380,8 +433,28 @@ class ReviewDesk:
         return found
 
 
+def _of_others(queue: Queue, principal: Principal, number: int) -> QueueView:
+    """A submission in full, if it is not one's own."""
+    found = view(queue, number)
+    if same_person(found.row.researcher, principal.name):
+        what = "nobody reviews what they handed in"
+        raise ServiceError(what, code="not-allowed", where="submission")
+    return found
+
+
+def _damage(queue: Queue, number: int) -> tuple[str, ...]:
+    """What of a submission is not as it was handed in."""
+    try:
+        check_contents(queue, number)
+    except OutputCheckError as error:
+        if error.code != "queue-damaged":
+            raise
+        return (error.what,)
+    return ()
+
+
 def _own(queue: Queue, row: QueueRow) -> OwnSubmission:
-    found, history = row.standing, view(queue, row.number).history
+    found, history = row.standing, list(events(queue.connection, row.number))
     comments: list[tuple[str, str, str]] = []
     if found.state in _OVER:
         comments += [

@@ -28,14 +28,16 @@ def run_submission(context: JobContext) -> JobOutput:
     asked, folder = context.job.asked(), context.folder
     content = context.service.job_inputs.get(asked["input"])
     bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
-    program = unpacked(content, asked["file"], asked["main"], **bounds)
+    program = unpacked(content, asked["file"], asked["main"], asked.get("log", ""), **bounds)
     context.report(5, "running")
+    data = () if program.log else (settings.folder / settings.data[asked["data"]],)
     handed = Submission(
         program=program.write(folder / "program"),
-        main=program.main if len(program.files) > 1 else None,
+        main=None if program.alone else program.main,
         researcher=context.job.owner,
         project=asked["project"],
-        data=(settings.folder / settings.data[asked["data"]],),
+        data=data,
+        log=program.write_log(folder / "log"),
         unit=settings.units.get(asked["data"]),
         seconds=float(settings.seconds),
     )

@@ -12,14 +12,16 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from discreet_service.problems import ServiceError
 
 _LONGEST_NAME, _DEEPEST = 100, 6
 _SUFFIX = ".do"
+#: How names of logs end.
+LOGS = (".log", ".smcl", ".txt")
 #: Names that are devices on some systems.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _STRANGE = frozenset('<>:"|?*\\')
@@ -32,11 +34,18 @@ class UploadedProgram:
 
     Args:
         files: Contents by path, with slashes.
-        main: Which of them is to be run.
+        main: Which of them is the program.
+        log: Which of them is the log of a run elsewhere; empty if it is to be run here.
     """
 
     files: Mapping[str, bytes]
     main: str
+    log: str = ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the program is one file."""
+        return len(self.files) == (2 if self.log else 1)
 
     def write(self, folder: Path) -> Path:
         """Write it into a new folder; the path to hand on: the file itself if it is the only one.
@@ -46,15 +55,53 @@ class UploadedProgram:
         """
         folder.mkdir(mode=0o700)
         for name, content in self.files.items():
-            path = folder / name
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with path.open("xb") as file:
-                file.write(content)
-        return folder / self.main if len(self.files) == 1 else folder
+            if name != self.log:
+                _write(folder / name, content)
+        return folder / self.main if self.alone else folder
+
+    def write_log(self, folder: Path) -> Path | None:
+        """Write the log into a new folder; None if there is none.
+
+        Args:
+            folder: A folder that is not there yet.
+        """
+        if not self.log:
+            return None
+        path = folder / PurePosixPath(self.log).name
+        _write(path, self.files[self.log])
+        return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        file.write(content)
+
+
+def packed(files: Iterable[tuple[str, bytes]]) -> bytes:
+    """Files of a folder as one archive, to be handed in as such.
+
+    Args:
+        files: Name and content of each, as they were sent.
+
+    >>> unpacked(packed([("a.do", b"count")]), "up.zip", most_bytes=10, most_files=1).main
+    'a.do'
+    """
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in files:
+            archive.writestr(zipfile.ZipInfo(_safe_name(name)), content)
+    return made.getvalue()
 
 
 def unpacked(
-    content: bytes, name: str, main: str = "", *, most_bytes: int, most_files: int
+    content: bytes,
+    name: str,
+    main: str = "",
+    log: str = "",
+    *,
+    most_bytes: int,
+    most_files: int,
 ) -> UploadedProgram:
     """The files of an upload; an error for anything that is not plain.
 
@@ -62,6 +109,7 @@ def unpacked(
         content: What was sent.
         name: Its name: a do-file's, or that of an archive.
         main: Which do-file of an archive is to be run; may be empty if there is only one.
+        log: Which file of an archive is the log of a run elsewhere; empty without.
         most_bytes: Bytes of all files together.
         most_files: How many there may be.
 
@@ -81,7 +129,10 @@ def unpacked(
         what = "it holds several do-files" if programs else "there is no do-file in it"
         hint = "say which is to be run" if programs else "hand in a .do file or a .zip with one"
         raise _refused(what, "main" if programs else "file", hint)
-    return UploadedProgram(files=files, main=main or programs[0])
+    if log and (log not in files or not log.lower().endswith(LOGS)):
+        hint = f"logs end in {' or '.join(LOGS)}"
+        raise _refused("there is no such log in it", "log", hint)
+    return UploadedProgram(files=files, main=main or programs[0], log=log)
 
 
 def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, bytes]:

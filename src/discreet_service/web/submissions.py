@@ -69,11 +69,15 @@ async def hand_in_submission(
     service: ServiceDep,
     principal: Researcher,
     file: _Name,
-    data: _Name,
+    data: _Name = "",
     main: _Name = "",
     project: _Name = "",
+    log: _Name = "",
 ) -> JSONResponse:
-    """Hand in a do-file, or a zip archive with one: it is run, cleaned and put into the queue."""
+    """Hand in a do-file, or a zip archive with one: it is run, cleaned and put into the queue.
+
+    With the name of a log in the archive in place of data, it ran elsewhere.
+    """
     most = service.reviews.settings.upload_bytes
     content = bytearray()
     async for piece in request.stream():
@@ -82,7 +86,7 @@ async def hand_in_submission(
             raise ServiceError("this is larger than what is taken", code="too-large", limit=most)
     job = await run_in_threadpool(
         lambda: service.reviews.hand_in(
-            principal, bytes(content), file=file, main=main, project=project, data=data
+            principal, bytes(content), file=file, main=main, project=project, data=data, log=log
         )
     )
     return JSONResponse({"job": job.id, "state": job.state.value}, status_code=202)
@@ -129,7 +133,7 @@ def list_submissions(
     service: ServiceDep, principal: Reviewer, every: bool = False
 ) -> dict[str, Any]:
     """Submissions of all researchers, the riskiest first."""
-    return {"submissions": [row.to_dict() for row in service.reviews.rows(every=every)]}
+    return {"submissions": [row.to_dict() for row in service.reviews.rows(principal, every=every)]}
 
 
 @router.get("/{submission}")
@@ -142,8 +146,12 @@ def get_submission(service: ServiceDep, principal: Reviewer, submission: int) ->
         "rewritten": found.rewritten,
         "log": found.log,
         "cleaned": found.cleaned,
+        "links": list(found.links),
+        "damage": list(found.damage),
     }
-    told["outputs"] = [{**one, "text": found.outputs[one["output"]]} for one in told.pop("parts")]
+    told["outputs"] = [
+        {**one, "text": found.outputs.get(one["output"], "")} for one in told.pop("parts")
+    ]
     return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import stat
 import threading
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from discreet_fire.queue import OutputDecision, PartVerdict
+from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.reviews.uploads import unpacked
 from discreet_service.settings import ServiceSettings, SettingsError
@@ -238,3 +241,106 @@ def test_a_service_without_a_queue_says_so(centre: ReviewedCentre) -> None:
     for name, path in (("vera", ""), ("ruth", "/mine")):
         assert centre.ask(name, "GET", path).status_code == 404
     assert centre.upload("ruth").status_code == 404
+
+
+def _somebody(name: str) -> Principal:
+    return Principal(name=name, kind="session", grants=(Grant("reviewer"),))
+
+
+def test_reviewers_are_told_nothing_of_their_own(centre: ReviewedCentre) -> None:
+    number = centre.handed_in("ruth")
+    assert [one.number for one in centre.service.reviews.rows(_somebody("vera"))] == [number]
+    assert centre.ask("ruth", "GET", "").json()["submissions"] == []
+    for name in ("ruth", "Ruth", "r\N{LATIN SMALL LETTER U WITH DIAERESIS}th"):
+        assert centre.service.reviews.rows(_somebody(name)) == []
+        for asked in (
+            lambda who: centre.service.reviews.report(who, number),
+            lambda who: centre.service.reviews.file(who, number, 0),
+        ):
+            with pytest.raises(ServiceError) as caught:
+                asked(_somebody(name))
+            assert caught.value.code == "not-allowed"
+
+
+def test_links_are_told_before_and_after_decisions(centre: ReviewedCentre) -> None:
+    content = b"tabulate sex\ntabulate grp sex\nsummarize pay\n"
+    number, desk = centre.handed_in(content=content), centre.service.reviews
+    report = desk.report(_somebody("vera"), number)
+    assert report.links == ()
+    assert {at: len(told) for at, told in report.if_held.items()} == {1: 2, 2: 1, 3: 0}
+    assert "output 1, which is held back, can be worked out from output 2" in report.if_held[1]
+    # Not all is decided yet: it is taken, and told.
+    hold = {1: OutputDecision(verdict=PartVerdict.hold, comment="one firm")}
+    desk.decide(_somebody("vera"), number, hold, reason="seen", version=centre.version(number))
+    assert list(desk.report(_somebody("vera"), number).links) == report.if_held[1]
+    assert centre.ask("vera", "GET", f"/{number}").json()["links"] == report.if_held[1]
+
+
+def test_files_are_given_as_they_were_sealed_or_not_at_all(centre: ReviewedCentre) -> None:
+    number, desk = centre.handed_in(), centre.service.reviews
+    report = desk.report(_somebody("vera"), number)
+    assert report.ran_here
+    names = [one.name for one in report.files]
+    assert {"a.do", "a_FiRe.do", "a.log"} <= set(names)
+    place = names.index("a.log")
+    name, content = desk.file(_somebody("vera"), number, place)
+    assert (name, content.decode()) == ("a.log", report.cleaned)
+    assert hashlib.sha256(content).hexdigest() == report.files[place].sha256
+    (path,) = (centre.folder / "reviews" / "store").glob("*/outputs/a.log")
+    path.write_text(report.cleaned.replace("600", "601"))
+    told = desk.report(_somebody("vera"), number)
+    assert "a.log was changed" in told.damage[0]
+    assert (dict(told.outputs), told.cleaned) == ({}, "")
+    for other in (place, len(names), -1):
+        with pytest.raises(ServiceError):
+            desk.file(_somebody("vera"), number, other)
+    path.unlink()
+    assert "a.log is missing" in desk.report(_somebody("vera"), number).damage[0]
+    assert centre.decide("vera", number, "accept", "accept", "accept").status_code == 503
+
+
+LOG = b""". tabulate sex
+
+        sex |      Freq.     Percent        Cum.
+------------+-----------------------------------
+          1 |        300       50.00       50.00
+          2 |        298       49.67       99.67
+          3 |          2        0.33      100.00
+------------+-----------------------------------
+      Total |        600      100.00
+
+"""
+
+
+def test_a_run_elsewhere_is_handed_in_with_its_log(centre: ReviewedCentre) -> None:
+    files = {"work/a.do": b"tabulate sex\n", "work/a.log": LOG}
+    more = {"file": "up.zip", "data": "", "log": "work/a.log"}
+    assert centre.upload("ruth", _zip(**files), **more).status_code == 202
+    assert centre.work() == []
+    report = centre.service.reviews.report(_somebody("vera"), 1)
+    assert not report.ran_here
+    assert report.log == LOG.decode()
+    assert "#" in report.outputs[1]
+    assert "0.33" not in report.cleaned
+    assert [one.rule for one in report.view.findings] == ["no-universe"]
+    # and with other programs beside it
+    files["work/more.do"] = b"count\n"
+    more["main"] = "work/a.do"
+    assert centre.upload("ruth", _zip(**files), **more).status_code == 202
+    assert centre.work() == []
+    assert "more.do" in str(centre.service.reviews.report(_somebody("vera"), 2).files)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"data": ""},
+        {"data": "panel", "log": "a.log"},
+        {"data": "", "log": "b.log"},
+        {"data": "", "log": "a.do"},
+    ],
+)
+def test_either_data_or_a_log_is_named(centre: ReviewedCentre, more: dict[str, str]) -> None:
+    content = _zip(**{"a.do": b"count\n", "a.log": LOG})
+    assert centre.upload("ruth", content, "up.zip", **more).status_code == 422
+    assert centre.service.reviews.under_way(_somebody("ruth")) == []
