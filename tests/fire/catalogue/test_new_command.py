@@ -26,12 +26,13 @@ statistic = "spans.spans"
 called = "variables"
 sample = "checked"
 universes = "each"
+groups = "variables"
 remote = true
 """
 #: Where the lists of its facts begin.
 ROW_ALIKE = [
     '"r()" = """\n', 'r = """\n', 'each = "', 'variables = "', 'usual = """\n',
-    '[facts."reads.counts"]\ntrue = """\n', '[facts."shows.remote"]\ntrue = "',
+    'variables = "centile ', '[facts."reads.counts"]\ntrue = """\n', '[facts."shows.remote"]\ntrue = "',
 ]  # fmt: skip
 STATISTIC = '''\
 """Means of variables."""
