@@ -56,6 +56,7 @@ def test_keywords_in_both_languages(rents, tmp_path):
     assert english["TITLE"] == ["Rents"]
     assert english["CREATION-DATE"] == ["20261121 00:00"]
     assert (english["DECIMALS"], english["SHOWDECIMALS"]) == ("2", "0")
+    assert english["AGGREGALLOWED"] == "NO"
     assert english["STUB"] == ["Region"]
     assert english["HEADING"] == ["Figure", "Year built"]
     assert english["CONTVARIABLE"] == ["Figure"]
@@ -83,6 +84,18 @@ def test_signs_notes_and_marks(rents, tmp_path):
     ):
         assert f"\n{line}\n" in text
     assert "#On all.#" in text.replace('"\n"', "")
+
+
+def test_hierarchies_stand_where_codes_have_levels(mixed, make_table, tmp_path):
+    """As PCAxis.Core reads them: one root, then parent and child in quotes with a colon."""
+    text = write(mixed, tmp_path / "t.px").read_text("utf-8")
+    below = text.partition('HIERARCHIES("Region")=')[2].partition(";")[0].split(",\n")
+    assert below == ['"Total"', '"Total":"N"', '"N":"N1"', '"N":"N2"', '"Total":"S"']
+    assert text.count("HIERARCHIES") == 1
+    for codes in (["a", "b:c"], ["a", "b" * 150]):
+        tree = Classification(name="v", codes=("T", *codes), parents=(-1, 0, 1))
+        table = make_table([tree], {("T",): (9, CellStatus.published)})
+        assert "HIERARCHIES" not in write(table, tmp_path / "u.px").read_text("utf-8")
 
 
 def test_counts_say_what_they_count(mixed, mean_rents, tmp_path):

@@ -3,8 +3,8 @@
 In: `ProtectedTable`. Out: UTF-8 text of keywords and the whole grid of figures, printed with
 their decimals. Public. A dash stands for zero or changed to zero, one dot for suppressed,
 two dots for what cannot have a figure; brackets and official figures are marked cell by
-cell. A text cannot hold a double quote there, so it is written as two single ones; a new
-line is written as "#".
+cell, and readers are told not to sum. A text cannot hold a double quote there, so it is
+written as two single ones; a new line is written as "#".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from discreet.publication.notation import (
 )
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import LANGUAGES, figure_line, has_total, labels_of, words
-from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables import CellStatus, Dimension, ProtectedTable
 from discreet.tables.figures import Figure
 
 #: Characters of a line.
@@ -210,6 +210,8 @@ def _head(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     yield keyword("DECIMALS", str(max(places)))
     yield keyword("SHOWDECIMALS", str(min(*places, _MOST_SHOWN)))
     yield keyword("MATRIX", quoted(table.name[:_LONGEST_MATRIX]))
+    # A reader that sums would take suppressed figures for zero, and noise does not add up.
+    yield keyword("AGGREGALLOWED", "NO")
     yield keyword("SUBJECT-CODE", quoted(table.name[:_LONGEST_MATRIX]))
     titles = [table.title(language) for language in languages]
     for name, texts in {
@@ -252,6 +254,25 @@ def _codes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
         if has_total(layout.table, at):
             totals = [quoted(one.labels[at][0]) for one in spoken]
             yield from _each("ELIMINATION", spoken, totals, names[at])
+    for at in order:
+        below = _hierarchy(layout.dimension(at))
+        if below:
+            yield keyword("HIERARCHIES", below, key=names[at][0])
+
+
+def _hierarchy(dimension: Dimension) -> str:
+    """The first code, then each code with the one above; nothing where all stand below the first.
+
+    Readers split at colons even within quotes, and two long codes make too long a line: variables
+    with such codes have no hierarchy.
+    """
+    codes = dimension.codes
+    longest = max(map(len, codes))
+    if dimension.levels.max(initial=0) < 2 or 2 * longest > LONGEST_TEXT or ":" in "".join(codes):
+        return ""
+    texts = [quoted(code) for code in codes]
+    pairs = zip(texts, dimension.parents.tolist(), strict=True)
+    return ",\r\n".join(text if above < 0 else f"{texts[above]}:{text}" for text, above in pairs)
 
 
 def _figures(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
