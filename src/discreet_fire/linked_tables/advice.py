@@ -11,7 +11,7 @@ tables as one problem, proven against whoever knows all that is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from discreet_fire.linked_tables.attack import CellRange, LinkedAttack
 from discreet_fire.linked_tables.shown_counts import ShownCounts
 from discreet_fire.linked_tables.system import LinkedSystem, systems_of
 
+#: The rule of findings on tables that were not looked at, or not all of them together.
+LEFT = "linked-tables-left"
 _UNBOUNDED = 2**53
 #: Atoms of cells times withheld cells that are asked about, in all.
 _WORK = 4_000_000
@@ -117,10 +119,12 @@ def _told(found: Sequence[_Opened], minimum: int) -> Iterator[Finding]:
 def _not_told(left: int, apart: bool) -> Iterator[Finding]:
     if left:
         what = f"{left} sets of tables were not held against each other: they are too large"
-        yield _finding(what, "show fewer tables in one program, or coarser ones")
+        hint = "show fewer tables in one program, or coarser ones"
+        yield replace(_finding(what, hint), rule=LEFT)
     if apart:
         what = "so many tables are linked that they were held against each other by twos only"
-        yield _finding(what, "show fewer tables in one program", Severity.INFO)
+        hint = "show fewer tables in one program"
+        yield replace(_finding(what, hint, Severity.INFO), rule=LEFT)
 
 
 def _sentence(system: LinkedSystem, one: CellRange, because: Sequence[tuple[int, float]]) -> str:
