@@ -29,9 +29,12 @@ from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, univers
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.parts import OutputPart, parts_of
+from discreet_fire.rewriting.script_files import prepared_scripts
+from discreet_fire.research_session.submission_folder import MANIFEST, is_session
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.runners.protocol import StatisticShown, run_program, write_run
 from discreet_fire.runners.registry import runner_for, runners
+from discreet_fire.scripts.documents import is_script
 from discreet_fire.statistics.limits import SafeLimits
 
 #: Programs and logs are small; what is larger is data.
@@ -101,7 +104,10 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
             raise queue_error(what, "submission", str(source), "hand in programs only")
     if problems:
         raise _refused(problems)
-    programs = [path.relative_to(source) for path in files if runner_for(path) is not None]
+    if is_session(source):  # what to run is in it
+        programs = [Path(MANIFEST)]
+    else:
+        programs = [path.relative_to(source) for path in files if runner_for(path) is not None]
     if main is not None and Path(main) not in programs:
         raise queue_error("there is no such do-file in the folder", "submission", main)
     if main is None and len(programs) != 1:
@@ -178,7 +184,7 @@ class Submission:
         if self.log is not None and self.data:
             hint = "give the data to run it here, or the log of a run elsewhere"
             raise queue_error("both a log and data were named", "submission", "", hint)
-        if self.log is None and not self.data:
+        if self.log is None and not self.data and not is_session(self.program):
             hint = "name the data with --data, or the log of a run elsewhere with --log"
             raise queue_error("neither data nor a log were named", "submission", "", hint)
         for path in (*self.data, *self.universes, *([] if self.log is None else [self.log])):
@@ -237,6 +243,7 @@ class SubmissionWork:
         outputs: What may be released, once it is approved.
         findings: What an officer must know.
         universes: Whom outputs are about.
+        parts: The single outputs, if a stage knows them; else they are read from the outputs.
         stopped: Whether later stages have nothing to work on.
     """
 
@@ -250,6 +257,7 @@ class SubmissionWork:
     outputs: list[Path] = field(default_factory=list)
     findings: list[StageFinding] = field(default_factory=list)
     universes: list[LedgerUniverse] = field(default_factory=list)
+    parts: list[OutputPart] | None = None
     stopped: bool = False
 
     def note(self, stage: str, rule: str, severity: Severity, what: str, hint: str = "") -> None:
@@ -281,12 +289,15 @@ class SubmissionOutcome:
 
 
 def rewrite(work: SubmissionWork) -> None:
-    """Put safe commands in place of unsafe ones; only do-files have a rewriter here."""
-    if work.program.suffix.lower() != ".do":
-        what = "this is no do-file: nothing was put in place of unsafe commands"
+    """Put safe commands in place of unsafe ones, in do-files and in scripts."""
+    if is_script(work.program):
+        done = prepared_scripts([work.program])()
+    elif work.program.suffix.lower() == ".do":
+        done = rewrite_files([work.program], policy=work.submission.policy)
+    else:
+        what = "this is no program with safe commands: nothing was put in place of unsafe ones"
         work.note("rewrite", "not-rewritten", Severity.REVIEW, what, "read the program")
         return
-    done = rewrite_files([work.program], policy=work.submission.policy)
     for one in done:
         name = os.path.relpath(one.source, work.folder / "program")
         work.findings += [StageFinding.of("rewrite", name, finding) for finding in one.findings]
@@ -392,8 +403,15 @@ def process(
         outputs=tuple(work.outputs),
         findings=tuple(work.findings),
         universes=tuple(work.universes),
-        parts=parts_of(work.outputs, [work.program, copy]),
+        parts=_numbered(work, copy),
     )
+
+
+def _numbered(work: SubmissionWork, copy: Path) -> tuple[OutputPart, ...]:
+    """The single outputs, numbered from 1."""
+    if work.parts is None:
+        return parts_of(work.outputs, [work.program, copy])
+    return tuple(replace(one, number=at) for at, one in enumerate(work.parts, start=1))
 
 
 #: Column of whom a record is about; no variable can be called that.

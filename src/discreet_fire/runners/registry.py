@@ -1,6 +1,7 @@
 """The runners that there are, by the suffixes of their programs.
 
-In: the name of a program. Out: the `Runner` that takes it. Nothing confidential.
+In: the name of a program, the centre's settings. Out: the `Runner` that takes it. Nothing
+confidential.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ def register(runner: Runner) -> None:
 
 
 def runners() -> tuple[Runner, ...]:
-    """All runners, the builtin one first.
+    """All runners: the builtin one first, unless the centre has another one for its programs.
 
     >>> [(one.name, sorted(one.suffixes)) for one in runners()][0]
     ('builtin', ['.do'])
     """
     from discreet_fire.runners.builtin.runner import BUILTIN
+    from discreet_fire.runners.settings import configured
 
-    _KNOWN.setdefault(BUILTIN.name, BUILTIN)
-    return tuple(_KNOWN.values())
+    own = configured()
+    taken = {suffix for one in own for suffix in one.suffixes}
+    first = () if taken & BUILTIN.suffixes else (BUILTIN,)
+    rest = tuple(one for one in _KNOWN.values() if taken.isdisjoint(one.suffixes))
+    return (*first, *rest, *own)
 
 
 def runner_for(program: Path) -> Runner | None:

@@ -1,0 +1,242 @@
+"""Statistics that a running script asks for, worked out by the runner and not by the script.
+
+In: requests of a program, each one line of JSON and the columns it is about (CONFIDENTIAL).
+Out: for the program a token to print and the safe numbers; for the runner `AskedStatistic`s.
+
+Of what a program says only two things are taken: which statistic it wants, and of which records.
+Whatever of it stands in the data files is taken from there. All that does not, and records that
+cannot be found, are said in a check that an officer sees. A program that writes requests itself,
+without the safe functions, has asked for safe statistics, and no more. Rules, entity and
+parameters stay in this process.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import polars as pl
+
+from discreet.arrays import IntArray
+from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire.catalogue.execution import facts_of
+from discreet_fire.linked_tables import ShownCounts, shown_counts
+from discreet_fire.runners.protocol import StatisticShown, Witness
+from discreet_fire.runners.traced_records import DataRecords, TracedRecords
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, safe_statistic
+
+#: What a script may ask for; the first argument of each is the frame.
+ASKED = (
+    "summarize", "tabstat", "codebook", "centile", "histogram", "tabulate", "correlate", "pwcorr",
+    "regress", "logit", "probit", "utest",
+)  # fmt: skip
+#: Options that are the centre's.
+_OWN = ("limits", "entity")
+#: A column of a request that says where each record stands in its file.
+PLACES = "place in the file"
+_ENTITY = "who is it"
+_LONGEST_LINE = 1 << 20
+_LARGEST = 1 << 31
+
+
+def token(number: int) -> str:
+    """The line that stands for the output of a request where a program prints it.
+
+    >>> token(3).isprintable()
+    False
+    """
+    return f"\x02safe {number}\x03"
+
+
+class BrokenRequestError(OutputCheckError):
+    """A request that no safe function writes."""
+
+    def __init__(self) -> None:
+        super().__init__("a request for a statistic that cannot be read", code="request")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AskedStatistic:
+    """One statistic that was worked out (confidential), and the line that asked for it."""
+
+    line: int
+    result: SafeResult
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Request:
+    line: int
+    command: str
+    arguments: Sequence[Any]
+    options: Mapping[str, Any]
+    frame: pl.DataFrame
+    places: IntArray | None
+
+
+class AskedStatistics:
+    """Answers the requests of one program. CONFIDENTIAL.
+
+    Args:
+        data: The records that the program may read.
+        limits: The rules.
+        entity: The variable that says whom a record is about.
+        witness: Told whom each statistic is about.
+    """
+
+    def __init__(
+        self, data: DataRecords, limits: SafeLimits, entity: str | None, witness: Witness | None
+    ) -> None:
+        self._data, self._limits, self._entity, self._witness = data, limits, entity, witness
+        self.answered: list[AskedStatistic] = []
+
+    def serve(self, requests: IO[bytes], replies: IO[bytes]) -> None:
+        """Answer until the program ends."""
+        while (line := requests.readline(_LONGEST_LINE)) != b"":
+            try:
+                found: dict[str, Any] = self._answer(_read(line, requests))
+            except BrokenRequestError:
+                raise
+            except DiscreetError as error:
+                told = {"code": error.code, "what": error.what, "where": error.where}
+                found = {"error": {**told, "hint": error.hint}}
+            with suppress(BrokenPipeError):  # nobody waits for it any more
+                replies.write(json.dumps(found).encode() + b"\n")
+
+    def _answer(self, asked: _Request) -> dict[str, Any]:
+        traced = self._data.traced(asked.frame, asked.places)
+        frame, options = asked.frame, dict(asked.options)
+        if traced is not None:
+            frame = frame.with_columns(traced.columns.values())
+            if traced.units is not None:
+                frame = frame.with_columns(traced.units.alias(_ENTITY))
+                options["entity"] = _ENTITY
+        statistic = safe_statistic(asked.command)
+        try:
+            result = statistic(frame, *asked.arguments, limits=self._limits, **options)
+        except (TypeError, ValueError):
+            what = "the statistic cannot be made of these arguments"
+            raise OutputCheckError(what, code="request", where=asked.command) from None
+        more = self._checks(asked, traced)
+        result = replace(result, checks=[*result.checks, *more])
+        self._tell(asked, traced, result)
+        self.answered.append(AskedStatistic(line=asked.line, result=result))
+        return result.to_dict() | {"token": token(len(self.answered))}
+
+    def _checks(self, asked: _Request, traced: TracedRecords | None) -> Iterator[Check]:
+        """What of a request is not proven by the data."""
+        if traced is None:
+            yield _review("records", "the records it is about are not found in the data")
+            return
+        if own := asked.frame.width - len(traced.columns):
+            reason = f"{own} of its columns were made by the program and are not in the data"
+            yield _review("own-columns", reason)
+        if 0 < traced.outside < self._limits.minimum:
+            yield _review("left-out", "it leaves out very few of those who are in the data")
+        if self._entity is not None and traced.units is None:
+            yield _review("entity", "the data does not say whom a record is about")
+
+    def _tell(self, asked: _Request, traced: TracedRecords | None, result: SafeResult) -> None:
+        if self._witness is None:
+            return
+        facts = facts_of(asked.command)
+        universes = "model" if facts is None else facts.shows.universes
+        given = [*asked.arguments, *asked.options.values()]
+        words = [word for one in given for word in (one if isinstance(one, list) else [one])]
+        terms = [part for word in words for part in str(word).replace("#", " ").split()]
+        by = str(asked.options.get("by"))
+        groups = asked.frame.columns if universes == "cells" else [by]
+        known = None if traced is None or traced.units is None else traced.units.to_list()
+        self._witness(
+            StatisticShown(
+                line=asked.line,
+                command=asked.command,
+                universes="model" if universes == "none" else universes,
+                units=known,
+                frame=asked.frame if traced is None else asked.frame.with_columns(
+                    traced.columns.values()
+                ),
+                groups=tuple(one for one in groups if one in asked.frame.columns),
+                categories=frozenset(one.partition(".")[2] for one in terms if "." in one),
+                missing=asked.options.get("missing") is True,
+                tables=_tables(asked, traced, result),
+            )
+        )  # fmt: skip
+
+
+def _review(rule: str, reason: str) -> Check:
+    return Check(rule=rule, verdict=CheckVerdict.review, reason=reason)
+
+
+def _read(line: bytes, requests: IO[bytes]) -> _Request:
+    """One request; an error if it is not whole."""
+    try:
+        told = json.loads(line)
+        size, command = told["bytes"], told["command"]
+        arguments, options, place = told["arguments"], told["options"], told["line"]
+        if command not in ASKED or not isinstance(size, int) or not 0 <= size < _LARGEST:
+            raise BrokenRequestError
+        if not isinstance(arguments, list) or not isinstance(options, dict):
+            raise BrokenRequestError
+        payload = requests.read(size)
+        if told["format"] == "arrow":
+            frame = pl.read_ipc(io.BytesIO(payload))
+        else:
+            frame = pl.DataFrame([_series(name, one) for name, one in json.loads(payload).items()])
+        places = None
+        if PLACES in frame.columns:
+            places = frame[PLACES].cast(pl.Int64).to_numpy()
+            frame = frame.drop(PLACES)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BrokenRequestError from None
+    except (pl.exceptions.PolarsError, OSError):
+        raise BrokenRequestError from None
+    if set(options) & set(_OWN):
+        what = "rules and entity are those of the centre"
+        raise OutputCheckError(what, code="request", where=command)
+    return _Request(
+        line=place if isinstance(place, int) and 0 < place < _LONGEST_LINE else 0,
+        command=command,
+        arguments=arguments,
+        options=options,
+        frame=frame,
+        places=places,
+    )
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    texts = any(isinstance(one, str) for one in values)
+    return pl.Series(name, values, dtype=pl.String if texts else pl.Float64, strict=True)
+
+
+def _tables(
+    asked: _Request, traced: TracedRecords | None, result: SafeResult
+) -> tuple[ShownCounts | None, ...]:
+    """The counts that an output shows, with the records behind them."""
+    if asked.command != "tabulate" or result.frame is None:
+        return ()
+    if traced is None or len(traced.columns) < asked.frame.width or "weights" in asked.options:
+        return (None,)
+    shown = result.frame
+    axes = [name for name in shown.columns if shown.schema[name] == pl.String]
+    if "cumulated" in shown.columns:  # frequencies of one variable stand without their total
+        last = {axes[0]: ["Total"], "n": [result.stored.get("N")]}
+        end = pl.DataFrame(last, schema={axes[0]: pl.String, "n": pl.Float64})
+        shown = pl.concat([shown.select(axes[0], "n"), end])
+    if not set(axes) <= set(traced.columns):
+        return (None,)
+    labels = pl.DataFrame([traced.columns[name] for name in axes])
+    kept = labels.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy()
+    title = f"line {asked.line}, {result.command.partition(',')[0]}"
+    owners = None
+    if traced.units is not None:
+        owners = traced.units.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()[kept]
+    numbers = traced.numbers[kept]
+    table = shown_counts(
+        title, shown.select(*axes, "n"), labels.filter(pl.Series(kept)), numbers, owners
+    )
+    return (table,)

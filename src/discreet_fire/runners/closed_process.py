@@ -1,0 +1,264 @@
+"""Runs a program of a researcher in a process that is closed off.
+
+In: a command, what it may read, a folder of its own to write in, limits. Out: `ProcessEnd`: how it
+ended, what it wrote (CONFIDENTIAL), and what of its being closed off is enforced. It has no input,
+no environment but what is given, and ends with all that it started when its time is over. On Linux
+the kernel keeps it from other files (Landlock) and from the network (a namespace without one).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import IO, Any
+
+from discreet_fire.runners import closed_start
+from discreet_fire.runners.closed_start import NOT_CLOSED
+
+#: What programs of all languages load; nothing of a centre's data lies there.
+_SYSTEM = (
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/R", "/etc/alternatives", "/etc/ld.so.cache",
+    "/etc/localtime", "/etc/fonts", "/dev/urandom", "/dev/random", "/dev/zero", "/proc/cpuinfo",
+    "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+)  # fmt: skip
+_PIECE = 1 << 16
+#: Seconds until a process that is ended by its own parent is ended otherwise.
+_PATIENCE = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessLimits:
+    """What a program may use.
+
+    Args:
+        seconds: How long it may run.
+        memory_mb: Address space of each of its processes.
+        output_mb: What it may write to its output, and into one file.
+        closed: Whether it may only run where files and network can be kept from it.
+    """
+
+    seconds: float = 3600.0
+    memory_mb: int = 16_000
+    output_mb: int = 100
+    closed: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProcessEnd:
+    """How a process ended (confidential).
+
+    Args:
+        code: Its exit code; None if its time or its output was over.
+        over: What was over: "time", "output", or empty.
+        output: What it wrote to its output.
+        errors: The end of what it wrote to its error output, which may quote data.
+        apart: Whether it had no network and left no process behind.
+        confined: Whether it could read and write only what it was given.
+    """
+
+    code: int | None
+    over: str
+    output: bytes
+    errors: bytes
+    apart: bool
+    confined: bool
+
+    @property
+    def not_closed(self) -> bool:
+        """Whether it did not run, as it could not be closed off."""
+        return self.code == NOT_CLOSED and not (self.apart and self.confined)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessPlan:
+    """What is to be run.
+
+    Args:
+        command: The program with its words; the program by its whole path.
+        folder: Its own folder, which it may write in.
+        read: What else it may read.
+        listed: Folders of which it may see the names of files.
+        environment: All of its environment.
+        limits: What it may use.
+    """
+
+    command: Sequence[str]
+    folder: Path
+    read: Sequence[Path]
+    environment: Mapping[str, str]
+    limits: ProcessLimits
+    listed: Sequence[Path] = ()
+
+    def words(self, status: int, channel: Mapping[str, int]) -> str:
+        """What `closed_start` is told."""
+        mega = 1 << 20
+        read = [*_SYSTEM, *(str(path) for path in self.read)]
+        environment = {**self.environment, **{key: str(fd) for key, fd in channel.items()}}
+        return json.dumps(
+            {
+                "command": list(self.command),
+                "environment": {"TMPDIR": str(self.folder), **environment},
+                "read": read,
+                "listed": [str(path) for path in self.listed],
+                "write": [str(self.folder), "/dev/null"],
+                "memory": self.limits.memory_mb * mega,
+                "file": self.limits.output_mb * mega,
+                "apart": True,
+                "closed": self.limits.closed,
+                "status": status,
+            }
+        )
+
+
+#: Answers what a program asks: reads from the first file, writes to the second, until it ends.
+Serve = Callable[[IO[bytes], IO[bytes]], None]
+
+
+def run_closed(plan: ProcessPlan, serve: Serve | None = None) -> ProcessEnd:
+    """Run a program to its end.
+
+    Args:
+        plan: What is to be run.
+        serve: Answers what the program asks. It finds the numbers of its two pipes in
+            `DISCREET_ASKS` and `DISCREET_ANSWERS`.
+    """
+    status, tell = os.pipe()
+    asked, asks = os.pipe()
+    answers, answered = os.pipe()
+    starter = Path(closed_start.__file__)
+    words = plan.words(tell, {"DISCREET_ASKS": asks, "DISCREET_ANSWERS": answers})
+    try:
+        process = subprocess.Popen(  # noqa: S603 - what runs is closed off
+            [sys.executable, "-I", str(starter), words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(tell, asks, answers),
+            cwd=plan.folder,
+            env={},
+            start_new_session=True,
+        )
+    except BaseException:
+        for one in (status, asked, answered):
+            os.close(one)
+        raise
+    finally:
+        for one in (tell, asks, answers):
+            os.close(one)
+    with process, os.fdopen(status, "rb") as enforced, os.fdopen(answered, "wb", 0) as replies:
+        told = json.loads(enforced.readline() or b"{}")
+        run = _Running(process, plan.limits, apart=told.get("apart") is True)
+        with run.reader(asked) as requests:
+            return run.end(
+                lambda: serve(requests, replies) if serve is not None else None,
+                confined=told.get("confined") is True,
+            )
+
+
+class _UntilEnd(io.RawIOBase):
+    """A pipe that is at its end when the program is, whoever still holds it."""
+
+    def __init__(self, number: int, ended: Event) -> None:
+        self._number, self._ended = number, ended
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            last = self._ended.is_set()
+            if select.select([self._number], [], [], 0.0 if last else 0.1)[0]:
+                data = os.read(self._number, len(buffer))
+                buffer[: len(data)] = data
+                return len(data)
+            if last:
+                return 0
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._number)
+        super().close()
+
+
+class _Running:
+    """A process that runs."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], limits: ProcessLimits, *, apart: bool
+    ) -> None:
+        self._process, self._limits, self._apart = process, limits, apart
+        self._ended = Event()
+        self._over = ""
+
+    def reader(self, number: int) -> IO[bytes]:
+        """Reads a pipe until the process has ended."""
+        return io.BufferedReader(_UntilEnd(number, self._ended))
+
+    def end(self, serve: Callable[[], None], *, confined: bool) -> ProcessEnd:
+        """Read what it writes, answer what it asks, and end it when its time is over."""
+        process = self._process
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with (
+            self.reader(os.dup(process.stdout.fileno())) as written,
+            self.reader(os.dup(process.stderr.fileno())) as complained,
+            ThreadPoolExecutor(3) as threads,
+        ):
+            try:
+                output = threads.submit(self._output, written)
+                errors = threads.submit(self._errors, complained)
+                served = threads.submit(serve)
+                process.wait(self._limits.seconds)
+            except subprocess.TimeoutExpired:
+                self._over = self._over or "time"
+            finally:
+                self._kill()
+                self._ended.set()
+            served.result()
+            found = output.result()
+            return ProcessEnd(
+                code=None if self._over else process.returncode,
+                over=self._over,
+                output=found,
+                errors=errors.result(),
+                apart=self._apart,
+                confined=confined,
+            )
+
+    def _kill(self) -> None:
+        """End the process and all of its group; in its namespace nothing outlives it."""
+        try:
+            if self._apart and self._process.poll() is None:
+                self._process.send_signal(signal.SIGTERM)
+                self._process.wait(_PATIENCE)
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+        self._process.wait()
+
+    def _output(self, stream: IO[bytes]) -> bytes:
+        found = bytearray()
+        while data := stream.read1(_PIECE):  # type: ignore[attr-defined]
+            if len(found) + len(data) > self._limits.output_mb << 20:
+                self._over = "output"
+                self._kill()
+                return b""
+            found += data
+        return bytes(found)
+
+    def _errors(self, stream: IO[bytes]) -> bytes:
+        found = b""
+        while data := stream.read1(_PIECE):  # type: ignore[attr-defined]
+            found = (found + data)[-_PIECE:]
+        return found

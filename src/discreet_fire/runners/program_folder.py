@@ -1,0 +1,56 @@
+"""A folder of its own for a program that runs: its files, and links to the data.
+
+In: a program and data files (CONFIDENTIAL). Out: a folder that is gone afterwards, with copies of
+what lies beside the program, and the data under their names. What a program writes there leaves
+with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from discreet.errors import OutputCheckError
+
+#: A folder of programs is small; what is larger is data.
+_LARGEST = 200_000_000
+
+
+@contextmanager
+def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
+    """A new folder; gives the copy of the program in it.
+
+    Args:
+        program: The program; all ordinary files of its folder and below go with it.
+        data: Data files; each is there by its name.
+    """
+    home = program.absolute().parent
+    names = {file.name for file in data}
+    with tempfile.TemporaryDirectory(prefix="discreet-run-") as made:
+        place = Path(made).resolve()
+        left = _LARGEST
+        for here, folders, files in os.walk(home):
+            folders.sort()
+            inside = place / Path(here).relative_to(home)
+            inside.mkdir(exist_ok=True)
+            for name in sorted(files):
+                source = Path(here, name)
+                if (
+                    source.is_symlink()
+                    or not source.is_file()
+                    or (inside == place and name in names)
+                ):
+                    continue
+                left -= source.stat().st_size
+                if left < 0:
+                    what = "the folder of the program holds too much to be copied"
+                    hint = "put programs in a folder of their own, and name data with --data"
+                    raise OutputCheckError(what, code="program-folder", where=str(home), hint=hint)
+                shutil.copyfile(source, inside / name)
+        for file in data:
+            (place / file.name).symlink_to(file.resolve())
+        yield place / program.name

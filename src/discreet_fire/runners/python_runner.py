@@ -1,0 +1,95 @@
+"""Runs Python scripts on microdata in a closed process: `PythonRunner`.
+
+In: a script that `discreet fire pre` has rewritten, data (CONFIDENTIAL), the rules. Out: a
+`RunResult` whose safe outputs this process has worked out itself. What the script prints besides
+is unchecked, unless it is a text that stands in it. A script that does not come to its end shows
+nothing, since values may have stopped it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Unpack
+
+from discreet_fire.runners import python_program
+from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan
+from discreet_fire.runners.protocol import RunInput, RunResult
+from discreet_fire.runners.script_run import ScriptRun
+from discreet_fire.texts import read_source
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonRunner:
+    """Runs Python scripts.
+
+    Args:
+        executable: A Python that has this package.
+        limits: What a script may use.
+        read: What else it may read.
+    """
+
+    executable: Path = Path(sys.executable)
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
+    read: tuple[Path, ...] = ()
+
+    name = "python"
+    suffixes = frozenset((".py",))
+    captures_universes = True
+    follows_values = False
+
+    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
+        """Run a script."""
+        source = read_source(program)
+        with ScriptRun.of(source, given) as script:
+            packages = list(_packages())
+            plan = ProcessPlan(
+                command=[str(self.executable), "-I", python_program.__file__, script.name],
+                folder=script.folder,
+                read=[
+                    *self.read, *_prefixes(self.executable), *packages,
+                    *(file.resolve() for file in given["data"]),
+                ],
+                listed=[one.parent for one in packages],
+                environment=script.environment,
+                limits=script.within(self.limits),
+            )  # fmt: skip
+            return script.result(plan, literals_of(source.text))
+
+
+def _packages() -> Iterator[Path]:
+    for name in ("discreet", "discreet_fire"):
+        found = importlib.util.find_spec(name)
+        assert found is not None
+        assert found.origin is not None
+        yield Path(found.origin).parent
+
+
+def _prefixes(executable: Path) -> Sequence[Path]:
+    """Where a Python keeps its library."""
+    places = [executable, executable.resolve()]
+    found = [place.parent.parent for place in places]
+    if executable == Path(sys.executable):
+        found += [Path(sys.prefix), Path(sys.base_prefix)]
+    return [place for place in dict.fromkeys(found) if place != Path("/")]
+
+
+def literals_of(text: str) -> frozenset[str]:
+    r"""Lines that stand in a script as texts.
+
+    >>> sorted(literals_of("print('Table 1\\nWages')\nx = f'{y} made of parts'"))
+    ['Table 1', 'Wages']
+    """
+    tree = ast.parse(text)
+    parts = {id(one) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
+             for one in ast.walk(node)}  # fmt: skip
+    texts = (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts
+    )
+    return frozenset(line.strip() for one in texts for line in one.split("\n") if line.strip())

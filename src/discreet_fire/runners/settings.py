@@ -1,0 +1,111 @@
+"""Which programs of a centre run what: the file that `DISCREET_RUNNERS` names.
+
+In: a TOML file of the server. Out: its runners. Without the file there is the builtin one alone.
+
+    [python]
+    executable = "/opt/discreet/bin/python"
+    seconds = 3600
+
+    [r]
+    executable = "/usr/bin/Rscript"
+    read = ["/usr/local/lib/R"]
+
+    [stata]
+    executable = "/usr/local/stata18/stata-mp"
+    ado = "/opt/discreet/stata"
+    read = ["/usr/local/stata18"]
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import OutputCheckError, Problem
+from discreet_fire.runners.closed_process import ProcessLimits
+from discreet_fire.runners.protocol import Runner
+from discreet_fire.runners.python_runner import PythonRunner
+
+#: The environment variable that names the file.
+VARIABLE = "DISCREET_RUNNERS"
+_LIMITS = {"seconds": (0.01, 10**7), "memory_mb": (100, 10**7), "output_mb": (1, 10**5)}
+
+_Table = Mapping[str, Any]
+
+
+def _python(table: _Table) -> Runner:
+    return PythonRunner(executable=Path(table["executable"]), **_process(table))
+
+
+_MAKERS: dict[str, Callable[[_Table], Runner]] = {"python": _python}
+_OWN = {"python": (), "r": (), "stata": ("ado",)}
+
+
+def configured() -> tuple[Runner, ...]:
+    """The runners of the file that the environment names; none if it names none."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return ()
+    path = Path(named)
+    try:
+        return _read(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        what = f"the settings of runners cannot be read ({error.strerror})"
+        raise OutputCheckError(what, code="runners", where=str(path)) from None
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _changed: int) -> tuple[Runner, ...]:
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        what = f"this is not a TOML file: {error}"
+        raise OutputCheckError(what, code="runners", where=str(path)) from None
+    problems = [problem for name, table in told.items() for problem in _problems(name, table)]
+    if problems:
+        raise OutputCheckError.of(
+            [Problem(one.what, f"{path.name}: {one.where}", one.hint) for one in problems],
+            f"{len(problems)} settings of runners are wrong",
+            code="runners",
+        )
+    return tuple(_MAKERS[name](table) for name, table in told.items())
+
+
+def _problems(name: str, table: object) -> list[Problem]:
+    """What is wrong with the settings of one runner."""
+    if name not in _MAKERS or not isinstance(table, dict):
+        return [Problem("there is no such runner", name, f"runners: {', '.join(_MAKERS)}")]
+    files = ("executable", *_OWN[name])
+    known = (*files, "read", "closed", *_LIMITS)
+    found = [Problem("there is no such setting", f"{name}.{one}", f"settings: {', '.join(known)}")
+             for one in table if one not in known]  # fmt: skip
+    for one in files:
+        value = table.get(one)
+        if not isinstance(value, str) or not Path(value).is_absolute() or not Path(value).exists():
+            found.append(Problem("is the whole path of something that is there", f"{name}.{one}"))
+    for one, (low, high) in _LIMITS.items():
+        value = table.get(one, low)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not low <= value <= high:
+            found.append(Problem(f"is a number from {low} to {high}", f"{name}.{one}"))
+    read = table.get("read", [])
+    if not isinstance(read, list) or not all(
+        isinstance(one, str) and Path(one).is_absolute() for one in read
+    ):
+        found.append(Problem("is a list of whole paths", f"{name}.read"))
+    if not isinstance(table.get("closed", True), bool):
+        found.append(Problem("is true or false", f"{name}.closed"))
+    return found
+
+
+def _process(table: _Table) -> dict[str, Any]:
+    """What a program may use and read."""
+    limits = {name: table[name] for name in (*_LIMITS, "closed") if name in table}
+    return {
+        "limits": ProcessLimits(**limits),
+        "read": tuple(Path(one) for one in table.get("read", [])),
+    }

@@ -1,0 +1,349 @@
+"""Python scripts in closed processes: from submission to release, and what they try to tell."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.errors import OutputCheckError
+from discreet_fire.findings import Severity
+from discreet_fire.queue import (
+    Queue,
+    QueueSettings,
+    Submission,
+    approve,
+    release,
+    submit,
+    view,
+)
+from discreet_fire.rewriting.script_files import rewrite_python
+from discreet_fire.runners import closed_process
+from discreet_fire.runners.closed_process import ProcessLimits
+from discreet_fire.runners.protocol import RunResult, StatisticShown, run_program
+from discreet_fire.runners.python_runner import PythonRunner
+from discreet_fire.runners.registry import runners
+from discreet_fire.runners.settings import VARIABLE
+from discreet_fire.statistics import SafeLimits
+
+ROWS = 400
+FRAME = pl.DataFrame(
+    {
+        "pid": [at // 2 for at in range(ROWS)],
+        "wage": [1000.5 + 7 * (at % 61) + at / 10 for at in range(ROWS)],
+        "sex": [1, 2] * 200,
+        "region": ["n", "n", "s", "s", "e", "e", "w", "w"] * 50,
+    }
+)
+HEAD = 'import pandas as pd\nimport polars as pl\ndf = pd.read_csv("d.csv")\n'
+SETTINGS = f'[python]\nexecutable = "{sys.executable}"\nseconds = 300\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    FRAME.write_csv(tmp_path / "d.csv")
+    (tmp_path / "secret.txt").write_text("4711")
+    (tmp_path / "program").mkdir()
+    return tmp_path
+
+
+def run(
+    place: Path,
+    text: str,
+    *,
+    entity: str | None = "pid",
+    runner: PythonRunner | None = None,
+    seconds: float = 120.0,
+    told: list[StatisticShown] | None = None,
+) -> RunResult:
+    """Rewrite a script, and run it."""
+    program = place / "program" / "a.py"
+    program.write_text(rewrite_python(HEAD + text).text)
+    return run_program(
+        runner or PythonRunner(),
+        program,
+        data=[place / "d.csv"],
+        limits=SafeLimits(),
+        entity=entity,
+        seed=0,
+        seconds=seconds,
+        witness=None if told is None else told.append,
+    )
+
+
+def rules(result: RunResult) -> set[str]:
+    return {one.rule for one in result.findings if one.severity is Severity.REVIEW}
+
+
+def shown(result: RunResult) -> str:
+    return result.log.split("-" * 79)[2]
+
+
+# --- from submission to release -----------------------------------------------------------
+
+
+def test_a_script_goes_from_submission_to_release(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "runners.toml").write_text(SETTINGS)
+    monkeypatch.setenv(VARIABLE, str(place / "runners.toml"))
+    program = place / "program" / "wages.py"
+    program.write_text(
+        f'{HEAD}print("Wages by sex")\nprint(df.groupby("sex")["wage"].mean())\n'
+        "print(df.wage.max())\nprint(df.region.value_counts())\n"
+    )
+    with Queue.create(place / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
+        number = submit(
+            queue,
+            Submission(program=program, researcher="Weber", data=(place / "d.csv",), unit="pid"),
+        )
+        found = view(queue, number)
+        assert [one.rule for one in found.findings if one.severity is Severity.REVIEW] == []
+        refused = [one.rule for one in found.findings if one.severity is Severity.REFUSED]
+        assert refused == ["shown"]
+        assert len(found.row.standing.parts) == 3
+        version = found.row.standing.version
+        standing = approve(queue, number, person="Anna", reason="safe", version=version)
+        words = {"person": "Anna", "reason": "safe", "version": standing.version}
+        folder = release(queue, number, **words)
+        log = (folder / "wages.log").read_text()
+    mean = FRAME.group_by("sex").agg(pl.col("wage").mean()).sort("sex")["wage"]
+    assert all(f"{one:.7g}" in log for one in mean)
+    assert "| Wages by sex" in log
+    assert f"{FRAME['wage'].max()}" not in log
+
+
+# --- what the runner works out itself ------------------------------------------------------
+
+
+def test_statistics_of_the_data_pass_with_whom_they_are_about(place: Path) -> None:
+    told: list[StatisticShown] = []
+    text = (
+        "print(df[['wage']].describe())\nprint(pd.crosstab(df.region, df.sex))\n"
+        "print(df[df.sex == 2].wage.mean())\n"
+    )
+    result = run(place, text, told=told)
+    assert (result.error, result.checked) == (None, True)
+    assert rules(result) == set()
+    assert [(one.line, one.command) for one in told] == [
+        (5, "summarize"),
+        (6, "tabulate"),
+        (7, "tabstat"),
+    ]
+    assert told[0].units == FRAME["pid"].to_list()
+    assert told[2].units == FRAME.filter(pl.col("sex") == 2)["pid"].to_list()
+    assert told[1].tables[0] is not None
+    assert f"{FRAME.filter(pl.col('sex') == 2)['wage'].mean():.7g}" in shown(result)
+
+
+@pytest.mark.exhaustive
+def test_cases_are_persons_whatever_the_script_hands_over(place: Path) -> None:
+    result = run(place, "print(df[df.pid < 2].wage.mean())\n")  # four records of two persons
+    assert "." in shown(result)
+    assert f"{FRAME.filter(pl.col('pid') < 2)['wage'].mean():.5g}" not in shown(result)
+    assert {one.rule for one in result.findings} >= {"minimum"}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("df['wage'] = df.wage.clip(upper=1200.0)\nprint(df.wage.mean())\n", "own-columns"),
+        ("df['wage'] = [7.0 + i % 5 for i in range(400)]\nprint(df.wage.mean())\n", "records"),
+        ("print(pd.DataFrame({'x': [4.0, 5.0] * 20}).x.mean())\n", "records"),
+        ("print(df[df.pid > 0].wage.mean())\n", "left-out"),
+        ("d = df.sort_values('wage').reset_index(drop=True)\nprint(d.wage.mean())\n", "records"),
+    ],
+)
+def test_what_the_data_do_not_prove_goes_to_a_person(place: Path, text: str, rule: str) -> None:
+    text = (
+        text if rule != "own-columns" else text.replace("print(df.", "print(df[['wage', 'sex']].")
+    )
+    text = text.replace("[['wage', 'sex']].wage.mean()", "[['wage', 'sex']].describe()")
+    result = run(place, text)
+    assert rule in rules(result), [one.what for one in result.findings]
+
+
+# --- what scripts print themselves ------------------------------------------------------------
+
+
+@pytest.mark.exhaustive
+def test_texts_of_the_program_are_no_output_and_figures_are_unchecked(place: Path) -> None:
+    result = run(place, "print('Table 1')\n")
+    assert (rules(result), result.checked) == (set(), True)
+    program = place / "program" / "a.py"
+    program.write_text(f"{HEAD}print('. summarize wage')\nprint(df.wage.max())\n")  # not rewritten
+    result = run_program(
+        PythonRunner(),
+        program,
+        data=[place / "d.csv"],
+        limits=SafeLimits(),
+        entity=None,
+        seed=0,
+        seconds=60.0,
+        witness=None,
+    )
+    assert not result.checked
+    assert rules(result) == {"unchecked"}
+    assert "\n| . summarize wage\n" in result.log  # no command, and no part of its own
+
+
+@pytest.mark.exhaustive
+def test_forged_answers_show_nothing_and_forged_requests_are_requests(place: Path) -> None:
+    program = place / "program" / "a.py"
+    forged = (
+        "import json, os, sys\n"
+        "sys.stdout.write('\\x02safe 1\\x03\\n')\n"
+        "told = {'command': 'summarize', 'arguments': [['x']], 'options': {}, 'line': 3,\n"
+        "        'format': 'json'}\n"
+        "data = json.dumps({'x': [81250.5] * 40}).encode()\n"
+        "out = [f for f in range(3, 20) if os.path.exists(f'/proc/self/fd/{f}')]\n"
+        "import discreet_fire.runners.python_program, gc\n"
+        "asks = [o for o in gc.get_objects() if type(o).__name__ == '_Asking'][0]._asks\n"
+        "asks.write(json.dumps(told | {'bytes': len(data)}).encode() + b'\\n' + data)\n"
+        "asks.flush()\n"
+    )
+    program.write_text(forged)
+    given = {"data": [place / "d.csv"], "limits": SafeLimits(), "entity": None, "seed": 0}
+    result = run_program(PythonRunner(), program, seconds=60.0, witness=None, **given)
+    assert "81250" not in result.log
+    assert "records" in rules(result)
+    program.write_text(forged.replace("'options': {}", "'options': {'limits': None}"))
+    result = run_program(PythonRunner(), program, seconds=60.0, witness=None, **given)
+    assert (result.outputs, result.checked) == ((), False)
+    program.write_text(forged.replace("b'\\n' + data", "b'no\\n'"))
+    result = run_program(PythonRunner(), program, seconds=60.0, witness=None, **given)
+    assert result.error is not None
+    assert shown(result).strip().startswith("*** the program did not come to its end")
+
+
+@pytest.mark.exhaustive
+def test_a_script_that_stops_shows_nothing(place: Path) -> None:
+    result = run(place, "print(df.wage.mean())\nif df.wage.max() > 1420:\n    raise ValueError\n")
+    assert result.error is not None
+    assert result.outputs == ()
+    assert "tabstat" not in result.log
+
+
+# --- what the process is kept from -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "open('{place}/secret.txt')",
+        "open('{place}/d.csv', 'a')",
+        "open('{place}/new', 'w')",
+        "open('/etc/passwd')",
+        "__import__('socket').create_connection(('127.0.0.1', {port}), 2)",
+        "__import__('socket').socket(2, 2).sendto(b'x', ('8.8.8.8', 53))",
+        "open(f'/proc/{parent}/environ')",
+        "__import__('os').kill({parent}, 0)",
+        "__import__('sys').stdin.readline().index('x')",
+        "bytearray(10**11)",
+    ],
+)
+def test_files_network_and_other_processes_are_out_of_reach(place: Path, attempt: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        facts = {"place": place, "port": server.getsockname()[1], "parent": os.getpid()}
+        end = closed_process.run_closed(plan_of(place, attempt.format(**facts)))
+    assert end.code not in (0, None), end.output
+    assert any(one in end.errors for one in (b"Error", b"Errno")), end.errors
+    assert (place / "d.csv").read_text() == FRAME.write_csv()
+
+
+def plan_of(place: Path, code: str, **limits: float) -> closed_process.ProcessPlan:
+    """A plan of a bare Python."""
+    own = place / "own"
+    own.mkdir(exist_ok=True)
+    return closed_process.ProcessPlan(
+        command=[sys.executable, "-I", "-c", code],
+        folder=own,
+        read=[Path(sys.prefix), Path(sys.base_prefix)],
+        environment={"WORD": "one"},
+        limits=ProcessLimits(**{"seconds": 60.0, **limits}),
+    )
+
+
+def test_its_environment_is_what_it_is_given(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN_OF_THE_SERVICE", "4711")
+    end = closed_process.run_closed(plan_of(place, "import os; print(sorted(os.environ))"))
+    names = {"DISCREET_ANSWERS", "DISCREET_ASKS", "LC_CTYPE", "TMPDIR", "WORD"}
+    assert set(eval(end.output)) <= names
+
+
+def test_nothing_outlives_a_program_whose_time_is_over(place: Path) -> None:
+    code = (
+        "import ctypes, os, signal, time\n"
+        "ctypes.CDLL(None).prctl(1, 0)\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork() == 0:\n    os.setsid()\n"
+        "while True:\n    open(f'beat{os.getpid()}', 'w').write(str(time.time()))\n"
+        "    time.sleep(0.02)\n"
+    )
+    end = closed_process.run_closed(plan_of(place, code, seconds=0.5))
+    assert (end.code, end.over) == (None, "time")
+    before = {path.name: path.read_text() for path in (place / "own").glob("beat*")}
+    assert len(before) == 2
+    time.sleep(0.2)
+    assert {path.name: path.read_text() for path in (place / "own").glob("beat*")} == before
+
+
+def test_too_much_output_ends_a_program(place: Path) -> None:
+    end = closed_process.run_closed(plan_of(place, "while True: print('x' * 10**5)", output_mb=1))
+    assert (end.code, end.over, end.output) == (None, "output", b"")
+    end = closed_process.run_closed(
+        plan_of(place, "open('f','wb').write(b'x' * 2**21)", output_mb=1)
+    )
+    assert end.code != 0
+
+
+@pytest.mark.exhaustive
+def test_where_it_cannot_be_closed_off_a_program_does_not_run(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = closed_process.ProcessPlan.words
+
+    def broken(self: closed_process.ProcessPlan, *rest: object) -> str:
+        return plain(self, *rest).replace('"apart": true', '"apart": false')  # type: ignore[arg-type]
+
+    monkeypatch.setattr(closed_process.ProcessPlan, "words", broken)
+    with pytest.raises(OutputCheckError) as found:
+        run(place, "print(df.wage.mean())\n")
+    assert found.value.code == "not-closed"
+    open_one = PythonRunner(limits=ProcessLimits(closed=False))
+    result = run(place, "print(df.wage.mean())\n", runner=open_one)
+    assert rules(result) == {"unchecked"}
+    assert result.outputs
+
+
+# --- settings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[perl]\n", "no such runner"),
+        ("[python]\nexecutable = 'python'\n", "whole path"),
+        (f"{SETTINGS}colour = 'red'\n", "no such setting"),
+        (SETTINGS.replace("300", "-1"), "a number from"),
+        (f"{SETTINGS}closed = 'yes'\n", "true or false"),
+        (f"{SETTINGS}read = ['data']\n", "list of whole paths"),
+        ("[python\n", "not a TOML file"),
+    ],
+)
+def test_wrong_settings_are_said(
+    place: Path, monkeypatch: pytest.MonkeyPatch, text: str, what: str
+) -> None:
+    (place / "runners.toml").write_text(text)
+    monkeypatch.setenv(VARIABLE, str(place / "runners.toml"))
+    with pytest.raises(OutputCheckError, match=what):
+        runners()
+    monkeypatch.setenv(VARIABLE, str(place / "none.toml"))
+    with pytest.raises(OutputCheckError, match="cannot be read"):
+        runners()
