@@ -1,8 +1,8 @@
-"""`ShownCounts`: a table of counts as a program shows it, and the records behind its cells.
+"""`ShownCounts`, `ShownSums`: tables as a program shows them, and the records behind their cells.
 
-In: what a safe command showed, the labels of its records, their numbers (CONFIDENTIAL). Out: for
-each axis the category of each record, for each cell and margin whether it is withheld. A table
-whose cells do not agree with its records cannot be followed; that is said, never passed over.
+In: what a safe command showed, the labels of its records, their numbers, values (CONFIDENTIAL).
+Out: for each axis the category of each record, for each cell and margin whether it is withheld. A
+table whose cells do not agree with its records cannot be followed; that is said, never passed over.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import BoolArray, CellIndex, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.records import OTHER
-from discreet_fire.statistics.table_suppression import with_margins
+from discreet_fire.statistics.table_suppression import margins_of, with_margins
+
+#: How safe commands call the total of an axis.
+TOTAL = "Total"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -41,6 +44,7 @@ class ShownCounts:
         records: The numbers of its records, each once.
         owners: Whom each record is about; None if each is another case.
         hidden: Which cells and margins are withheld.
+        silent: Whether margins that are not shown were never asked for.
     """
 
     name: str
@@ -48,6 +52,13 @@ class ShownCounts:
     records: IntArray
     owners: IntArray | None
     hidden: BoolArray
+    silent: bool
+
+    @cached_property
+    def withheld(self) -> BoolArray:
+        """Which cells and margins were asked for, have records, and are not shown."""
+        asked = self.hidden & (self.counts > 0)
+        return asked & ~margins_of(self.hidden.shape) if self.silent else asked
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -99,6 +110,34 @@ class ShownCounts:
         return f"<ShownCounts {self.name}>"
 
 
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ShownSums:
+    """Sums of a variable, or means that tell them, over the cells of a table (confidential).
+
+    Args:
+        place: The table; its hidden cells are those of which the sum is withheld.
+        variable: The variable.
+        values: That of each record.
+        digits: How many significant digits are shown.
+    """
+
+    place: ShownCounts
+    variable: str
+    values: FloatArray
+    digits: int
+
+    @cached_property
+    def sums(self) -> FloatArray:
+        """The sum of each cell and margin."""
+        place = self.place
+        size = int(np.prod(place.sizes, dtype=np.int64))
+        inner = np.bincount(place.cells, weights=self.values, minlength=size)
+        return with_margins(inner.reshape(place.sizes))
+
+    def __repr__(self) -> str:
+        return f"<ShownSums of {self.variable}, {self.place.name}>"
+
+
 def shown_counts(
     name: str,
     shown: pl.DataFrame,
@@ -111,7 +150,7 @@ def shown_counts(
     Args:
         name: Line and command.
         shown: What is shown: the axes, then a column ``n``, null where withheld. Along each axis
-            the total is last; a single count has one row and no axis.
+            the total is last, unless no axis has one; a single count has one row and no axis.
         labels: For each record its category on each axis, in the order of the axes.
         records: The number of each record.
         owners: Whom each is about.
@@ -122,7 +161,64 @@ def shown_counts(
     >>> table, [table.place(at) for at in np.flatnonzero(table.hidden)]
     (<ShownCounts line 1, tabulate sex>, ['sex = m', 'all'])
     """
-    texts = _texts(shown, labels.width)
+    placed = _placed(name, shown, labels, records, owners)
+    if placed is None:
+        return None
+    table, numbers, _ = placed
+    pairs = zip(numbers.ravel().tolist(), table.counts.ravel().tolist(), strict=True)
+    return table if all(math.isnan(one) or one == n for one, n in pairs) else None
+
+
+def shown_sums(
+    name: str,
+    shown: pl.DataFrame,
+    labels: pl.DataFrame,
+    records: IntArray,
+    values: pl.Series,
+    *,
+    owners: IntArray | None = None,
+    means: bool,
+    digits: int,
+) -> ShownSums | None:
+    """The sums that a command showed, or told by its means; None if they cannot be followed.
+
+    Args:
+        name: Line and command.
+        shown: The axes, then the sums or means, null where withheld.
+        labels: For each record its category on each axis.
+        records: The number of each record.
+        values: The value of each record, none missing.
+        owners: Whom each is about.
+        means: Whether means are shown.
+        digits: How many significant digits.
+    """
+    placed = _placed(name, shown, labels, records, owners)
+    if placed is None:
+        return None
+    table, numbers, kept = placed
+    known = values.cast(pl.Float64).to_numpy()[kept]
+    # Of nobody nothing is withheld; everyone sees which cells are empty.
+    table = replace(table, hidden=table.hidden & (table.counts > 0))
+    found = ShownSums(place=table, variable=values.name, values=known, digits=digits)
+    told = numbers * (table.counts if means else 1)
+    near = 10.0 ** (2 - digits) * np.maximum(np.abs(found.sums), np.abs(known).sum() * 1e-9)
+    wrong = np.abs(told - found.sums) > near
+    return None if (wrong & ~np.isnan(told) & (table.counts > 0)).any() else found
+
+
+def _placed(
+    name: str,
+    shown: pl.DataFrame,
+    labels: pl.DataFrame,
+    records: IntArray,
+    owners: IntArray | None,
+) -> tuple[ShownCounts, FloatArray, BoolArray] | None:
+    """The records in the cells of a table, what is shown there, and which records these are."""
+    silent = shown.width > 1 and not any(
+        TOTAL in shown[one].to_list() for one in shown.columns[:-1]
+    )
+    full = _filled(shown) if silent else shown
+    texts = _texts(full, labels.width)
     if texts is None or (records < 0).any() or len(np.unique(records)) < len(records):
         return None
     axes, kept = [], np.ones(len(records), dtype=np.bool_)
@@ -132,7 +228,8 @@ def shown_counts(
             return None
         kept &= codes >= 0
         axes.append((column.name, known, codes))
-    numbers = shown["n"]
+    numbers = full[full.columns[-1]].cast(pl.Float64).to_numpy()
+    numbers = numbers.reshape([len(one) + 1 for one in texts])
     table = ShownCounts(
         name=name,
         axes=tuple(
@@ -140,10 +237,25 @@ def shown_counts(
         ),
         records=records[kept],
         owners=None if owners is None else owners[kept],
-        hidden=numbers.is_null().to_numpy().reshape([len(one) + 1 for one in texts]),
+        hidden=np.isnan(numbers),
+        silent=silent,
     )
-    pairs = zip(numbers.to_list(), table.counts.ravel().tolist(), strict=True)
-    return table if all(one is None or one == n for one, n in pairs) else None
+    return table, numbers, kept
+
+
+def _filled(shown: pl.DataFrame) -> pl.DataFrame:
+    """A table without totals, with totals that are not shown; cells that it has not are empty."""
+    *names, last = shown.columns
+    texts = [list(dict.fromkeys(shown[one].to_list())) for one in names]
+    rows = shown.select(names).rows()
+    known = dict(zip(rows, shown[last].cast(pl.Float64).to_list(), strict=True))
+    if len(known) < len(rows):
+        return shown  # a cell stands there twice: it is no such table
+    every = [*itertools.product(*([*one, TOTAL] for one in texts))]
+    numbers = [None if TOTAL in one else known.get(one, 0.0) for one in every]
+    columns = {name: [one[at] for one in every] for at, name in enumerate(names)}
+    schema = {**dict.fromkeys(names, pl.String), last: pl.Float64}
+    return pl.DataFrame({**columns, last: numbers}, schema=schema)
 
 
 def _texts(shown: pl.DataFrame, width: int) -> list[tuple[str, ...]] | None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, CellIndex, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import SuppressionError
 from discreet_fire.statistics.disclosure_rules import Facts, broken
 from discreet_fire.statistics.group_suppression import hide_groups
@@ -163,11 +163,20 @@ def _problem(n: IntArray, primary: BoolArray, limits: SafeLimits) -> AskedCells:
     """Counts: a withheld one may be anything from the smallest possible to a safe one."""
     # Everyone sees which cells are empty, and so how small a cell or margin can be.
     low = with_margins((n > 0)[(slice(None, -1),) * n.ndim].astype(np.int64))
-    # A cell of many records may be sensitive too: all of one entity, for example.
-    share = np.where(n < limits.minimum, 0, np.ceil(0.3 * n)).astype(np.int64)
-    lower = np.minimum(n - low, np.maximum(limits.minimum, share))
-    upper = np.maximum(limits.minimum - n, np.maximum(share, 1))
+    lower, upper = count_levels(n, low, limits.minimum)
     return AskedCells(value=n, low=low, lower=lower * primary, upper=upper * primary)
+
+
+def count_levels(n: IntArray, low: IntArray, minimum: int) -> tuple[IntArray, IntArray]:
+    """How much smaller and larger counts must possibly be: from the smallest to a safe one.
+
+    >>> [one.tolist() for one in count_levels(np.array([2, 20]), np.array([1, 1]), 3)]
+    [[1, 6], [1, 6]]
+    """
+    # A cell of many records may be sensitive too: all of one entity, for example.
+    share = np.where(n < minimum, 0, np.ceil(0.3 * n)).astype(np.int64)
+    lower = np.minimum(n - low, np.maximum(minimum, share))
+    return lower, np.maximum(minimum - n, np.maximum(share, 1))
 
 
 def _pattern(
@@ -292,14 +301,19 @@ class SumTable:
         whole = np.rint(np.array(inner) * unit).astype(np.int64).reshape(self.sizes)
         value = with_margins(whole)
         signed = bool(self.holding.values.size) and float(self.holding.values.min()) < 0
-        level = np.array([self._level(facts) * unit for facts in self.facts])
+        level = self.levels.ravel() * unit
         wanted = np.maximum(np.ceil(level), 1).astype(np.int64).reshape(self.shape) * primary
         low = np.full(value.shape, -(2**53) if signed else 0, dtype=np.int64)
         lower = wanted if signed else np.minimum(wanted, value)
         return AskedCells(value=value, low=low, lower=lower, upper=wanted)
 
+    @cached_property
+    def levels(self) -> FloatArray:
+        """By how much an estimate of each cell must be off: what p% and (2,k) ask for."""
+        return np.array([self._level(facts) for facts in self.facts]).reshape(self.shape)
+
     def _level(self, facts: Facts) -> float:
-        """By how much an estimate must be off: what p% and (2,k) ask for."""
+        """Of one cell."""
         top = facts.first + facts.second
         close = self.limits.closeness / 100 * facts.first - (facts.size - top)
         share = 100 / self.limits.dominance * top - facts.size
