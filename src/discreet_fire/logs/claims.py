@@ -28,6 +28,7 @@ _NUMBER = r"[-+]?(?:\d[\d,]{0,25}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})
 NUMBER = re.compile(_NUMBER)
 #: A figure of a table: a number, a missing value, or one that is withheld already.
 _FIGURE = re.compile(rf"(?<!\S)(?:{_NUMBER}%?\*?|\.[a-z]?|#)(?!\S)")
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _RULE = re.compile(r"\s*[-+|]{3,}\s*")
 #: A piece of a form: an earlier one, or a figure; not the name of a group.
 _PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
@@ -130,11 +131,16 @@ Reader = Callable[[Sequence[LogLine], CleaningRules], Claim | None]
 def numeric(text: str) -> float | None:
     """The number that a text shows; None for what is none, or too large for one.
 
-    >>> numeric("1,234"), numeric("."), numeric("2.5%")
-    (1234.0, None, 2.5)
+    A comma that parts no thousands is the sign of decimals.
+
+    >>> numeric("1,234"), numeric("."), numeric("2.5%"), numeric("0,125")
+    (1234.0, None, 2.5, 0.125)
     """
+    text = text.strip("%*")
+    if "," in text:
+        text = text.replace(",", "" if _THOUSANDS.fullmatch(text) else ".")
     try:
-        value = float(text.strip("%*").replace(",", ""))
+        value = float(text)
     except ValueError:
         return None
     return value if math.isfinite(value) else None

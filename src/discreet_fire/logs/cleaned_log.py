@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -181,6 +181,7 @@ def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
 _SMCL_START = "{smcl}"
 _MOST_ROUNDS = 6
 _SHOWN_NAMES = 4
+_SHOWN_LINES = 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,6 +211,22 @@ class Correction:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LogFinding(Finding):
+    """What a person must look at, for one cause, with all its places.
+
+    Args:
+        lines: Its lines in the cleaned log.
+    """
+
+    lines: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain values."""
+        told = asdict(self)
+        return told | {"severity": self.severity.value, "lines": list(self.lines)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedLog:
     """A cleaned log and what was done.
 
@@ -218,7 +235,7 @@ class CleanedLog:
         smcl: Whether it is written in SMCL.
         corrections: All changes, in order.
         removed: What stood there, one for each change. CONFIDENTIAL.
-        findings: What a person must look at; lines are those of the cleaned log.
+        findings: What a person must look at, each cause once; lines are those of the cleaned log.
         blocks: How many blocks of output are safe, cleaned, withheld or for review.
         checked: Whether there was evidence that its lines were checked as they were made.
     """
@@ -227,7 +244,7 @@ class CleanedLog:
     smcl: bool
     corrections: tuple[Correction, ...]
     removed: tuple[str, ...] = field(repr=False)
-    findings: tuple[Finding, ...]
+    findings: tuple[LogFinding, ...]
     blocks: dict[str, int]
     checked: bool
 
@@ -297,7 +314,7 @@ def clean_log(
             for before, one in zip(texts, rounds, strict=False)
             for change in one.changes
         ),
-        findings=tuple(_moved(finding, moves, places) for finding in findings),
+        findings=tuple(_by_cause(_moved(finding, moves, places) for finding in findings)),
         blocks=rounds[0].blocks,
         checked=checked,
     )
@@ -324,6 +341,23 @@ def _moved(finding: Finding, moves: Sequence[PlaceMoves], places: Lines) -> Find
     start, end = (_end_place(place, moves) for place in (finding.start, finding.end))
     line, column = places.place(start)
     return replace(finding, line=line, column=column, start=start, end=end)
+
+
+def _by_cause(findings: Iterable[Finding]) -> Iterator[LogFinding]:
+    """One finding for each cause, in the order of their first places."""
+    causes: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        causes.setdefault((finding.rule, finding.what), []).append(finding)
+    for some in causes.values():
+        lines = tuple(sorted({one.line for one in some}))
+        first = asdict(some[0])
+        if len(lines) > 1:
+            named = ", ".join(map(str, lines[:_SHOWN_LINES]))
+            more = len(lines) - _SHOWN_LINES
+            rest = f" and {more} more, which the report lists," if more > 0 else ""
+            first["what"] += f" ({len(lines)} places)"
+            first["hint"] = f"look at lines {named}{rest} before the log is released"
+        yield LogFinding(**first, lines=lines)
 
 
 def _end_place(place: int, moves: Sequence[PlaceMoves]) -> int:
@@ -412,9 +446,7 @@ def _findings(
     """What a person must look at in one block."""
     if found.unknown:
         names = ", ".join(block.names[:_SHOWN_NAMES]) or "no command"
-        count = len(found.unknown)
-        some = "a line" if count == 1 else f"{count} lines"
-        what = f"{some} of output that no rule knows, after: {names}"
+        what = f"output that no rule knows, after: {names}"
         yield _note(lines, found.unknown[0], places, "unknown-output", what)
     for at, why in found.reasons:
         yield _note(lines, at, places, "doubtful-output", why)

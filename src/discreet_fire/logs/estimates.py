@@ -18,7 +18,7 @@ _FORM = OutputForms(
     "part start anova anova_row anova_rule iteration words title coefficients above word_row "
     "section row_values row_value clusters foot",
 )
-_OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion")
+_OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
 _LONGEST = 4000
 
 
@@ -59,9 +59,10 @@ def _groups(table: Sequence[LogLine]) -> str:
     found = _heading(table)
     if found is None or found["heading"] not in _OF_GROUPS:
         return ""
-    sections = any(
-        _FORM.section.fullmatch(line.text) and line.text.partition("|")[0].strip() for line in table
-    )
+    named = [
+        line.text.partition("|")[0].strip() for line in table if _FORM.section.fullmatch(line.text)
+    ]
+    sections = any(name not in ("", "_at") for name in named)
     if found["heading"] == "Proportion" or sections or found["stub"].strip() == "Over":
         return "statistics of groups without their number of cases"
     return ""

@@ -311,7 +311,8 @@ def _described(
 def _shareable(finding: Finding) -> dict[str, Any]:
     """A finding without offsets, which tell how long withheld texts are."""
     described = finding.to_dict()
-    return {name: described[name] for name in ("rule", "severity", "what", "line", "hint")}
+    kept = {name: described[name] for name in ("rule", "severity", "what", "line", "hint")}
+    return kept | {"lines": described.get("lines", [finding.line])}
 
 
 def _removed(source: SourceText, cleaned: CleanedLog) -> str:

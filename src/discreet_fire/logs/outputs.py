@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -54,8 +54,22 @@ from discreet_fire.stata.statements import DoFile, DoStatement, Kind
 _FORM = OutputForms(
     "outputs",
     "prompt numbered mata mata_starts mata_ends qualifier loops quoted rule_start words "
-    "record_values observation_row label error_code string extreme given figure",
+    "record_values observation_row label error_code string extreme given figure name "
+    "display_words",
 )
+
+
+#: Commands that load data and print their label.
+_LOADING = commands_where(lambda row: row.log == "loads")
+#: Commands that display results, which may be values of single records.
+_OF_RESULTS = commands_where(lambda row: row.log == "results")
+#: Commands that print texts which a program or somebody else has written.
+_TELLING = frozenset(
+    ("char", "error", "java", "label", "macro", "net", "notes", "plugin", "program", "python",
+     "query", "shell", "viewsource", "window", "winexec")
+)  # fmt: skip
+#: Words that print nothing themselves.
+_CONTROL = frozenset(("continue", "else", "foreach", "forvalues", "global", "if", "local", "while"))
 
 
 @dataclass(slots=True)
@@ -68,6 +82,7 @@ class EchoBlock:
         end: Behind the last line of output.
         statements: The commands.
         mata: Whether they belong to Mata.
+        own: Names of programs that the log defines.
     """
 
     echo: list[int]
@@ -75,12 +90,37 @@ class EchoBlock:
     end: int
     statements: list[DoStatement] = field(default_factory=list)
     mata: bool = False
+    own: frozenset[str] = frozenset()
+
+    @property
+    def telling(self) -> list[bool]:
+        """Of each command that may print: whether it can print any text, in any form."""
+        return [
+            _tells(one, self.own)
+            for one in self.statements
+            if one.command is not None and one.command.canonical not in _CONTROL
+        ]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The full names of the commands, as far as they are known; each once."""
         names = (name for one in self.statements for name in _names(one))
         return tuple(dict.fromkeys(names))
+
+
+def _tells(statement: DoStatement, own: frozenset[str]) -> bool:
+    """Whether a command can print any text: one that nobody knows, or one that displays more than
+    the words it was given.
+    """
+    word = statement.command
+    if word is None:
+        return False
+    if word.canonical is None or word.text in own or word.canonical in _TELLING:
+        return True
+    if word.canonical in _OF_RESULTS:
+        start = word.end - statement.start
+        return bool(_FORM.display_words.sub("", statement.text[start:]).strip())
+    return any(_tells(reading.statement, own) for reading in statement.readings)
 
 
 def _names(statement: DoStatement) -> Iterator[str]:
@@ -140,10 +180,21 @@ def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
     if whole.findings:
         for block, text in zip(own, texts, strict=True):
             block.statements = _commands(parse_do(text))
-        return
-    starts = list(accumulate(map(len, texts), initial=0))
-    for statement in _commands(whole):
-        own[bisect_right(starts, statement.start) - 1].statements.append(statement)
+    else:
+        starts = list(accumulate(map(len, texts), initial=0))
+        for statement in _commands(whole):
+            own[bisect_right(starts, statement.start) - 1].statements.append(statement)
+    defined = frozenset(_defined(own))
+    for block in own:
+        block.own = defined
+
+
+def _defined(blocks: Iterable[EchoBlock]) -> Iterator[str]:
+    """Names of programs that are defined."""
+    for block in blocks:
+        for one in block.statements:
+            if one.command is not None and one.command.canonical == "program":
+                yield from _FORM.name.findall(one.text)
 
 
 def _commands(program: DoFile) -> list[DoStatement]:
@@ -212,7 +263,7 @@ class Passages:
             return False
         told = {at for start, end in spans for at in range(start, end)}
         left = "".join(letter for at, letter in enumerate(text) if at not in told)
-        return not any(map(str.isdigit, left)) and len(left.split()) <= _FEW_WORDS
+        return not _digits(left) and len(left.split()) <= _FEW_WORDS
 
     @cached_property
     def _near(self) -> re.Pattern[str]:
@@ -324,10 +375,6 @@ _WITH_WORDS: tuple[Reader, ...] = (
     read_correlations,
     read_group_heading,
 )
-#: Commands that load data and print their label.
-_LOADING = commands_where(lambda row: row.log == "loads")
-#: Commands that display results, which may be values of single records.
-_OF_RESULTS = commands_where(lambda row: row.log == "results")
 
 
 @dataclass(slots=True)
@@ -355,6 +402,7 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     """Look at the output of a block."""
     found = BlockJudgement()
     names = set(block.names)
+    telling = block.telling
     forbidden = names & passages.rules.withheld
     if block.mata or (forbidden and len(names) == 1):
         found.withheld += _whole(lines, block)
@@ -369,7 +417,8 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
         window = Window(lines, at, long[bisect_right(long, at)])
         claim = _claim(window, passages, names) if text.strip() else Claim(1, "")
         if claim is None:
-            if not passages.knows(text) and not _is_error(lines, at, block):
+            known = passages.knows(text) and not (any(telling) and _digits(text))
+            if not known and not _is_error(lines, at, block):
                 found.unknown.append(at)
             at += 1
             continue
@@ -385,6 +434,8 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
             )
         if claim.review:
             found.reasons.append((at, claim.review))
+        elif claim.kind and telling and all(telling):
+            found.reasons.append((at, "output of a command that can print any text"))
         at += max(claim.count, 1)
     _unknown(lines, block, found, withhold=bool(forbidden) or _shows_records(block))
     return found
@@ -438,9 +489,14 @@ def _shows_records(block: EchoBlock) -> bool:
     )
 
 
+def _digits(text: str) -> bool:
+    """Whether a text holds a digit, of any script."""
+    return any(map(str.isdigit, text))
+
+
 def _is_error(lines: Sequence[LogLine], at: int, block: EchoBlock) -> bool:
     """Whether a line is the words of an error: an error number follows, no figures in it."""
-    if any(map(str.isdigit, lines[at].text)):
+    if _digits(lines[at].text):
         return False
     after = behind_blanks(lines, at + 1)
     return after < block.end and bool(_FORM.error_code.fullmatch(lines[after].text))

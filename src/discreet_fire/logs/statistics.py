@@ -194,13 +194,25 @@ def _closing_reason(record: _Record, rules: CleaningRules) -> str:
     spread = record.value("spread")
     if spread == 0 and record.count != 0:
         return "all-same"
+    return "few-cases" if _tells_few(record, rules) else ""
+
+
+def _tells_few(record: _Record, rules: CleaningRules) -> bool:
+    """Whether the mean of a variable with two values tells that one of them has too few cases."""
+    mean, count = record.value("mean"), record.count
     extremes = [figure.value for figure in record.kinds.get("extreme", [])]
-    mean = record.value("mean")
-    if sorted(extremes, key=str) == [0, 1] and record.count and mean is not None:
-        ones = record.count * mean
-        if rules.few(round(ones, 3)) or rules.few(round(record.count - ones, 3)):
-            return "few-cases"
-    return ""
+    if mean is None or not count:
+        return False
+    least, most = 0.0, 1.0
+    if len(extremes) == 2 and None not in extremes:
+        least, most = sorted(value for value in extremes if value is not None)
+        if most - least != 1:
+            return False
+    if not least <= mean <= most:
+        return False
+    ones = count * (mean - least)
+    whole = abs(ones - round(ones)) <= max(1e-4 * ones, 0.01)
+    return whole and (rules.few(round(ones)) or rules.few(round(count - ones)))
 
 
 def _some(record: _Record, rules: CleaningRules) -> list[LogCut]:
