@@ -29,8 +29,8 @@ from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, univers
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.parts import OutputPart, parts_of
-from discreet_fire.rewriting.script_files import prepared_scripts
 from discreet_fire.research_session.submission_folder import MANIFEST, is_session
+from discreet_fire.rewriting.script_files import prepared_scripts
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.runners.protocol import StatisticShown, run_program, write_run
 from discreet_fire.runners.registry import runner_for, runners

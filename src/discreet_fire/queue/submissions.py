@@ -25,6 +25,7 @@ from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import RESERVED, Queue
 from discreet_fire.queue.record import State
+from discreet_fire.queue.session_stages import SESSION_STAGES
 from discreet_fire.queue.stages import (
     STAGES,
     Stage,
@@ -33,18 +34,20 @@ from discreet_fire.queue.stages import (
     SubmissionOutcome,
     process,
 )
+from discreet_fire.research_session.submission_folder import is_session
 
 #: Lines of a log that repeat the program or name it.
 _ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log type|opened on):")
 
 
-def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = STAGES) -> int:
+def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | None = None) -> int:
     """Process a submission and put it into the queue.
 
     Args:
         queue: The queue.
         submission: What was handed in.
-        stages: What it goes through.
+        stages: What it goes through; if None, what is usual for a program, or for the folder
+            of a session.
 
     Returns:
         Its number.
@@ -52,6 +55,8 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = ST
     researcher = plain_name(submission.researcher)
     project = plain_text(submission.project, "project") if submission.project else ""
     submission = replace(submission, researcher=researcher, project=project)
+    if stages is None:
+        stages = SESSION_STAGES if is_session(submission.program) else STAGES
     token = secrets.token_hex(16)
     folder = queue.store(token)
     size = queue.settings.minimum

@@ -1,0 +1,166 @@
+"""Stages of a session of a researcher: take the folder in, repeat it on the data of the centre.
+
+In: a folder that `ResearchSession.finalise` wrote, or somebody else (CONFIDENTIAL). Out: its
+outputs one by one, with what the researcher says of them. Where the data are named, each call is
+made again, and an output that comes out otherwise is an error; without data an officer is told that
+nobody checked how the outputs were made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from discreet_fire.findings import Severity
+from discreet_fire.queue.database import queue_error
+from discreet_fire.queue.parts import OutputPart
+from discreet_fire.queue.stages import (
+    Stage,
+    StageFinding,
+    SubmissionWork,
+    note_universes,
+    record_universes,
+)
+from discreet_fire.research_session.calls import CallResult
+from discreet_fire.research_session.repetition import RepeatedOutput, repeated
+from discreet_fire.research_session.session_data import SessionData
+from discreet_fire.research_session.submission_folder import (
+    MANIFEST,
+    OUTPUTS,
+    HandedOutput,
+    read_folder,
+    read_manifest,
+)
+from discreet_fire.runners.protocol import StatisticShown
+from discreet_fire.statistics.limits import SafeLimits
+
+_SEVERITIES = {"review": Severity.REVIEW, "fail": Severity.INFO}
+
+
+def take_in(work: SubmissionWork) -> None:
+    """Copy the outputs of a session, and note what was found and said about each."""
+    home = work.folder / "program"
+    handed = read_folder(home)
+    target = work.folder / "outputs"
+    target.mkdir(mode=0o700)
+    if handed.project != work.submission.project:
+        what = f"the session is of the project {handed.project!a}"
+        work.note("session", "project", Severity.REVIEW, what, "is it the project handed in for?")
+    for one in handed.outputs:
+        for name in one.files:
+            copy = target / name
+            copy.write_bytes((home / OUTPUTS / name).read_bytes())
+            work.outputs.append(copy)
+        _note_output(work, one)
+    work.parts = [part for one in handed.outputs for part in _parts(one, target, None)]
+
+
+def _note_output(work: SubmissionWork, one: HandedOutput) -> None:
+    for check in one.checks:
+        severity = _SEVERITIES.get(check.verdict, Severity.REVIEW)
+        where = f" ({check.where})" if check.where else ""
+        hint = "withheld" if severity is Severity.INFO else ""
+        _note(work, one, check.rule, severity, f"{check.reason}{where}", hint)
+    if one.comment:
+        _note(work, one, "comment", Severity.INFO, f"the researcher says: {one.comment}")
+    if one.exception:
+        what = f"an exception is asked for: {one.exception}"
+        _note(work, one, "exception-requested", Severity.REVIEW, what, "accept it or hold it back")
+
+
+def _note(
+    work: SubmissionWork,
+    one: HandedOutput,
+    rule: str,
+    severity: Severity,
+    what: str,
+    hint: str = "",
+) -> None:
+    told = {"line": one.number, "severity": severity, "rule": rule, "hint": hint}
+    what = f"output {one.number}, {one.name}: {what}"
+    work.findings.append(StageFinding.of("session", MANIFEST, {**told, "what": what}))
+
+
+def repeat(work: SubmissionWork) -> None:
+    """Repeat the session on the data of the centre."""
+    handed = read_manifest(work.folder / "program")
+    data = work.submission.data
+    if not data:
+        what = "nobody repeated the session; its outputs are what the researcher handed in"
+        hint = "hand it in with --data to have every output made again"
+        work.note("session", "not-repeated", Severity.REVIEW, what, hint)
+        return
+    if len(data) > 1:
+        what = "a session is repeated on one file of data"
+        raise queue_error(what, "submission", MANIFEST, "name it with --data")
+    unit = work.submission.unit or handed.entity
+    if handed.entity != unit:
+        what = "the session did not count cases by the variable that the centre names"
+        work.note("session", "entity", Severity.REVIEW, what, "begin it with entity=…")
+    records = SessionData.of(Path(data[0]), unit)
+    done = repeated(handed, records, work.submission.limits or SafeLimits())
+    same = [one for one in done.outputs if _is_same(work, one)]
+    for one in same:
+        assert one.result is not None
+        record_universes(work, _statistic(one.handed, one.result, records))
+    for at in done.unfollowed:
+        what = f"output {at}: its counts were not held against those of other tables"
+        work.note("session", "linked-tables", Severity.REVIEW, what, "weighted tables are not")
+    work.findings += [StageFinding.of("session", MANIFEST, one) for one in done.linked]
+    known = {one.handed.number: one.result for one in same}
+    work.parts = [
+        part
+        for one in handed.outputs
+        for part in _parts(one, work.folder / "outputs", known.get(one.number))
+    ]
+
+
+def _is_same(work: SubmissionWork, one: RepeatedOutput) -> bool:
+    """Whether an output came out as it was handed in."""
+    if one.result is None:
+        _note(work, one.handed, "not-repeated", Severity.ERROR, f"it fails here: {one.failure}")
+        return False
+    home = work.folder / "outputs"
+    files = {name: text.encode() for name, text in one.files.items()}
+    if files != {name: (home / name).read_bytes() for name in one.handed.files}:
+        what = "made again on the data of the centre it is another one"
+        hint = "other data, other rules, or a changed output"
+        _note(work, one.handed, "repeated-differs", Severity.ERROR, what, hint)
+        return False
+    _note(work, one.handed, "repeated", Severity.INFO, "made again, and the same")
+    return True
+
+
+def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> StatisticShown:
+    return StatisticShown(
+        line=one.number,
+        command=one.call.method,
+        universes=result.about,
+        units=records.owners(result.where),
+        frame=records.chosen(result.used, result.where),
+        groups=result.groups,
+        categories=frozenset(result.groups if result.about == "model" else ()),
+        missing=result.missing,
+        tables=(),
+    )
+
+
+def _parts(one: HandedOutput, home: Path, result: CallResult | None) -> list[OutputPart]:
+    """Its files; which variables they are about is known once they were made here."""
+    return [
+        OutputPart(
+            number=0,
+            file=name,
+            start=0,
+            end=None,
+            title=f"{one.name}: {one.call.call}"[:200],
+            lines=None if result is None else (one.number, one.number + 1),
+            names=None if result is None else frozenset(result.variables),
+            sha256=hashlib.sha256((home / name).read_bytes()).hexdigest(),
+        )
+        for name in one.files
+    ]
+
+
+#: What a session goes through, in order.
+SESSION_STAGES: tuple[Stage, ...] = (take_in, repeat, note_universes)

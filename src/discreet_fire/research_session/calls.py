@@ -1,0 +1,436 @@
+"""Calls: what a researcher can ask of a session, each by its name and plain arguments.
+
+In: records (CONFIDENTIAL), the rules, a call. Out: a `CallResult`: what may be shown, the counts
+behind it, and evidence that stays inside. A call holds nothing but names, numbers and texts, so it
+can be written down and repeated elsewhere on the same data.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn
+
+import polars as pl
+
+from discreet.errors import OutputCheckError
+from discreet.microdata.filters import parse_filter
+from discreet_fire import statistics as safe
+from discreet_fire.linked_tables import ShownCounts
+from discreet_fire.research_session.formulas import read_formula
+from discreet_fire.research_session.pictures import Style
+from discreet_fire.research_session.session_data import SessionData, with_total
+from discreet_fire.research_session.shown_tables import ShownTable
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+#: How the variables of an output are about units, as the ledger of releases asks.
+About = Literal["cells", "each", "together", "model"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionCall:
+    """What was asked for: a method of a session and its arguments, all of them plain."""
+
+    method: str
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={_written(one)}" for name, one in self.arguments.items())
+        return f"{self.method}({given})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"method": self.method, "arguments": dict(self.arguments)}
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return str(SessionCall(method=value["method"], arguments=value["arguments"]))
+    return repr(value)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LinkedCounts:
+    """Counts that an output shows (confidential): None if they cannot be followed.
+
+    `places` says which cell of the shown table each cell is; empty if they are the same.
+    """
+
+    counts: ShownCounts | None
+    places: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CallResult:
+    """What a call gave (confidential but for what is shown).
+
+    Args:
+        result: Of the safe statistic, with its evidence.
+        variables: All that it is about, also those of conditions.
+        used: Those of which units have values.
+        about: How these are about units.
+        groups: Variables that span it.
+        table: Its table, as far as it may be shown; None for a model.
+        checks: The rules that were held against it.
+        counts: Its counts, to be held against those of others.
+        style: How it is drawn; None if it is not.
+        measure: Which numbers are drawn.
+        missing: Whether missing values are groups of their own.
+        where: Which records it is about.
+    """
+
+    result: SafeResult
+    variables: tuple[str, ...]
+    used: tuple[str, ...]
+    about: About
+    groups: tuple[str, ...] = ()
+    table: ShownTable | None = None
+    checks: tuple[Check, ...] = ()
+    counts: tuple[LinkedCounts, ...] = ()
+    style: Style | None = None
+    measure: str | None = None
+    missing: bool = False
+    where: str | None = None
+
+    def __repr__(self) -> str:
+        return "<CallResult (confidential)>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("evidence is confidential and does not leave the process")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CallSetting:
+    """What a call works on (confidential): records, rules, title, and models of before."""
+
+    data: SessionData
+    limits: SafeLimits
+    title: str
+    earlier: Sequence[SafeResult] = field(default=())
+
+    def options(self, where: str | None) -> dict[str, Any]:
+        """The arguments that all safe statistics take."""
+        return {"limits": self.limits, "entity": self.data.entity, "where": where}
+
+    def variables(self, names: Sequence[str | None], where: str | None) -> tuple[str, ...]:
+        """All variables that an output is about; an error if there is no such variable."""
+        listed = [name for name in names if name is not None]
+        listed += sorted(parse_filter(where).columns) if where is not None else []
+        found = tuple(dict.fromkeys(listed))
+        self.data.check(found)
+        return found
+
+
+def answered(call: SessionCall, setting: CallSetting) -> CallResult:
+    """Work out a call.
+
+    Args:
+        call: What is asked for.
+        setting: What it works on.
+    """
+    method = METHODS.get(call.method)
+    if method is None:
+        hint = f"methods: {', '.join(METHODS)}"
+        raise OutputCheckError("there is no such method", code="call", where=call.method, hint=hint)
+    try:
+        inspect.signature(method).bind(setting, **call.arguments)
+    except TypeError as error:
+        raise OutputCheckError(str(error), code="call", where=call.method) from None
+    return method(setting, **call.arguments)
+
+
+def named(value: str | Sequence[str] | None, where: str) -> list[str]:
+    """One or several names of variables; blanks divide several in one text.
+
+    >>> named("age  sex", "rows"), named(None, "rows")
+    (['age', 'sex'], [])
+    """
+    listed = [] if value is None else value.split() if isinstance(value, str) else list(value)
+    if not all(isinstance(one, str) for one in listed) or len(set(listed)) < len(listed):
+        hint = "write s.crosstab('region', 'sex'): names, not columns"
+        raise OutputCheckError("these are names of variables, each once", code="columns",
+                               where=where, hint=hint)  # fmt: skip
+    return listed
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def _crosstab(
+    setting: CallSetting,
+    rows: str | list[str],
+    columns: str | list[str] | None = None,
+    values: str | None = None,
+    statistics: str = "mean",
+    percent: str | None = None,
+    weights: str | None = None,
+    where: str | None = None,
+    missing: bool = False,
+) -> CallResult:
+    by = [*named(rows, "rows"), *named(columns, "columns")]
+    names = setting.variables([*by, values, weights], where)
+    if not 1 <= len(by) <= 3 or len(set(by)) < len(by):
+        what = "a table is spanned by one to three different variables"
+        raise OutputCheckError(what, code="crosstab", where=", ".join(by))
+    if percent is not None and (values is not None or len(by) == 3 or percent not in _SHARES):
+        what = "percentages are 'row', 'column' or 'cell', of counts by one or two variables"
+        raise OutputCheckError(what, code="crosstab", where="percent")
+    if values is not None:
+        return _of_values(setting, by, [values], statistics, weights, where, missing, names)
+    options = setting.options(where) | {"missing": missing}
+    if len(by) < 3:
+        result = safe.tabulate(setting.data.frame, *by, weights=weights, **options)
+    elif weights is None:
+        result = safe.table(setting.data.frame, by, **options)
+    else:
+        what = "sums of weights are shown by one or two variables"
+        raise OutputCheckError(what, code="crosstab", where="weights")
+    if result.frame is None:
+        return CallResult(
+            result=result,
+            variables=names,
+            used=tuple(by),
+            about="cells",
+            checks=_with_first(result.checks),
+        )
+    frame = _renamed(result.frame, by)
+    if len(by) == 1:
+        total = result.stored.get("N") if frame["n"].null_count() < frame.height else None
+        frame = with_total(frame, by[0], total)
+    table = ShownTable.of(frame, by, ["n"])
+    counts = LinkedCounts(counts=None)
+    if weights is None:
+        counts = LinkedCounts(counts=setting.data.counted(setting.title, table, where=where))
+    return CallResult(
+        result=result,
+        variables=names,
+        used=tuple(by),
+        about="cells",
+        groups=tuple(by),
+        table=table if percent is None else table.with_shares(percent),
+        checks=_with_first(result.checks),
+        counts=(counts,),
+        missing=missing,
+        where=where,
+    )
+
+
+_SHARES = ("row", "column", "cell")
+
+
+def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The frame of a table with its variables under their own names."""
+    clash = [name for name in by if name in frame.columns[len(by) :]]
+    if clash:
+        what = "a number of the table has the same name as the variable"
+        raise OutputCheckError(what, code="columns", where=clash[0], hint="rename the variable")
+    return frame.rename(dict(zip(frame.columns[: len(by)], by, strict=True)))
+
+
+def _with_first(checks: Sequence[Check]) -> tuple[Check, ...]:
+    """The checks of a result, the gravest first, those that hold last."""
+    order = [CheckVerdict.fail, CheckVerdict.review, CheckVerdict.passed]
+    return tuple(sorted(checks, key=lambda one: order.index(one.verdict)))
+
+
+def _of_values(
+    setting: CallSetting,
+    by: list[str],
+    values: list[str],
+    statistics: str | list[str],
+    weights: str | None,
+    where: str | None,
+    missing: bool,
+    names: tuple[str, ...],
+) -> CallResult:
+    """Statistics of variables by groups, with the numbers of cases."""
+    wanted = ["n", *(one for one in named(statistics, "statistics") if one not in ("n", "count"))]
+    result = safe.table(
+        setting.data.frame,
+        by,
+        values,
+        statistics=wanted,
+        weights=weights,
+        missing=missing,
+        **setting.options(where),
+    )
+    assert result.frame is not None
+    frame = _renamed(result.frame, by)
+    measures = frame.columns[len(by) :]
+    for name in values:  # where nobody is counted there is nothing to hide
+        own = [one for one in measures if one.endswith(f" {name}") and one != f"n {name}"]
+        nobody = pl.col(f"n {name}") == 0
+        frame = frame.with_columns(
+            pl.when(nobody).then(float("nan")).otherwise(pl.col(one)).alias(one) for one in own
+        )
+    table = ShownTable.of(frame, by, measures)
+    counts = [
+        LinkedCounts(
+            counts=setting.data.counted(setting.title, table, f"n {name}", where=where, of=[name])
+        )
+        for name in values
+    ]
+    return CallResult(
+        result=result,
+        variables=names,
+        used=(*by, *values),
+        about="each",
+        groups=tuple(by),
+        table=table,
+        checks=_with_first(result.checks),
+        counts=tuple(counts),
+        missing=missing,
+        where=where,
+    )
+
+
+_PERCENTILES = ["p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"]
+
+
+def _summary(
+    setting: CallSetting,
+    variables: str | list[str],
+    by: str | list[str] | None = None,
+    detail: bool = False,
+    weights: str | None = None,
+    where: str | None = None,
+    missing: bool = False,
+) -> CallResult:
+    values, groups = named(variables, "variables"), named(by, "by")
+    names = setting.variables([*values, *groups, weights], where)
+    wanted = ["mean", "sd", *(_PERCENTILES if detail else [])]
+    if groups:
+        return _of_values(setting, groups, values, wanted, weights, where, missing, names)
+    result = safe.summarize(
+        setting.data.frame, values, weights=weights, detail=detail, **setting.options(where)
+    )
+    assert result.frame is not None
+    table = ShownTable.of(result.frame, ["variable"], ["n", *wanted])
+    counts = []
+    for at, name in enumerate(values):
+        single = ShownTable(axes=(), measures={"n": (table.measures["n"][at],)})
+        title = f"{setting.title}: {name}"
+        one = setting.data.counted(title, single, where=where, of=[name])
+        counts.append(LinkedCounts(counts=one, places=(at,)))
+    return CallResult(
+        result=result,
+        variables=names,
+        used=tuple(values),
+        about="each",
+        table=table,
+        checks=_with_first(result.checks),
+        counts=tuple(counts),
+        where=where,
+    )
+
+
+# Models -------------------------------------------------------------------------------------------
+
+
+def _model(statistic: str) -> Callable[..., CallResult]:
+    def fitted(
+        setting: CallSetting,
+        formula: str,
+        robust: bool = False,
+        cluster: str | None = None,
+        weights: str | None = None,
+        where: str | None = None,
+    ) -> CallResult:
+        read = read_formula(formula, setting.data.texts)
+        names = setting.variables([read.outcome, *read.names, cluster, weights], where)
+        result = getattr(safe, statistic)(
+            setting.data.frame,
+            read.outcome,
+            list(read.terms),
+            robust=robust,
+            cluster=cluster,
+            weights=weights,
+            constant=read.constant,
+            earlier=list(setting.earlier),
+            **setting.options(where),
+        )
+        return CallResult(
+            result=result,
+            variables=names,
+            used=(read.outcome, *read.names),
+            about="model",
+            groups=tuple(
+                part.partition(".")[2]
+                for term in read.terms
+                for part in term.split("#")
+                if part.startswith("i.")
+            ),
+            checks=_with_first(result.checks),
+            where=where,
+        )
+
+    return fitted
+
+
+# Pictures -----------------------------------------------------------------------------------------
+
+
+def _hist(
+    setting: CallSetting,
+    variable: str,
+    edges: list[float] | None = None,
+    start: float | None = None,
+    width: float | None = None,
+    where: str | None = None,
+) -> CallResult:
+    names = setting.variables([variable], where)
+    result = safe.histogram(
+        setting.data.frame,
+        variable,
+        edges=edges,
+        start=start,
+        width=width,
+        **setting.options(where),
+    )
+    table = None
+    if result.frame is not None:
+        labels = [line.partition(" |")[0].strip() for line in result.shown.splitlines()[2:]]
+        sizes = tuple(float(one) for one in result.frame["n"].to_list())
+        table = ShownTable(axes=((variable, tuple(labels)),), measures={"n": sizes})
+    return CallResult(
+        result=result,
+        variables=names,
+        used=(variable,),
+        about="together",
+        table=table,
+        checks=_with_first(result.checks),
+        style="bar",
+        where=where,
+    )
+
+
+def _figure(
+    setting: CallSetting,
+    of: dict[str, Any],
+    style: Style = "bar",
+    measure: str | None = None,
+) -> CallResult:
+    if not isinstance(of, Mapping) or set(of) != {"method", "arguments"}:
+        raise OutputCheckError("a figure is of an output of the session", code="figure")
+    if style not in ("bar", "line"):
+        raise OutputCheckError("a figure has bars or lines", code="figure", where=str(style),
+                               hint="style='bar' or style='line'")  # fmt: skip
+    source = answered(SessionCall(method=of["method"], arguments=of["arguments"]), setting)
+    if source.table is None:
+        raise OutputCheckError("only tables have a picture", code="figure")
+    return CallResult(
+        **{**vars(source), "style": style, "measure": measure},
+    )
+
+
+METHODS: Mapping[str, Callable[..., CallResult]] = {
+    "crosstab": _crosstab,
+    "summary": _summary,
+    "ols": _model("regress"),
+    "logit": _model("logit"),
+    "probit": _model("probit"),
+    "hist": _hist,
+    "figure": _figure,
+}

@@ -1,0 +1,170 @@
+"""Formulas of models as researchers in Python write them: ``y ~ x1 + C(x2) + x1:x2``.
+
+In: a formula, and which variables hold texts. Out: the outcome and terms in the notation of the
+safe models. What a formula means elsewhere and cannot be said here is an error, never another
+model: without a constant there are only numbers, and there are no functions but ``C()``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from discreet.errors import OutputCheckError
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<group>C\s*\(\s*(?P<inner>[^\W\d]\w*)\s*\))|(?P<word>\w+)|(?P<sign>.))"
+)
+_MOST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFormula:
+    """A formula that was read.
+
+    Args:
+        outcome: The variable left of the tilde.
+        terms: What is right of it, in the notation of the safe models.
+        names: The variables on the right, each once.
+        constant: Whether the model has a constant.
+    """
+
+    outcome: str
+    terms: tuple[str, ...]
+    names: tuple[str, ...]
+    constant: bool
+
+
+@dataclass(frozen=True, order=True)
+class _Factor:
+    name: str
+    levels: bool
+
+    def __str__(self) -> str:
+        return f"{'i' if self.levels else 'c'}.{self.name}"
+
+
+_Product = tuple[_Factor, ...]
+
+
+def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
+    """Read a formula.
+
+    Args:
+        text: The formula: names, ``C(name)`` for levels, ``+``, ``:``, ``*``, and ``- 1`` for a
+            model without a constant.
+        texts: Variables that hold texts; they stand for their levels.
+
+    >>> read_formula("wage ~ age + C(sex) + age:C(sex)").terms
+    ('age', 'i.sex', 'c.age#i.sex')
+    >>> read_formula("wage ~ age * region", texts=["region"]).terms
+    ('age', 'i.region', 'c.age#i.region')
+    """
+    if not isinstance(text, str) or len(text) > 10_000:
+        raise _wrong("a formula is a text such as 'wage ~ age + C(sex)'", "")
+    left, tilde, right = text.partition("~")
+    outcome = left.strip()
+    if not tilde or not outcome.isidentifier():
+        raise _wrong("left of ~ stands the name of the outcome", text)
+    products, constant = _Reader(right, text, frozenset(texts)).read()
+    if not constant and any(one.levels for product in products for one in product):
+        what = "a model without a constant takes numbers only: levels would mean another model"
+        raise _wrong(what, text, "leave out '- 1', or make indicators of your own")
+    names = dict.fromkeys(one.name for product in products for one in product)
+    return ModelFormula(
+        outcome=outcome,
+        terms=tuple(_written(product) for product in products),
+        names=tuple(names),
+        constant=constant,
+    )
+
+
+def _written(product: _Product) -> str:
+    if len(product) == 1 and not product[0].levels:
+        return product[0].name
+    return "#".join(map(str, product))
+
+
+@dataclass(kw_only=True)
+class _Sum:
+    """What was read so far: products in order, each once, and whether there is a constant."""
+
+    products: dict[frozenset[_Factor], _Product]
+    constant: bool = True
+
+
+class _Reader:
+    """The right side of a formula, token by token."""
+
+    def __init__(self, right: str, whole: str, texts: frozenset[str]) -> None:
+        self._whole = whole
+        self._texts = texts
+        self._tokens = list(self._split(right))
+
+    def read(self) -> tuple[list[_Product], bool]:
+        found = _Sum(products={})
+        at, minus = 0, False
+        while at < len(self._tokens):
+            behind = next(
+                (n for n in range(at, len(self._tokens)) if self._tokens[n] in ("+", "-")),
+                len(self._tokens),
+            )
+            self._term(self._tokens[at:behind], minus, found)
+            if behind == len(self._tokens) - 1:
+                raise _wrong("the formula ends with a sign", self._whole)
+            minus = behind < len(self._tokens) and self._tokens[behind] == "-"
+            at = behind + 1
+        if not found.products and not self._tokens:
+            raise _wrong("nothing stands right of ~", self._whole, "for a constant alone write 1")
+        return list(found.products.values()), found.constant
+
+    def _split(self, right: str) -> Iterator[_Factor | str]:
+        for number, found in enumerate(_TOKEN.finditer(right.rstrip())):
+            if number >= _MOST:
+                raise _wrong("the formula is too long", self._whole[:50])
+            if found["group"]:
+                yield _Factor(found["inner"], True)
+            elif (word := found["word"]) is not None:
+                if word in ("0", "1"):
+                    yield word
+                elif word.isidentifier():
+                    yield _Factor(word, word in self._texts)
+                else:
+                    raise _wrong(f"{word} is no variable", self._whole)
+            elif (sign := found["sign"]) in "+-:*":
+                yield sign
+            else:
+                hint = "make such a variable first; a formula has names, C(name), + - : *"
+                raise _wrong(f"a formula cannot hold {sign!r}", self._whole, hint)
+
+    def _term(self, tokens: Sequence[_Factor | str], minus: bool, found: _Sum) -> None:
+        if len(tokens) == 1 and tokens[0] in ("0", "1"):
+            found.constant = (tokens[0] == "1") is not minus
+            return
+        if minus:
+            raise _wrong("only '- 1' can be taken away", self._whole)
+        factors, signs = tokens[::2], tokens[1::2]
+        fits = len(tokens) % 2 == 1 and all(isinstance(one, _Factor) for one in factors)
+        if not fits or any(one not in (":", "*") for one in signs):
+            raise _wrong("between two signs stands one variable", self._whole)
+        groups: list[list[_Product]] = []
+        for sign, factor in zip(("*", *signs), factors, strict=True):
+            assert isinstance(factor, _Factor)
+            if sign == ":":  # binds closer than *
+                groups[-1] = [(*one, factor) for one in groups[-1]]
+            else:
+                groups.append([(factor,)])
+        for width in range(1, len(groups) + 1):
+            for chosen in itertools.combinations(groups, width):
+                for product in itertools.product(*chosen):
+                    whole = tuple(itertools.chain.from_iterable(product))
+                    if len(set(whole)) < len(whole):
+                        what = "a variable stands twice in a product"
+                        raise _wrong(what, self._whole, "make its square first")
+                    found.products.setdefault(frozenset(whole), whole)
+
+
+def _wrong(what: str, text: str, hint: str = "write y ~ x1 + C(x2) + x1:x2") -> OutputCheckError:
+    return OutputCheckError(what, code="formula", where=text, hint=hint)

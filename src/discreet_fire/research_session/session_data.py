@@ -1,0 +1,160 @@
+"""The records of a session, and which of them are behind the cells of a table. CONFIDENTIAL.
+
+In: any frame that narwhals reads, or a file. Out: columns for safe statistics, and `ShownCounts`
+that hold tables of counts against each other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from discreet.errors import DiscreetError, MicrodataError, OutputCheckError
+from discreet.microdata import read_microdata
+from discreet.microdata.frames import eager_columns, open_frame
+from discreet.record_batches import collected
+from discreet_fire.linked_tables import ShownCounts, shown_counts
+from discreet_fire.research_session.shown_tables import TOTAL, ShownTable
+from discreet_fire.statistics.records import take
+
+_RECORD = "\0record"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SessionData:
+    """Records (confidential).
+
+    Args:
+        frame: The columns that can be read.
+        unread: Why others cannot.
+        entity: Column of whom a record is about; each is another case if None.
+    """
+
+    frame: pl.DataFrame
+    unread: dict[str, DiscreetError]
+    entity: str | None
+
+    @classmethod
+    def of(cls, data: Any, entity: str | None) -> SessionData:
+        """From a frame, or from a file of records.
+
+        Args:
+            data: The frame, or the name of a file.
+            entity: Column of whom a record is about.
+        """
+        if isinstance(data, str | os.PathLike):
+            data = read_microdata(Path(data))
+        opened = open_frame(data)
+        names = opened.collect_schema().names()
+        whole = _collected(opened) if isinstance(opened, nw.LazyFrame) else opened
+        columns: list[pl.Series] = []
+        unread: dict[str, DiscreetError] = {}
+        for name in names:
+            try:
+                columns.append(eager_columns(whole.select(name), [name]).to_series())
+            except MicrodataError as error:
+                unread[name] = error
+        found = cls(frame=pl.DataFrame(columns), unread=unread, entity=entity)
+        if entity is not None:
+            found.check([entity])
+            take(found.frame, [], entity=entity).named_entities()
+        return found
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Variables that hold texts or categories."""
+        kinds = (pl.String, pl.Categorical, pl.Enum)
+        schema = self.frame.schema
+        return frozenset(name for name, kind in schema.items() if isinstance(kind, kinds))
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse variables that cannot be read or do not exist."""
+        for name in names:
+            if name in self.unread:
+                raise self.unread[name]
+            if name not in self.frame.columns:
+                raise OutputCheckError("there is no such variable", code="columns", where=name)
+
+    def chosen(self, names: Sequence[str], where: str | None) -> pl.DataFrame:
+        """The records of a statistic.
+
+        Args:
+            names: Its variables; records that lack a value of one are kept.
+            where: Which records; all if None.
+        """
+        self.check(names)
+        data = take(self.frame, names, where=where).data
+        return data.select(list(dict.fromkeys(names))).fill_nan(None)
+
+    def counted(
+        self,
+        title: str,
+        table: ShownTable,
+        measure: str = "n",
+        *,
+        where: str | None,
+        of: Sequence[str] = (),
+    ) -> ShownCounts | None:
+        """The counts of a table with the records behind them; None if they cannot be followed.
+
+        Args:
+            title: What it is called.
+            table: What is shown.
+            measure: The counts.
+            where: Which records it is about.
+            of: Variables of which each record that is counted has a value.
+        """
+        axes = [name for name, _ in table.axes]
+        numbered = self.frame.with_row_index(_RECORD)
+        extra = [] if self.entity is None else [self.entity]
+        data = take(numbered, [*axes, *of, *extra, _RECORD], where=where).data
+        data = data.fill_nan(None)
+        for name in of:
+            data = data.filter(pl.col(name).is_not_null())
+        shown = table.frame().select(*axes, pl.col(measure).alias("n"))
+        owners = take(data, [], entity=self.entity).entities() if self.entity else None
+        if owners is not None:
+            owners = np.unique(owners, return_inverse=True)[1].astype(np.int64)
+        records = data[_RECORD].cast(pl.Int64).to_numpy()
+        return shown_counts(title, shown, data.select(axes), records, owners)
+
+    def owners(self, where: str | None) -> list[Any] | None:
+        """Whom each record of a statistic is about; None if no column says so."""
+        if self.entity is None:
+            return None
+        return take(self.frame, [self.entity], where=where).data[self.entity].to_list()
+
+    def __repr__(self) -> str:
+        return "<SessionData (confidential)>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("records are confidential and do not leave the process")
+
+
+def _collected(opened: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    try:
+        return nw.from_native(collected(opened), eager_only=True)
+    except DiscreetError:
+        raise
+    except Exception:  # an engine's own message could quote values of records
+        what = "the records cannot be read"
+        raise OutputCheckError(what, code="records", hint="check the plan of the frame") from None
+
+
+def with_total(frame: pl.DataFrame, axis: str, total: float | None) -> pl.DataFrame:
+    """Frequencies of one variable with the row of their total.
+
+    Args:
+        frame: The frame of `tabulate`.
+        axis: The variable.
+        total: All of them; None if that is hidden.
+    """
+    last = pl.DataFrame({axis: [TOTAL], "n": [total]}, schema={axis: pl.String, "n": pl.Float64})
+    return pl.concat([frame.select(axis, "n"), last])

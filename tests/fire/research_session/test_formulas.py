@@ -1,0 +1,96 @@
+"""Formulas mean the models that they mean elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+import discreet_fire as fire
+from discreet.errors import OutputCheckError
+from discreet_fire.research_session.formulas import read_formula
+
+
+def _data() -> pd.DataFrame:
+    draw = np.random.default_rng(3)
+    n = 600
+    frame = pd.DataFrame(
+        {
+            "x": draw.normal(size=n),
+            "z": draw.normal(size=n),
+            "g": draw.integers(1, 4, n),
+            "h": draw.integers(0, 2, n),
+            "t": draw.choice(["a", "b", "c"], n),
+        }
+    )
+    frame["y"] = frame.x + 0.5 * frame.g + draw.normal(size=n)
+    frame["two"] = (frame.y > 1).astype(int)
+    return frame
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "x",
+        "x + z",
+        "x + C(g)",
+        "x * z",
+        "x*C(g)",
+        "t + x:z",
+        "C(g)*C(h) + x",
+        "x:C(g)",
+        "x + x:t",
+        "C(g):C(h)",
+        "x*z*C(h)",
+        "x + z - 1",
+        "0 + x",
+        "x + x + 1",
+        "x:C(g)*z",
+        "1",
+    ],
+)
+def test_the_same_model_as_elsewhere(right: str) -> None:
+    frame = _data()
+    known = smf.ols(f"y ~ {right}", frame).fit()
+    shown = fire.session("P", data=frame).ols(f"y ~ {right}")
+    fit = fire.session("P", data=frame)
+    fit.ols(f"y ~ {right}")
+    stored = fit._results[1].result.stored  # the model as such, whatever its base levels
+    assert shown.frame is not None
+    assert stored["rss"] == pytest.approx(known.ssr, rel=1e-5)
+    assert stored["df_r"] == known.df_resid
+
+
+def test_coefficients_are_those_of_elsewhere() -> None:
+    frame = _data()
+    known = smf.logit("two ~ x + C(g) + t", frame).fit(disp=0)
+    shown = fire.session("P", data=frame).logit("two ~ x + C(g) + t").frame
+    assert shown is not None
+    ours = sorted(round(x, 4) for x in shown["coefficient"].to_list() if x)
+    assert ours == sorted(round(x, 4) for x in known.params.tolist())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "y",
+        "y ~",
+        "~ x",
+        "y ~ x +",
+        "y ~ x ** 2",
+        "y ~ np.log(x)",
+        "y ~ x - z",
+        "y ~ C(g) - 1",
+        "y ~ x:x",
+        "y ~ x:",
+        "y ~ x z",
+        "y ~ 2",
+        "y ~ `x`",
+        "log(y) ~ x",
+        "y ~ " + "x + " * 300 + "x",
+    ],
+)
+def test_what_cannot_be_said_is_an_error(wrong: str) -> None:
+    with pytest.raises(OutputCheckError, match="formula"):
+        read_formula(wrong)
