@@ -54,6 +54,8 @@ RESOURCES = (
     f"{_STUDIO}policies",
     f"{_STUDIO}quality",
     f"{_STUDIO}suppression",
+    f"{_STUDIO}reviews",
+    f"{_STUDIO}submissions",
     f"{_STUDIO}designs",
     f"{_STUDIO}design_sets",
 )

@@ -1,13 +1,14 @@
 """The demonstration: a service over an invented census, with keys and logins that are printed.
 
 In: a folder. Out: a service that is ready to be asked: a data set with stores and a policy, a
-signed package of parameters in use, a signed release. Nothing in it is secret; it listens on this
-machine only.
+signed package of parameters in use, a signed release, a review queue in which something waits.
+Nothing in it is secret; it listens on this machine only.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ from discreet_service.people.users import Users
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
-from discreet_service.settings import ServiceSettings
+from discreet_service.settings import ReviewSettings, ServiceSettings
 
 if TYPE_CHECKING:
     from discreet.release.packages.parameters import Parameters
@@ -42,11 +43,38 @@ _PEOPLE = {
     "carl": "custodian",
     "mira": "methodologist",
     "vera": "reviewer",
+    "viktor": "reviewer",
+    "rosa": "researcher",
     "otto": "auditor",
 }
 _ADMINISTRATOR = "adam"
 _KEYS = {"demo-tool": ["service"], "demo-client": ["requester"]}
-_SETTINGS = 'public_releases = true\ndemo = true\nstudio_key_file = "studio.key"\n'
+_REVIEWERS, _RESEARCHER, _PROJECT = ("vera", "viktor"), "rosa", "P7 wages"
+_SETTINGS = """\
+public_releases = true
+demo = true
+studio_key_file = "studio.key"
+
+[reviews]
+data = { wages = "wages.csv" }
+units = { wages = "pid" }
+seconds = 60
+"""
+#: What a researcher of the demonstration handed in: one program was released, the other waits.
+_RELEASED_PROGRAM = """\
+* Who is in the data
+tabulate state
+summarize age
+"""
+_WAITING_PROGRAM = """\
+* Wages by occupation and state
+summarize wage, detail
+tabulate occupation
+tabulate state occupation
+tabulate state if age < 64
+list pid wage if wage > 9000
+regress wage age sex
+"""
 _SOURCES = ("persons", "households", "dwellings", "buildings")
 
 Progress = Callable[[int, int, str], None]
@@ -125,7 +153,7 @@ def make_demonstration(
 
 
 def _make(folder: Path, persons: int, progress: Progress) -> None:
-    steps = ("office", "census", "people", "parameters", "release")
+    steps = ("office", "census", "people", "parameters", "reviews", "release")
     from discreet.release.packages import write_key_pair
 
     progress(0, len(steps), steps[0])
@@ -139,12 +167,14 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
         passwords = _people(service, made.password)
         progress(3, len(steps), steps[3])
         _bring_into_use(service, programme)
+        progress(4, len(steps), steps[4])
+        _write_reviews(service)
     keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
-    progress(4, len(steps), steps[4])
+    progress(5, len(steps), steps[5])
     _write_release(programme, folder / "releases" / "census-2022")
     printed = {"passwords": passwords, "keys": keys}
     write_text(folder / _PRINTED, json.dumps(printed, indent=1), private=True)
-    progress(5, len(steps), "")
+    progress(6, len(steps), "")
 
 
 def _own_text(name: str) -> str:
@@ -240,3 +270,57 @@ def _write_release(programme: Path, out: Path) -> None:
     from discreet import protect
 
     protect(programme, out)
+
+
+def _write_reviews(service: Service) -> None:
+    """A review queue over invented wages: one submission was released, and another one waits."""
+    from discreet_fire.queue import OutputDecision, PartVerdict, Queue, QueueSettings
+
+    reviews, desk = service.reviews.settings, service.reviews
+    make_folder(reviews.folder, 0o700)
+    write_text(reviews.folder / reviews.data["wages"], _wages(), private=True)
+    rules = QueueSettings(persons=_REVIEWERS, approvals=2, clean_approvals=2, rate=0.0)
+    Queue.create(reviews.queue, rules).close()
+    first, second = (
+        Principal(name=name, kind="session", grants=(Grant("reviewer"),)) for name in _REVIEWERS
+    )
+    number = _hand_in(reviews, "persons.do", _RELEASED_PROGRAM)
+    (row,) = desk.rows(first)
+    accepted = {
+        one.number: OutputDecision(verdict=PartVerdict.accept) for one in row.standing.parts
+    }
+    why = "large groups, nothing is hidden"
+    found = desk.decide(first, number, accepted, reason=why, version=row.standing.version)
+    for who in (first, second):
+        found = desk.end(who, number, "approve", reason=why, version=found.version)
+    desk.release(second, number, reason=why, version=found.version)
+    _hand_in(reviews, "wages.do", _WAITING_PROGRAM)
+
+
+def _hand_in(reviews: ReviewSettings, name: str, program: str) -> int:
+    """Run a program of the researcher and put it into the queue, as a worker does."""
+    from discreet_fire.queue import Submission, open_queue, submit
+
+    with tempfile.TemporaryDirectory() as folder, open_queue(reviews.queue) as queue:
+        write_text(Path(folder) / name, program)
+        handed = Submission(
+            program=Path(folder) / name,
+            researcher=_RESEARCHER,
+            project=_PROJECT,
+            data=(reviews.folder / reviews.data["wages"],),
+            unit=reviews.units["wages"],
+            seconds=float(reviews.seconds),
+        )
+        return submit(queue, handed)
+
+
+def _wages() -> str:
+    """Records of invented employees: a few occupations are rare, a few wages high."""
+    draw = random.Random(7)  # noqa: S311 - nothing here is secret
+    lines = ["pid,state,sex,age,occupation,wage"]
+    for pid in range(1, 601):
+        state, sex, age = draw.randrange(1, 5), draw.randrange(1, 3), draw.randrange(18, 65)
+        occupation = 4 if pid % 300 == 0 else draw.randrange(1, 4)
+        wage = 1_500 + 25 * age + draw.randrange(2_000) + (9_000 if pid % 200 == 0 else 0)
+        lines.append(f"{pid},{state},{sex},{age},{occupation},{wage}")
+    return "\n".join(lines) + "\n"

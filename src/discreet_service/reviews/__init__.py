@@ -4,6 +4,14 @@ In: uploads, and a review queue of `discreet_fire`. Out: what each person may se
 """
 
 from discreet_service.reviews.desk import OwnSubmission, ReviewDesk, SubmissionReport
-from discreet_service.reviews.uploads import UploadedProgram, unpacked
+from discreet_service.reviews.uploads import LOGS, UploadedProgram, packed, unpacked
 
-__all__ = ["OwnSubmission", "ReviewDesk", "SubmissionReport", "UploadedProgram", "unpacked"]
+__all__ = [
+    "LOGS",
+    "OwnSubmission",
+    "ReviewDesk",
+    "SubmissionReport",
+    "UploadedProgram",
+    "packed",
+    "unpacked",
+]

@@ -111,6 +111,7 @@ class SubmissionReport:
         files: The files that its entry in the record seals.
         ran_here: Whether its program ran here; otherwise its log was handed in.
         damage: What is not as it was handed in; nothing of it is decided then.
+        decides: Whether the queue names the reviewer among those who decide.
     """
 
     view: QueueView
@@ -124,6 +125,7 @@ class SubmissionReport:
     files: tuple[SubmittedFile, ...]
     ran_here: bool
     damage: tuple[str, ...]
+    decides: bool
 
 
 class ReviewDesk:
@@ -321,6 +323,7 @@ class ReviewDesk:
                 files=submitted_files(queue, number),
                 ran_here=any((store / "log").glob("*.run.json")),
                 damage=damage,
+                decides=principal.name in queue.settings.persons,
             )  # fmt: skip
 
     def file(self, principal: Principal, number: int, place: int) -> tuple[str, bytes]:

@@ -1,0 +1,344 @@
+"""Reviewed outputs: program, log and findings side by side, as reviewers read them. CONFIDENTIAL.
+
+In: the report of a submission. Out: for each output its lines of the program, its text with what is
+hidden in it, what was found about it, and what would give it away; findings by their causes; and
+sentences of the queue in the language of the reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from discreet_fire.queue import OutputDecision, OutputPart, StageFinding
+from discreet_service.reviews import SubmissionReport
+
+#: Outputs on one page, letters that are shown of each and of all, and lines of each and of a log:
+#: what fits into a page of 150 kB.
+SIZE = 20
+_LETTERS, _ALL_LETTERS, _LINES, _LOG_LINES, _LONGEST_LINE = 6_000, 40_000, 60, 250, 300
+#: Findings beside one output.
+_BESIDE = 6
+#: Lines that say that something is hidden, and a figure that is hidden or missing.
+_HIDDEN = re.compile(r"\. withheld for confidentiality|\(output withheld\)|(?<!\S)[.#](?!\S)")
+_HEAD = re.compile(r"\*!? FDZ\b")
+_SAID = tuple(
+    (re.compile(english), german)
+    for english, german in (
+        (
+            r"output (\d+) tells, or may tell, of the same variables as output (\d+), "
+            r"which is held back",
+            r"Ergebnis \1 sagt etwas über dieselben Variablen wie das zurückgehaltene Ergebnis \2, "
+            r"oder könnte es",
+        ),
+        (
+            r"the figures of output (\d+), which is held back, stand in output (\d+)",
+            r"die Zahlen des zurückgehaltenen Ergebnisses \1 stehen in Ergebnis \2",
+        ),
+        (
+            r"output (\d+), which is held back, can be worked out from output (\d+)",
+            r"das zurückgehaltene Ergebnis \1 lässt sich aus Ergebnis \2 berechnen",
+        ),
+        (
+            r"output (\d+), which is held back, can be worked out from outputs (\d+) and (\d+)",
+            r"das zurückgehaltene Ergebnis \1 lässt sich aus den Ergebnissen \2 und \3 berechnen",
+        ),
+        (
+            r"output (\d+), which is held back, has too many cells to look at",
+            r"das zurückgehaltene Ergebnis \1 hat zu viele Zellen, um sie alle anzusehen",
+        ),
+    )
+)
+_DIFFERS, _FEWER = " differs from ", " by fewer units than the minimum"
+_DIFFERENCE = re.compile(rf"(.+){_DIFFERS}(.+){_FEWER}(?:, released as ([\d]+(?: and [\d]+)*))?")
+_PAIRS = ": too many pairs of released tables to look at all of them"
+
+
+def said_in_language(sentence: str, language: str) -> str:
+    """A sentence of the queue in a language; one that cannot be put into it stays as it is.
+
+    Args:
+        sentence: What the queue says of differences or links.
+        language: "en" or "de".
+
+    >>> said_in_language("output 2, which is held back, has too many cells to look at", "de")
+    'das zurückgehaltene Ergebnis 2 hat zu viele Zellen, um sie alle anzusehen'
+    """
+    if language != "de":
+        return sentence
+    for english, german in _SAID:
+        if found := english.fullmatch(sentence):
+            return found.expand(german)
+    if sentence.endswith(_PAIRS):
+        whom = _placed(sentence.removesuffix(_PAIRS))
+        return f"{whom}: zu viele Paare freigegebener Tabellen, um alle anzusehen"
+    found = _DIFFERENCE.fullmatch(sentence)
+    # Labels may hold any words: what could be read in two ways stays as it is.
+    if found is None or sentence.count(_DIFFERS) != 1 or sentence.count(_FEWER) != 1:
+        return sentence
+    other = found[2]
+    if other.endswith(" together"):
+        other = f"{other.removesuffix(' together')} zusammen"
+    place = f", freigegeben als {found[3].replace(' and ', ' und ')}" if found[3] else ""
+    return (
+        f"{_placed(found[1])} unterscheidet sich von {_placed(other)} um weniger Einheiten als "
+        f"das Minimum{place}"
+    )
+
+
+def _placed(universe: str) -> str:
+    told = re.sub(r"\bline (\d+), ", r"Zeile \1, ", universe)
+    return told.replace(" and Zeile ", " und Zeile ").replace(" without Zeile ", " ohne Zeile ")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProgramLine:
+    """A line of the program that ran.
+
+    Args:
+        number: Its number.
+        text: What stands there.
+        before: What was handed in in its place; None if it is the same, or not known.
+        wrong: Whether something was found about it.
+    """
+
+    number: int
+    text: str
+    before: str | None
+    wrong: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ReviewedOutput:
+    """An output with all that a reviewer must know of it. CONFIDENTIAL.
+
+    Args:
+        part: The output.
+        lines: Its lines of the program; empty if they are not known.
+        more_lines: Lines that are not shown.
+        pieces: Its text in pieces, and whether each is something hidden or missing.
+        letters: How long its text is.
+        cut: Whether its text goes on.
+        hidden: How many figures are hidden or missing in it.
+        findings: What was found about its lines.
+        differences: Sentences about differences of its tables.
+        if_held: What would give it away if it alone were held back.
+        decision: What was decided; None if nobody did.
+    """
+
+    part: OutputPart
+    lines: tuple[ProgramLine, ...]
+    more_lines: int
+    pieces: tuple[tuple[str, bool], ...]
+    letters: int
+    cut: bool
+    hidden: int
+    findings: tuple[StageFinding, ...]
+    differences: tuple[str, ...]
+    if_held: tuple[str, ...]
+    decision: OutputDecision | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FindingCause:
+    """Findings of one cause.
+
+    Args:
+        stage: What found them.
+        rule: Its rule.
+        severity: How grave they are.
+        hint: What to do, if it is the same for all.
+        findings: The findings, each with the output that it is about; 0 if none is known.
+    """
+
+    stage: str
+    rule: str
+    severity: str
+    hint: str
+    findings: tuple[tuple[StageFinding, int], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReviewSheet:
+    """A submission as it is laid before a reviewer. CONFIDENTIAL.
+
+    Args:
+        report: All of it.
+    """
+
+    report: SubmissionReport
+
+    @cached_property
+    def _handed(self) -> list[str]:
+        return self.report.program.splitlines()
+
+    @cached_property
+    def _ran(self) -> list[str]:
+        """The program to which the lines of outputs belong: as it ran, or as it was handed in."""
+        rewritten = self.report.rewritten.splitlines()
+        fits = sum(_is_at(one, rewritten) for one in self.report.view.row.standing.parts)
+        other = sum(_is_at(one, self._handed) for one in self.report.view.row.standing.parts)
+        return rewritten if rewritten and fits >= other else self._handed
+
+    @cached_property
+    def _head(self) -> int | None:
+        """Lines that stand above the program as it was handed in; None if others were added."""
+        if self._ran is self._handed:
+            return 0
+        head = next((n for n, line in enumerate(self._ran) if not _HEAD.match(line)), 0)
+        return head if len(self._ran) == len(self._handed) + head else None
+
+    def _line_of(self, one: StageFinding) -> int:
+        """The line of the program that a finding is about; 0 if that is not known."""
+        if one.stage == "run" and self.report.rewritten and self._ran is not self._handed:
+            return one.line
+        if one.stage == "rewrite" and one.line and self._head is not None:
+            return one.line + self._head if one.file == self.report.view.row.program else 0
+        return 0
+
+    def output_of(self, one: StageFinding) -> int:
+        """The output that a finding is about; 0 if none is known.
+
+        Args:
+            one: The finding.
+        """
+        line = self._line_of(one)
+        for part in self.report.view.row.standing.parts if line else ():
+            if part.lines is not None and part.lines[0] <= line < part.lines[1]:
+                return part.number
+        return 0
+
+    @cached_property
+    def about(self) -> dict[int, list[StageFinding]]:
+        """Findings by the output that they are about."""
+        found: dict[int, list[StageFinding]] = {}
+        for one in self.report.view.findings:
+            found.setdefault(self.output_of(one), []).append(one)
+        return found
+
+    def before(self) -> tuple[ProgramLine, ...]:
+        """The lines of the program that stand before those of the first output."""
+        starts = [
+            one.lines[0] for one in self.report.view.row.standing.parts if one.lines is not None
+        ]
+        return self._lines(1, min(starts, default=len(self._ran) + 1))[: _LINES * 2]
+
+    def _lines(self, first: int, behind: int) -> tuple[ProgramLine, ...]:
+        wrong = {self._line_of(one) for one in self.report.view.findings}
+        head = self._head
+        found = []
+        for number in range(first, min(behind, len(self._ran) + 1)):
+            text, before = self._ran[number - 1], None
+            if head is not None and number > head and self._handed[number - head - 1] != text:
+                before = self._handed[number - head - 1][:_LONGEST_LINE]
+            found.append(
+                ProgramLine(
+                    number=number,
+                    text=text[:_LONGEST_LINE],
+                    before=before,
+                    wrong=number in wrong,
+                )
+            )
+        return tuple(found)
+
+    def outputs(self, start: int) -> tuple[ReviewedOutput, ...]:
+        """The outputs of a page.
+
+        Args:
+            start: The number of the first one.
+        """
+        standing, report = self.report.view.row.standing, self.report
+        shown = [one for one in standing.parts if start <= one.number < start + SIZE]
+        left, found = _ALL_LETTERS, []
+        for part in shown:
+            text = report.outputs.get(part.number, "")
+            most = min(_LETTERS, left)
+            left -= min(len(text), most)
+            first, behind = part.lines or (1, 1)
+            lines = self._lines(first, behind)
+            found.append(
+                ReviewedOutput(
+                    part=part,
+                    lines=lines[:_LINES],
+                    more_lines=max(len(lines) - _LINES, 0),
+                    pieces=_pieces(text[:most].rstrip("\n")),
+                    letters=len(text),
+                    cut=len(text) > most,
+                    hidden=sum(len(one) == 1 for one in _HIDDEN.findall(text)),
+                    findings=tuple(self.about.get(part.number, ())[:_BESIDE]),
+                    differences=tuple(self._differences_of(part))[:_BESIDE],
+                    if_held=tuple(report.if_held.get(part.number, ())),
+                    decision=standing.decisions.get(part.number),
+                )
+            )
+        return tuple(found)
+
+    def causes(self, most: int) -> tuple[FindingCause, ...]:
+        """Findings by their causes, the gravest first; differences are told elsewhere.
+
+        Args:
+            most: How many findings are shown.
+        """
+        grouped: dict[tuple[str, str, str], list[StageFinding]] = {}
+        for one in self.report.view.findings[:most]:
+            if one.rule != "difference":
+                key = (one.stage, one.rule, one.severity.value)
+                grouped.setdefault(key, []).append(one)
+        return tuple(
+            FindingCause(
+                stage=stage,
+                rule=rule,
+                severity=severity,
+                hint=_common(one.hint for one in found),
+                findings=tuple((one, self.output_of(one)) for one in found),
+            )
+            for (stage, rule, severity), found in grouped.items()
+        )
+
+    def differences(self) -> tuple[list[str], list[str]]:
+        """Differences to what is released now, and others that were found when it came in."""
+        now = list(self.report.view.conflicts)
+        noted = (one.what for one in self.report.view.findings if one.rule == "difference")
+        return now, [what for what in dict.fromkeys(noted) if what not in now]
+
+    def _differences_of(self, part: OutputPart) -> Iterator[str]:
+        now, noted = self.differences()
+        for sentence in (*now, *noted):
+            found = _DIFFERENCE.fullmatch(sentence)
+            own = found is not None and not found[3] and part.covers(found[2])
+            if own or part.covers(sentence):
+                yield sentence
+
+    def log_lines(self) -> tuple[list[tuple[str, bool]], int]:
+        """Lines of the log as it was written, whether each was changed; and how many follow."""
+        lines = self.report.log.splitlines()
+        kept = Counter(self.report.cleaned.splitlines())
+        found = []
+        for line in lines[:_LOG_LINES]:
+            changed = kept[line] <= 0
+            kept[line] -= 1
+            found.append((line[:_LONGEST_LINE], changed))
+        return found, max(len(lines) - _LOG_LINES, 0)
+
+
+def _is_at(part: OutputPart, lines: Sequence[str]) -> bool:
+    """Whether the command of an output stands where it should in a program."""
+    if part.lines is None or part.lines[0] > len(lines):
+        return False
+    return lines[part.lines[0] - 1].strip().startswith(part.title)
+
+
+def _pieces(text: str) -> tuple[tuple[str, bool], ...]:
+    found, at = [], 0
+    for hit in _HIDDEN.finditer(text):
+        found += [(text[at : hit.start()], False), (hit[0], True)]
+        at = hit.end()
+    return tuple(one for one in (*found, (text[at:], False)) if one[0])
+
+
+def _common(hints: Iterable[str]) -> str:
+    every = set(hints)
+    return every.pop() if len(every) == 1 else ""

@@ -1,0 +1,315 @@
+"""Reviews: the queue of a research data centre, and one submission from findings to release.
+
+In: decisions of reviewers. Out: pages with program, log and findings side by side (CONFIDENTIAL),
+for reviewers only, and never of their own submissions; acts go the way of the interface.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from discreet_fire.persons import same_person
+from discreet_fire.queue import OutputDecision, PartVerdict, State
+from discreet_fire.queue.views import QueueRow
+from discreet_service.permissions import Permission, Principal
+from discreet_service.problems import ServiceError, hint_in
+from discreet_service.reviews import SubmissionReport
+from discreet_service.service import Service
+from discreet_service.studio.choices import address
+from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet, said_in_language
+from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.pages import FormPrincipal, back_to, page, words
+from discreet_service.web.problem_pages import language_of
+from discreet_service.web.submissions import released_response
+
+router = APIRouter(prefix="/reviews", tags=["studio"], include_in_schema=False)
+
+_Reviewer = Annotated[Principal, Depends(principal_with(Permission.outputs_review))]
+_Start = Annotated[int, Query(alias="from", ge=1, le=100_000)]
+_FIELD = re.compile(r"(verdict|comment)-(\d{1,6})")
+_VERDICTS = frozenset(one.value for one in PartVerdict)
+_LONGEST_REASON = 2_000
+#: Rows of a page of the queue, findings and sentences that are shown of one submission.
+_ROWS, _FINDINGS, _SENTENCES = 50, 60, 20
+#: States by which the queue is filtered: those that wait for somebody, one of them, or all.
+_OPEN, _ALL = "open", "all"
+_STATES = (_OPEN, *(one.value for one in State), _ALL)
+#: Whose: all, those that wait for me, those in which I took part, and those in which I did not.
+_WHOSE = ("all", "waiting", "mine", "others")
+
+
+@router.get("")
+def show_reviews(
+    request: Request,
+    service: ServiceDep,
+    principal: _Reviewer,
+    state: Annotated[str, Query(max_length=20)] = _OPEN,
+    whose: Annotated[str, Query(max_length=20)] = "all",
+    number: Annotated[int, Query(ge=1, le=100_000)] = 1,
+) -> Response:
+    """The queue, the riskiest first."""
+    if state not in _STATES or whose not in _WHOSE:
+        raise ServiceError("there is no such filter", code="invalid-input", where="state")
+    if service.settings.reviews is None:
+        return page(request, "reviews", configured=False)
+    rows = [
+        row
+        for row in service.reviews.rows(principal, every=True)
+        if _in_state(row, state) and _is_whose(row, whose, principal.name)
+    ]
+    first = (number - 1) * _ROWS
+    asked = [("state", state), ("whose", whose), ("number", str(number + 1))]
+    return page(
+        request,
+        "reviews",
+        configured=True,
+        rows=rows[first : first + _ROWS],
+        total=len(rows),
+        more=address("/reviews", asked) if len(rows) > first + _ROWS else "",
+        chosen={"state": state, "whose": whose},
+        choices={"state": _STATES, "whose": _WHOSE},
+        states=words("review_states", language_of(request)),
+        me=principal.name,
+    )
+
+
+def _in_state(row: QueueRow, state: str) -> bool:
+    now = row.standing.state
+    if state == _OPEN:
+        return now.open or now is State.releasing
+    return state in (_ALL, now.value)
+
+
+def _is_whose(row: QueueRow, whose: str, name: str) -> bool:
+    standing = row.standing
+    decided = {one.person for one in standing.decisions.values()}
+    took_part = any(same_person(one, name) for one in (*standing.approvals, *decided) if one)
+    if whose == "waiting":
+        approved = name in standing.approvals and standing.state is State.waiting
+        return standing.state.open and not approved
+    return whose == "all" or took_part == (whose == "mine")
+
+
+# One submission ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewForm:
+    """What somebody filled in.
+
+    Args:
+        version: The version that they saw.
+        verdicts: Per output, what was chosen.
+        comments: Per output, what was written.
+        reason: Why, in general.
+        rest: Whether all others are accepted.
+        act: What is done with the submission.
+        despite: Whether differences to tables that are out already are accepted.
+        start: Where the page begins.
+    """
+
+    version: int = 0
+    verdicts: Mapping[int, str] = field(default_factory=dict)
+    comments: Mapping[int, str] = field(default_factory=dict)
+    reason: str = ""
+    rest: bool = False
+    act: str = ""
+    despite: bool = False
+    start: int = 1
+
+    def decisions(self, report: SubmissionReport) -> dict[int, OutputDecision]:
+        """What is decided anew: only where it is not so already.
+
+        Args:
+            report: The submission as it stands.
+        """
+        standing = report.view.row.standing
+        found: dict[int, OutputDecision] = {}
+        for number, chosen in self.verdicts.items():
+            if chosen not in _VERDICTS:
+                raise ServiceError(
+                    "there is no such verdict", code="invalid-input", where="outputs"
+                )
+            made = OutputDecision(
+                verdict=PartVerdict(chosen), comment=self.comments.get(number, "").strip()
+            )
+            before = standing.decisions.get(number)
+            if before is None or (before.verdict, before.comment) != (made.verdict, made.comment):
+                found[number] = made
+        if self.rest:
+            accepted = OutputDecision(verdict=PartVerdict.accept)
+            for part in standing.parts:
+                if part.number not in standing.decisions:
+                    found.setdefault(part.number, accepted)
+        if not found:
+            hint = "choose what becomes of an output, or accept the others"
+            what = "nothing was decided that was not decided before"
+            raise ServiceError(what, code="invalid-input", where="outputs", hint=hint)
+        return found
+
+
+async def _form_of(request: Request) -> ReviewForm:
+    """A dependency: the fields of a form that was sent; none is cut off."""
+    form = await request.form()
+    fields: dict[str, dict[int, str]] = {"verdict": {}, "comment": {}}
+    for name, value in form.items():
+        if (place := _FIELD.fullmatch(name)) and isinstance(value, str):
+            if len(value) > _LONGEST_REASON:
+                what = f"a comment has {_LONGEST_REASON:,} characters at most"
+                raise ServiceError(what, code="invalid-input", where="comment")
+            fields[place[1]][int(place[2])] = value
+    told = {name: str(form.get(name, "")) for name in ("version", "reason", "act", "from")}
+    if len(told["reason"]) > _LONGEST_REASON:
+        what = f"a reason has {_LONGEST_REASON:,} characters at most"
+        raise ServiceError(what, code="invalid-input", where="reason")
+    return ReviewForm(
+        version=_whole(told["version"]),
+        verdicts=fields["verdict"],
+        comments=fields["comment"],
+        reason=told["reason"],
+        rest=form.get("rest") == "on",
+        act=told["act"],
+        despite=form.get("despite") == "on",
+        start=max(_whole(told["from"]), 1),
+    )
+
+
+_Form = Annotated[ReviewForm, Depends(_form_of)]
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+@router.get("/{submission}")
+def show_review(
+    submission: int, request: Request, service: ServiceDep, principal: _Reviewer, start: _Start = 1
+) -> Response:
+    """A submission of somebody else, with all that was found in it. CONFIDENTIAL."""
+    report = service.reviews.report(principal, submission)
+    return _sheet(request, principal, report, ReviewForm(start=start))
+
+
+@router.post("/{submission}/decide")
+def decide_form(
+    submission: int, request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
+) -> Response:
+    """Decide on single outputs."""
+    check_allowed(principal, Permission.outputs_review)
+    report = service.reviews.report(principal, submission)
+    try:
+        service.reviews.decide(
+            principal,
+            submission,
+            form.decisions(report),
+            reason=form.reason,
+            version=form.version,
+        )
+    except ServiceError as error:
+        return _refused(request, service, principal, submission, form, error)
+    return back_to(address(f"/reviews/{submission}", [("from", str(form.start))]))
+
+
+@router.post("/{submission}/act")
+def act_form(
+    submission: int, request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
+) -> Response:
+    """Approve, reject, send back or release a submission."""
+    check_allowed(principal, Permission.outputs_review)
+    desk = service.reviews
+    try:
+        if form.act == "release":
+            desk.release(principal, submission, reason=form.reason, version=form.version)
+        elif form.act in ("approve", "reject", "change"):
+            desk.end(principal, submission, form.act, despite_conflicts=form.despite,
+                     reason=form.reason, version=form.version)  # fmt: skip
+        else:
+            raise ServiceError("there is no such act", code="invalid-input", where="act")
+    except ServiceError as error:
+        return _refused(request, service, principal, submission, form, error)
+    return back_to(f"/reviews/{submission}#state")
+
+
+@router.get("/{submission}/files/{place}")
+def fetch_submitted_file(
+    submission: int, place: int, service: ServiceDep, principal: _Reviewer
+) -> Response:
+    """A file of a submission of somebody else, to be kept. CONFIDENTIAL."""
+    name, content = service.reviews.file(principal, submission, place)
+    return released_response(content, name.rpartition("/")[2])
+
+
+@router.get("/{submission}/log")
+def fetch_log(submission: int, service: ServiceDep, principal: _Reviewer) -> Response:
+    """The log of a submission of somebody else as it was written, to be kept. CONFIDENTIAL."""
+    report = service.reviews.report(principal, submission)
+    return released_response(report.log.encode(), f"submission-{submission}.log")
+
+
+def _refused(
+    request: Request,
+    service: Service,
+    principal: Principal,
+    submission: int,
+    form: ReviewForm,
+    error: ServiceError,
+) -> Response:
+    """The page as it is now, with what speaks against it, and nothing that was written lost."""
+    if error.kind.status >= 500 or error.code == "not-found":
+        raise error
+    report = service.reviews.report(principal, submission)
+    return _sheet(request, principal, report, form, error)
+
+
+def _sheet(
+    request: Request,
+    principal: Principal,
+    report: SubmissionReport,
+    form: ReviewForm,
+    error: ServiceError | None = None,
+) -> Response:
+    sheet, language, row = ReviewSheet(report), language_of(request), report.view.row
+    standing = row.standing
+    now, noted = sheet.differences()
+    log, more_log = sheet.log_lines()
+    problem: dict[str, Any] = {}
+    if error is not None:
+        hint = hint_in(language, error.hint, error.code)
+        said = [said_in_language(one, language) for one in error.what.split("; ")]
+        problem = {"kind": getattr(error.kind, language), "said": said, "hint": hint}
+    last = form.start + SIZE
+    return page(
+        request,
+        "review",
+        status=200 if error is None else error.kind.status,
+        secret=True,
+        title=f"{words('review', language)['title']} {row.number}: {row.program}",
+        report=report,
+        row=row,
+        standing=standing,
+        states=words("review_states", language),
+        form=form,
+        problem=problem,
+        causes=sheet.causes(_FINDINGS),
+        more_findings=max(len(report.view.findings) - _FINDINGS, 0),
+        now=[said_in_language(one, language) for one in now],
+        noted=[said_in_language(one, language) for one in noted],
+        most=_SENTENCES,
+        links=[said_in_language(one, language) for one in report.links],
+        said=lambda sentence: said_in_language(sentence, language),
+        before=sheet.before() if form.start == 1 else (),
+        outputs=sheet.outputs(form.start),
+        shown=range(form.start, last),
+        earlier=max(form.start - SIZE, 1) if form.start > 1 else 0,
+        later=last if last <= len(standing.parts) else 0,
+        log=log,
+        more_log=more_log,
+        open=standing.state.open and report.decides and not report.damage,
+        approved=principal.name in standing.approvals,
+        longest=_LONGEST_REASON,
+    )
