@@ -3,7 +3,7 @@
 Data flows one way: records → table (confidential) → protected table → publication.
 
 - Records: `read_microdata`, `detect_reading`, `with_record_keys`, `inherit_record_keys`,
-  `import_record_keys`
+  `import_record_keys`, `with_squares`
 - Classifications: `Classification`
 - Tables: `tabulate` makes a `Table` (confidential), `tabulate_many` one for each `Query`;
   `Table.from_cells` takes one made elsewhere, with its sums as `ValueColumns` say
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         inherit_record_keys,
         read_microdata,
         with_record_keys,
+        with_squares,
     )
     from discreet.protection.noise import (
         FlexStrength,
@@ -133,6 +134,7 @@ _HOMES = {
     "tabulate_many": "tabulation",
     "verify_release": "release",
     "with_record_keys": "microdata",
+    "with_squares": "microdata",
 }
 
 #: Modules that are used by their name, as in `discreet.rules.PPercent`.
@@ -190,6 +192,7 @@ __all__ = [
     "tabulate_many",
     "verify_release",
     "with_record_keys",
+    "with_squares",
 ]
 
 former_names.install()

@@ -8,7 +8,7 @@ for by name, and nothing else prints, pickles or publishes it.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -110,7 +110,7 @@ class TableComparison(Unpicklable):
         """The measures of all figures, one per line. CONFIDENTIAL."""
         lines = []
         for name in self.figures:
-            lines += [name, *(f"  {label}: {told}" for label, told in self._told(name, language))]
+            lines += [name, *(f"  {label}: {told}" for label, told in self.told(name, language))]
         return "\n".join(lines)
 
     def to_polars(
@@ -163,11 +163,21 @@ class TableComparison(Unpicklable):
             raise TableError(f"there is no figure {name!r}", code="compare", hint=hint)
         return self._figures[name]
 
-    def _told(self, figure: str, language: str) -> list[tuple[str, str]]:
-        """The measures of a figure in words."""
+    def told(
+        self, figure: str, language: str, leave_out: Collection[str] = ()
+    ) -> list[tuple[str, str]]:
+        """The measures of a figure in words: what each is called, and what it is. CONFIDENTIAL.
+
+        Args:
+            figure: Name of the figure.
+            language: "en" or "de".
+            leave_out: Measures that are of no use, such as "hidden" where nothing is.
+        """
         text = words_of("beside", language)
         told = []
         for name, found in self.measures(figure).items():
+            if name in leave_out:
+                continue
             shown = percent(found, language)
             if name in (*_CELLS, *_PLAIN):
                 shown = number(found, language, 3 if name in _PLAIN else 0)
@@ -208,7 +218,7 @@ class ShownComparison(Unpicklable):
         for name in self.comparison.figures:
             if len(self.comparison.figures) > 1:
                 yield f"<h5>{html.escape(name)}</h5>\n"
-            yield _listed((), self.comparison._told(name, self.language))
+            yield _listed((), self.comparison.told(name, self.language))
             yield from self._cells(name)
         yield "</div>\n"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from discreet.classifications import documents, hrc, levels, parents
+from discreet.classifications import documents, grids, hrc, levels, parents
 from discreet.classifications.parents import flat_tree
 from discreet.classifications.text_files import (
     check_suffix,
@@ -33,7 +33,7 @@ class Classification(CodeTree):
     carry leaf codes.
 
     Make one with `flat`, `from_parents`, `from_levels`, `from_prefixes`,
-    `from_intervals` or `read`. These also take ``labels``, ``titles``, ``column``,
+    `from_intervals`, `from_squares` or `read`. These also take ``labels``, ``titles``, ``column``,
     ``missing`` and ``level_names``, as below.
 
     Args:
@@ -220,6 +220,34 @@ class Classification(CodeTree):
             total=total,
         )
         return cls._of(tree, details)
+
+    @classmethod
+    def from_squares(
+        cls,
+        name: str,
+        codes: Iterable[str],
+        *,
+        sizes: Sequence[int] = grids.SIZES,
+        total: str = TOTAL,
+        **details: Unpack[Details],
+    ) -> Self:
+        """A classification of squares of the European grid, such as 1 km below 10 km.
+
+        Codes count as found in the data; say ``found="none"`` for a list that is public.
+
+        Args:
+            name: Name of the variable.
+            codes: The squares of the smallest size that occur, as INSPIRE codes or short
+                ones, in any order; the column of the data has the long form.
+            sizes: Sides in metres, coarsest first; each is a multiple of the next.
+            total: Code of the total.
+            details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
+
+        >>> Classification.from_squares("km", ["1kmN2684E4334"], sizes=[10_000, 1_000]).codes
+        ('Total', 'CRS3035RES10000mN2680000E4330000', 'CRS3035RES1000mN2684000E4334000')
+        """
+        details.setdefault("found", "all")
+        return cls._of(grids.tree_of_squares(name, codes, sizes=sizes, total=total), details)
 
     @classmethod
     def read(

@@ -9,6 +9,7 @@ from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.record_keys import add_keys_to_file, import_record_keys, with_record_keys
 from discreet.microdata.records import read_microdata
 from discreet.microdata.secret import Secret
+from discreet.microdata.squares import with_squares
 
 __all__ = [
     "DetectedReading",
@@ -20,4 +21,5 @@ __all__ = [
     "inherit_record_keys",
     "read_microdata",
     "with_record_keys",
+    "with_squares",
 ]
