@@ -54,6 +54,7 @@ class FlowFacts:
         words: Whether its words may be scalars ("figures"), are "coefficients", or "free": shown
             as they stand, or taken for files, variables or names of graphs.
         control: Whether it decides only what else runs.
+        tests: Whether its error tells of the records, as that of `assert`.
         shows: Whether it shows its arguments, with some second words or all.
         uses: Whether it takes values and shows none of them, with some second words or all.
     """
@@ -67,6 +68,7 @@ class FlowFacts:
     gathers: Literal["nothing", "variables", "shown", "both"]
     words: Literal["figures", "free", "coefficients"]
     control: bool
+    tests: bool
     shows: Literal["none", "some", "all"]
     uses: Literal["none", "some", "all"]
 

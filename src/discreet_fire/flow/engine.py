@@ -29,7 +29,7 @@ class Held(NamedTuple):
     @property
     def action(self) -> Action:
         """What becomes of a command that shows it."""
-        return (Action.ALLOWED, Action.REVIEW, Action.REFUSED)[self.rank]
+        return (Action.ALLOWED, Action.REVIEW, Action.REFUSED, Action.REFUSED)[self.rank]
 
     def at_most(self, rank: int) -> Held:
         """The same, but not worse than `rank`."""
@@ -39,6 +39,8 @@ class Held(NamedTuple):
 CLEAN = Held(0)
 DOUBT = 1
 BAD = 2
+#: The value of one certain record, which honest programs hardly ever name.
+RECORD = 3
 
 
 def settled(

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from discreet_fire.catalogue.commands import command_table, commands_where
 from discreet_fire.catalogue.policy import Policy
-from discreet_fire.flow.engine import CLEAN, DOUBT, Held, settled
+from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held, settled
+from discreet_fire.flow.stata_conditions import LOOPS, Surroundings, decided, surroundings_of
 from discreet_fire.flow.stata_outputs import (
     ShownStatement,
     StatementJudge,
@@ -109,7 +110,13 @@ def _through_lists(
 
 
 _MOST_ROUNDS = 40
-_FIRST = re.compile(r"\s*([\w`'$]+)")
+#: What matrices hold that a second word of `matrix` makes of records, by its first letters.
+_SUMS = Held(DOUBT, "sums over records whose number was not checked")
+_OF_RECORDS = {
+    **dict.fromkeys(("ac", "acc", "vec", "gls", "opa", "sco"), _SUMS),
+    "dis": Held(DOUBT, "distances of records"),
+}
+_FIRST = re.compile(r"\s*(?:\+\+|--)?([\w`'$]+)")
 _DEFINE = re.compile(r"\s*de(?:f|fi|fin|fine)?\s+(_?)")
 _OF_VARIABLES = re.compile(r"(\w+)\s*\(\s*var(?:list|name)\b")
 _ONE_MACRO = re.compile(r"`(\w+)'")
@@ -119,9 +126,13 @@ _COUNTING = re.compile(
 _EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
 _EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
-_GIVING_OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
+_GIVING_OPTION = re.compile(r"(?<![\w`$])(l(?:o(?:c(?:al?)?)?)?|m\w*)\s*\(\s*([\w`'$]+)\s*\)", re.I)
 #: The record before or after: another figure in each record.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
+#: A text that goes on from what a macro held, so that it counts how often it ran.
+_REPEATS = re.compile(r"\+\+|--|^\s*(?:de\w*\s+)?(\w+)\b.*(?<!\w)(?:`\1'|\$\{?\1\b|\1\b)", re.S)
+_TESTING = commands_where(lambda row: row.flow.tests)
+_AROUND = ("capture", "quietly", "noisily")
 _GATHERING = commands_where(lambda row: row.flow.gathers in ("variables", "both"))
 
 
@@ -137,11 +148,14 @@ class FigureFlow:
     def __init__(self, dofile: DoFile, policy: Policy, taints: Taints) -> None:
         self.policy = policy
         self.taints = taints
-        self.parts = [StatementParts(one) for one in statements_of(dofile)]
-        different = list(_different(self.parts))
-        self.givers = [part for part in different if _may_give(part)]
+        parts = [StatementParts(one) for one in statements_of(dofile)]
+        self.placed = list(zip(parts, surroundings_of(parts), strict=True))
+        different = list(_different(self.placed))
+        self.givers = [one for one in different if _may_give(*one)]
         #: Local macros that hold nothing but known names.
-        self.known = known_names(different)
+        self.known = known_names(part for part, _ in different)
+        #: What is known of a figure because a statement ran at all.
+        self._decided = CLEAN
         #: Macros whose text may be the name of a variable; globals with ``$``.
         self.names: set[str] = set()
         #: From which place on a variable holds a figure.
@@ -159,13 +173,17 @@ class FigureFlow:
             self.givers, self._learn, lambda: self.taints.size() + len(self.names), _MOST_ROUNDS
         )
 
-    def _learn(self, part: StatementParts) -> None:
+    def _learn(self, placed: tuple[StatementParts, Surroundings]) -> None:
         """Note what one statement gives to a name."""
+        part, around = placed
+        self._decided = self._deciding(part, around)
+        if around.caught:
+            self._give_return_code(part, around)
         if (give := _GIVERS.get(part.name)) is not None:
             give(self, part)
         held = GIVEN_BY_OPTION.get(part.name, CLEAN)
         for kind, name in _GIVING_OPTION.findall(part.outside) if held.rank else ():
-            if kind == "local":
+            if kind[0] in "lL":
                 self.taints.local.give(name, held)
             else:
                 self._note(name, held, "matrices", self.taints.known_matrices)
@@ -176,7 +194,28 @@ class FigureFlow:
                     self._note_variable(part, name, self._held(result, ""))
 
     def _held(self, outside: str, inside: str) -> Held:
-        return self.taints.held(outside, inside, self.policy)
+        return max(self.taints.held(outside, inside, self.policy), self._decided)
+
+    def _deciding(self, part: StatementParts, around: Surroundings) -> Held:
+        """What is known because a statement runs, or how often it did."""
+        conditions = around.all
+        if not conditions or part.name in LOOPS:
+            return CLEAN
+        if not _REPEATS.search(part.outside):
+            conditions = tuple(one for one in conditions if one.kind == "test")
+        held = max((decided(one, self.taints, self.policy) for one in conditions), default=CLEAN)
+        return Held(DOUBT, f"whether a condition on {held.what} holds") if held.rank else CLEAN
+
+    def _give_return_code(self, part: StatementParts, around: Surroundings) -> None:
+        """``capture assert x[1] > 5`` makes ``_rc`` tell of a record."""
+        held = self.taints.held(part.outside, part.inside, self.policy)
+        if held.rank < BAD and self._decided.rank:
+            held = Held(BAD, self._decided.what)
+        if part.name in _TESTING and held.rank < BAD:
+            held = Held(BAD, "the records")
+        if held.rank >= BAD:
+            what = f"whether {part.name} failed, which tells of {held.what}"
+            note(self.taints.results, ("c", "rc"), Held(DOUBT, what))
 
     # ------------------------------------------------------------ what names are given
 
@@ -196,6 +235,11 @@ class FigureFlow:
         table = self.taints.local if kind == "local" else self.taints.globals
         name, rest = found.group(1), text[found.end() :]
         if _COUNTING.search(rest):
+            # How many values there are tells none, but how long one is.
+            given = max(self._held(rest, part.inside), self.taints.named(f"list {rest}"))
+            table.give(
+                name, Held(DOUBT, f"the length of {given.what}") if given.rank >= BAD else CLEAN
+            )
             return
         held = self._held(rest, part.inside)
         if rest.lstrip().startswith(":"):
@@ -241,12 +285,15 @@ class FigureFlow:
         left, equals, right = part.outside.partition("=")
         words = left.split()
         if equals and words:
-            name = re.split(r"[\[(]", words[-1])[0]
-            held = self._held(right, part.inside)
+            name = re.split(r"[\[(]", left.strip())[0].split()[-1]
+            held = max(
+                self._held(right, part.inside),
+                _OF_RECORDS.get(words[0][:3], CLEAN) if words[1:] else CLEAN,
+            )
             self._note(name, held, "matrices", self.taints.known_matrices)
         elif words and words[0].startswith(("row", "col")) and len(words) > 1:
             self.taints.matrices.give(words[1], self._held(part.outside, part.inside))
-        elif len(words) > 2 and words[0] in ("accum", "vecaccum", "glsaccum", "svd", "symeigen"):
+        elif len(words) > 2 and words[0] in ("svd", "symeigen"):
             self.taints.known_matrices.add(words[1])
 
     def _give_columns(self, part: StatementParts) -> None:
@@ -345,7 +392,8 @@ class FigureFlow:
 
     def shown(self) -> list[ShownStatement]:
         """The statements that would show a figure, in the order of the text."""
-        return StatementJudge(self.policy, self.taints, self.names, self.since).shown(self.parts)
+        judge = StatementJudge(self.policy, self.taints, self.names, self.since)
+        return judge.shown(self.placed)
 
 
 _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
@@ -355,20 +403,23 @@ _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
 }
 
 
-def _may_give(part: StatementParts) -> bool:
-    """Whether a statement gives anything to a name."""
+def _may_give(part: StatementParts, around: Surroundings) -> bool:
+    """Whether a statement gives anything to a name, or to the return code."""
     gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
-    return part.name in _GIVERS or part.name in GIVEN_BY_OPTION or gathers
+    gives = part.name in _GIVERS or part.name in GIVEN_BY_OPTION
+    return gives or gathers or (around.caught and part.name not in _AROUND)
 
 
-def _different(parts: Iterable[StatementParts]) -> Iterator[StatementParts]:
+def _different(
+    placed: Iterable[tuple[StatementParts, Surroundings]],
+) -> Iterator[tuple[StatementParts, Surroundings]]:
     """The first statement of each form: the others give the same, and no sooner."""
     seen = set()
-    for part in parts:
+    for part, around in placed:
         statement = part.statement
         if statement.form is not None:
-            key = statement.form, bool(statement.depth or statement.in_program)
+            key = statement.form, bool(statement.depth or statement.in_program), around
             if key in seen:
                 continue
             seen.add(key)
-        yield part
+        yield part, around

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
-from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held
+from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
+from discreet_fire.flow.stata_conditions import Condition, Surroundings, decided
 from discreet_fire.flow.stata_values import (
     CONDITION,
     StatementParts,
@@ -192,6 +193,12 @@ _FEW = 50
 #: How much a command shows: nothing, statistics of variables, or what it is given.
 _SILENT, _OF_VARIABLES, _LOUD = range(3)
 _CONTROL = commands_where(lambda row: row.flow.control)
+#: Commands that only give figures to names, which are followed.
+_FOLLOWED = commands_where(
+    lambda row: row.flow.gives not in ("nothing", "variable", "columns", "collapsed")
+)
+#: A macro that is part of a name, with what it is joined to.
+_GLUED = re.compile(r"(?<=\w)`[^`']*'|`[^`']*'(?=\w)")
 
 
 class StatementJudge:
@@ -213,30 +220,43 @@ class StatementJudge:
         self.since = since
         self._places = sorted(since.values())
         self._forms: dict[tuple[str, Held, int], ShownStatement | None] = {}
+        self._decided: dict[Condition, Held] = {}
         self._silence: dict[str, int] = {}
         self._by_variables = bool(taints.variables.any or taints.unnamed)
 
-    def shown(self, parts: Iterable[StatementParts]) -> list[ShownStatement]:
-        """The statements that would show a figure, in their order."""
+    def shown(self, placed: Iterable[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
+        """The statements that would show a figure, in their order.
+
+        Args:
+            placed: Statements with what stands around them.
+        """
         found = []
-        guards: list[tuple[int, Held]] = []
-        for part in parts:
-            statement = part.statement
-            while guards and statement.depth <= guards[-1][0]:
-                guards.pop()
-            condition = self._condition(statement, part)
-            around = max(condition, guards[-1][1]) if guards else condition
-            one = self._by_form(part, around)
+        for part, around in placed:
+            one = self._by_form(part, self._decided_around(part, around.all))
             if one is not None:
                 found.append(one)
-            if statement.opens and condition.rank:
-                guards.append((statement.depth, around))
         return found
+
+    def _decided_around(self, part: StatementParts, conditions: Iterable[Condition]) -> Held:
+        """What the conditions around a statement compare, if it must not be told of."""
+        held = CLEAN
+        for condition in conditions:
+            known = self._decided.get(condition)
+            if known is None:
+                known = decided(condition, self.taints, self.policy)
+                self._decided[condition] = known
+            # How often a loop runs up to a largest value is told by what it prints.
+            if condition.kind == "test" or known.rank >= RECORD or self._prints(part.name):
+                held = max(held, known)
+        return held
+
+    def _prints(self, name: str) -> bool:
+        return self.policy.may_show(name) or self.policy.verdict(name).action.rank > 0
 
     def _by_form(self, part: StatementParts, around: Held) -> ShownStatement | None:
         """The judgement of a statement, or of an earlier one that differs in nothing."""
         statement = part.statement
-        if not statement.prefixes and self._shows_nothing(part):
+        if not (around.rank or statement.prefixes) and self._shows_nothing(part):
             return None
         if statement.form is None:
             return self._judge(part, around)
@@ -256,7 +276,7 @@ class StatementJudge:
         silence = self._silence.get(name)
         if silence is None:
             silence = self._silence[name] = self._silence_of(name)
-        if silence == _LOUD or part.by_macro or part.expands():
+        if silence == _LOUD or part.by_macro or part.expands() or part.subscripts():
             return False
         return silence == _SILENT or self._without_figures(part)
 
@@ -281,18 +301,6 @@ class StatementJudge:
     def _held(self, outside: str, inside: str) -> Held:
         return self.taints.held(outside, inside, self.policy)
 
-    def _condition(self, statement: DoStatement, part: StatementParts) -> Held:
-        """What an ``if`` or ``while`` around this statement looks at."""
-        if not statement.prefixes and part.name not in ("if", "while"):
-            return CLEAN
-        held = CLEAN
-        for prefix in statement.prefixes:
-            if prefix.canonical in ("if", "while") and prefix.arguments:
-                held = max(held, self._held(statement.source[slice(*prefix.arguments)], ""))
-        if part.name in ("if", "while"):
-            held = max(held, self._held(part.outside, part.inside))
-        return held if held.rank == BAD else CLEAN
-
     def _judge(self, part: StatementParts, around: Held) -> ShownStatement | None:
         statement = part.statement
         for prefix in statement.prefixes:
@@ -315,13 +323,35 @@ class StatementJudge:
             held = self._in_other(part)
         if self._by_variables and self.policy.verdict(part.name).action.rank > 0:
             held = max(held, self._in_variables(part))
+        if held.rank == 0:
+            held = self._hidden(part, around, part.outside)
         return ShownStatement(statement, held.action, held.what) if held.rank else None
+
+    def _hidden(self, part: StatementParts, around: Held, outside: str) -> Held:
+        """What a command tells by comparing a figure, by running at all, or by a name."""
+        if part.name in _FOLLOWED:
+            return CLEAN
+        used = self._held(outside, part.inside) if self._may_use(part) else CLEAN
+        if used.rank >= RECORD and not part.by_groups():
+            return Held(DOUBT, f"what it makes of {used.what}")
+        if part.expands():
+            glued = " ".join(found.group() for found in _GLUED.finditer(outside))
+            named_by = self.taints.within(glued, self.policy) if glued else CLEAN
+            if named_by.rank >= BAD:
+                return Held(DOUBT, f"{named_by.what}, by a name")
+        if around.rank:
+            return Held(DOUBT, f"whether a condition on {around.what} holds")
+        return CLEAN
+
+    def _may_use(self, part: StatementParts) -> bool:
+        return part.subscripts() or part.expands() or self.taints.scalars.any
 
     def _judge_showing(self, part: StatementParts, around: Held) -> ShownStatement | None:
         """A command that shows its arguments."""
         statement = part.statement
         outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
-        held = self._written(part.name, _gathered(part.name, part.word, outside), part.inside)
+        outside = _gathered(part.name, part.word, outside)
+        held = self._written(part.name, outside, part.inside)
         scalars: list[tuple[int, int]] = []
         if part.name == "display":
             held = max(held, displayed(part, self.names, self.taints, scalars))
@@ -331,8 +361,8 @@ class StatementJudge:
             held = max(held, self.taints.results.get(("e", "b"), CLEAN))
         elif part.name == "scalar" and not part.outside.split()[1:]:
             held = max([held, *self.taints.scalars.all()])
-        if held.rank == 0 and around.rank and part.name == "display":
-            held = Held(DOUBT, f"whether a condition on {around.what} holds")
+        if held.rank == 0:
+            held = self._hidden(part, around, outside)
         if held.rank == 0 and not scalars:
             return None
         return ShownStatement(statement, held.action, held.what, tuple(scalars))

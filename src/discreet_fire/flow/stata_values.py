@@ -16,7 +16,7 @@ from typing import TypeVar
 from discreet_fire.catalogue.commands import command_table
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
-from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held
+from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Why
 
 _Key = TypeVar("_Key")
@@ -30,9 +30,13 @@ _SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
 #: What the running program has returned so far: `return(top)`.
 _OWN_RESULT = re.compile(r"\b([es]?)return\s*\(\s*(\w+)\s*\)")
 #: A sign of any of these.
-_VALUES = re.compile(r"\[|(?:[rse]|return)\s*\(|_result|\$\{?S_")
+_VALUES = re.compile(r"\[|(?:[rse]|return)\s*\(|_result|\$\{?S_|_rc\b|\bc\(\s*rc")
+#: The return code of what was caught last.
+RETURN_CODE = re.compile(r"(?<!\w)_rc\b|\bc\(\s*rc\s*\)")
 _WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
-_LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)([`$']|(?:\+\+|--|\))')")
+#: The record itself, or one before or after it: another one in each.
+_NEIGHBOUR = re.compile(r"\s*_n\s*(?:[-+]\s*\d+\s*)?")
+_LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)(?=([`$']|(?:\+\+|--|\))'))")
 _GLOBAL = re.compile(r"\$(?:\{(\w*)([}`$])|(\w*)(`?))")
 _WORD = re.compile(r"(?<![\w%])[A-Za-z_]\w*(?![\w(\[{]|\s*\()")
 _FORMAT = re.compile(r"%[-~]?[\w.,]+")
@@ -196,7 +200,7 @@ class Taints:
         best = CLEAN
         # Hardly any code has these signs, and to look for a sign is quick.
         expands = "`" in code or "$" in code
-        if expands or "[" in code or "(" in code:
+        if expands or "[" in code or "(" in code or "_rc" in code:
             found = [*self._values(code, policy)] if _VALUES.search(code) else []
             if expands:
                 found += [*self._macros(code), *self._inline(code)]
@@ -213,8 +217,14 @@ class Taints:
         return best
 
     def _macros(self, code: str) -> Iterator[Held]:
-        for name, close in _LOCAL.findall(code):
-            yield self.local.of_begun(name) if close in "`$" else self.local.of(name)
+        inner = 0  # up to where a macro names another one
+        for found in _LOCAL.finditer(code):
+            name, close = found.groups()
+            begun = close in "`$"
+            held = self.local.of_begun(name) if begun else self.local.of(name)
+            # Which macro is meant may tell a figure; the values of a category tell none.
+            yield held if found.start() >= inner or held.rank >= BAD else CLEAN
+            inner = max(inner, found.end() + 1 if begun else 0)
         for braced, close, plain, more in _GLOBAL.findall(code):
             name = braced or plain
             begun = more == "`" or close in ("`", "$")
@@ -240,7 +250,7 @@ class Taints:
                 if word in self.known_scalars:
                     yield Held(DOUBT, f"{word}, which a variable of that name would replace")
                 elif word not in self.known_matrices:
-                    yield Held(BAD, f"the first value of {word}")
+                    yield Held(RECORD, f"the first value of {word}")
 
     def _values(self, code: str, policy: Policy) -> Iterator[Held]:
         for kind, name, close in _RESULT.findall(code) if "(" in code else ():
@@ -251,6 +261,8 @@ class Taints:
             if (kind, name) in self.returned and not policy.names_stored(kind, name):
                 continue  # what a program of the run returns is followed
             yield Held(_RANKS[policy.stored(kind, name)], f"the stored result {kind}({name})")
+        if RETURN_CODE.search(code):
+            yield self.results.get(("c", "rc"), CLEAN)
         for kind, name in _OWN_RESULT.findall(code):  # what the program itself gave so far
             yield self.results.get((kind or "r", name), CLEAN)
         if _OLD_RESULT.search(code):
@@ -262,7 +274,9 @@ class Taints:
             if _WEIGHT.match(inside) or name == ")":
                 continue
             if "," not in inside:
-                yield Held(BAD, "the value of one record")
+                yield Held(
+                    BAD if _NEIGHBOUR.fullmatch(inside) else RECORD, "the value of one record"
+                )
             elif name not in self.known_matrices and name.isidentifier():
                 yield Held(DOUBT, "an element of a matrix that is not made here")
 
@@ -360,6 +374,7 @@ UNTOUCHED = frozenset((
 #: A condition: figures in it are used, and not shown.
 CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
+_BY = ("by", "bysort", "qby")
 
 
 def pieces(statement: DoStatement, start: int, end: int) -> tuple[str, str]:
@@ -455,6 +470,14 @@ class StatementParts:
         """The second word of the command."""
         word = _FIRST.match(self.outside)
         return word.group(1) if word else ""
+
+    def by_groups(self) -> bool:
+        """Whether a place such as ``x[1]`` is another one in each group of records."""
+        return any(prefix.canonical in _BY for prefix in self.statement.prefixes)
+
+    def subscripts(self) -> bool:
+        """Whether there is any bracket in it in which a record may stand."""
+        return self.statement.source.find("[", self.start, self.statement.end) >= 0
 
     def expands(self) -> bool:
         """Whether there is any macro in it."""

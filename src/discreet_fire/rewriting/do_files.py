@@ -371,12 +371,17 @@ def _join(statement: DoStatement, start: int, end: int) -> int | None:
 
 def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
     found: dict[tuple[str, int, int, str], StatementNote] = {}
+    decisions = list(decisions)
+    gone = {one.statement.end: one.statement.start for one in decisions if one.refused}
     for decision in decisions:
-        notes = decision.notes
+        statement = decision.statement
+        # What is commented out needs no look, in whatever way it is read.
+        moot = gone.get(statement.end, statement.end) <= statement.start
+        notes = [] if moot else decision.notes
         if decision.refused:
             rule, command, reason = decision.refused
-            start, end = decision.statement.start, decision.statement.end
             what = f"{command}: {reason}"
-            notes = [*notes, StatementNote(rule, Severity.REFUSED, what, start, end)]
+            place = (statement.start, statement.end)
+            notes = [*notes, StatementNote(rule, Severity.REFUSED, what, *place)]
         found |= {(note.rule, note.start, note.end, note.what): note for note in notes}
     return [lines.finding(*note) for note in found.values()]

@@ -118,7 +118,6 @@ LEFT = [
     "replace x = x[_n-1] if missing(x)",
     "keep if x < r(p99)",
     "assert x <= r(max)",
-    "if r(max) > 3 {\ndrop x\n}",
     "di r(mean)",
     'di r(N) " cases"',
     "di _N",
@@ -167,6 +166,7 @@ LEFT = [
 
 #: What may show such a value: an officer looks.
 REVIEWED = [
+    "if r(max) > 3 {\ndrop x\n}",
     "local v \"income\"\nlocal k = `v'\ndi `k'",
     "global v income\nscalar s = $v\ndi s",
     "foreach s in mean sd {\ndi r(`s')\n}",

@@ -1,0 +1,123 @@
+"""Under which conditions the statements of a do-file run.
+
+In: statements in their order. Out: for each the conditions and heads of loops around it, those of
+its own line, and whether an error in it is caught. What a condition decides tells of what it
+compares: a text that is set under it, a loop that ends, a return code. Nothing is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.flow.engine import BAD, CLEAN, RECORD, Held
+from discreet_fire.flow.stata_values import (
+    RETURN_CODE,
+    StatementParts,
+    Taints,
+    bare_words,
+    pieces,
+    without_macros,
+)
+
+LOOPS = commands_where(lambda row: row.reading.loop)
+_TESTS = ("if", "while")
+
+
+class Condition(NamedTuple):
+    """What decides whether, or how often, a statement runs.
+
+    Args:
+        kind: A `test` is an ``if`` or ``while``, a `loop` goes through a list.
+        outside: Its code, strings and comments blanked.
+        inside: What is expanded in its strings.
+    """
+
+    kind: Literal["test", "loop"]
+    outside: str
+    inside: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around a statement.
+
+    Args:
+        conditions: Those of blocks around it, from the outermost on.
+        own: Those of its own line, and of an ``if`` before its ``else``.
+        caught: Whether its error does not stop the program.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    own: tuple[Condition, ...] = ()
+    caught: bool = False
+
+    @property
+    def all(self) -> tuple[Condition, ...]:
+        """All conditions under which it runs."""
+        return self.conditions + self.own if self.own else self.conditions
+
+
+_FREE = Surroundings()
+
+
+def surroundings_of(parts: Iterable[StatementParts]) -> Iterator[Surroundings]:
+    """What stands around each statement, in the same order."""
+    blocks: list[tuple[int, Surroundings]] = []
+    before: dict[int, tuple[Condition, ...]] = {}  # conditions that an `else` negates, by depth
+    for part in parts:
+        statement = part.statement
+        depth = statement.depth
+        while blocks and depth <= blocks[-1][0]:
+            blocks.pop()
+        around = blocks[-1][1] if blocks else _FREE
+        if not statement.prefixes and not statement.opens and part.name != "while":
+            before.pop(depth, None)
+            yield around
+            continue
+        prefixes = {prefix.canonical for prefix in statement.prefixes}
+        tests = tuple(_tests(part))
+        negated = before.pop(depth, ()) if "else" in prefixes or part.name == "else" else ()
+        own = negated + tests
+        if own and (tests or negated):
+            before[depth] = own
+        caught = around.caught or part.name == "capture" or "capture" in prefixes
+        yield Surroundings(around.conditions, own, caught) if own or caught else around
+        if statement.opens:
+            head = (Condition("loop", part.outside, part.inside),) if part.name in LOOPS else ()
+            blocks.append((depth, Surroundings(around.conditions + own + head, (), caught)))
+
+
+def _tests(part: StatementParts) -> Iterator[Condition]:
+    """The conditions of one line."""
+    statement = part.statement
+    for prefix in statement.prefixes:
+        if prefix.canonical in _TESTS and prefix.arguments:
+            yield Condition("test", *pieces(statement, *prefix.arguments))
+    if part.name in _TESTS:
+        yield Condition("test", part.outside.rstrip().removesuffix("{"), part.inside)
+
+
+def decided(condition: Condition, taints: Taints, policy: Policy) -> Held:
+    """What a condition compares, if nothing must tell of how it turned out.
+
+    In a condition of its own line of a program Stata takes a variable by its first record.
+
+    Args:
+        condition: The condition.
+        taints: What names hold.
+        policy: Says which stored results may be shown.
+    """
+    kind, outside, inside = condition
+    held = taints.held(outside, inside, policy)
+    if kind == "test" and held.rank < RECORD:
+        if held.rank and RETURN_CODE.search(outside):
+            held = max(held, Held(BAD, held.what))
+        known = taints.known_scalars | taints.known_matrices
+        for _, word in bare_words(without_macros(outside)):
+            if word not in known:
+                held = Held(RECORD, f"the first value of {word}")
+    return held if held.rank >= BAD else CLEAN
