@@ -218,7 +218,7 @@ class _Running:
             try:
                 output = threads.submit(self._output, written)
                 errors = threads.submit(self._errors, complained)
-                served = threads.submit(serve)
+                served = threads.submit(self._serve, serve)
                 process.wait(self._limits.seconds)
             except subprocess.TimeoutExpired:
                 self._over = self._over or "time"
@@ -235,6 +235,13 @@ class _Running:
                 apart=self._apart,
                 confined=confined,
             )
+
+    def _serve(self, serve: Callable[[], None]) -> None:
+        try:
+            serve()
+        except BaseException:
+            self._kill()
+            raise
 
     def _kill(self) -> None:
         """End the process and all of its group; in its namespace nothing outlives it."""

@@ -29,6 +29,7 @@ from discreet.errors import OutputCheckError, Problem
 from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import Runner
 from discreet_fire.runners.python_runner import PythonRunner
+from discreet_fire.runners.r_runner import RRunner
 
 #: The environment variable that names the file.
 VARIABLE = "DISCREET_RUNNERS"
@@ -41,7 +42,11 @@ def _python(table: _Table) -> Runner:
     return PythonRunner(executable=Path(table["executable"]), **_process(table))
 
 
-_MAKERS: dict[str, Callable[[_Table], Runner]] = {"python": _python}
+def _r(table: _Table) -> Runner:
+    return RRunner(executable=Path(table["executable"]), **_process(table))
+
+
+_MAKERS: dict[str, Callable[[_Table], Runner]] = {"python": _python, "r": _r}
 _OWN = {"python": (), "r": (), "stata": ("ado",)}
 
 

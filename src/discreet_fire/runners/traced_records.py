@@ -79,18 +79,28 @@ class _FileRecords:
 
     def traced(self, frame: pl.DataFrame, places: IntArray | None) -> TracedRecords | None:
         if places is None:
-            if frame.height != self.height:
-                return None
-            places = np.arange(self.height, dtype=np.int64)
+            found = (self._found(frame, one) for one in self._guesses(frame.height))
+            return next((one for one in found if one is not None), None)
+        return self._found(frame, places)
+
+    def _guesses(self, height: int) -> Iterator[IntArray]:
+        """All records, or those of one category: where nothing says which records it is about."""
+        if height == self.height:
+            yield np.arange(self.height, dtype=np.int64)
+            return
+        for column in self._columns:
+            counts = column.drop_nulls().value_counts(name="records")
+            if counts.height <= _MOST_LEVELS:
+                for value in counts.filter(pl.col("records") == height)[column.name]:
+                    yield np.flatnonzero((column == value).fill_null(value=False).to_numpy())
+
+    def _found(self, frame: pl.DataFrame, places: IntArray) -> TracedRecords | None:
         inside = len(places) == frame.height and len(np.unique(places)) == len(places)
         if not inside or (len(places) and not 0 <= places.min() <= places.max() < self.height):
             return None
         own = [column.gather(places) for column in self._columns]
-        found = {}
-        for column in frame.iter_columns():
-            same = next(_same(column, own), None)
-            if same is not None:
-                found[column.name] = same.alias(column.name)
+        same = {column.name: next(_same(column, own), None) for column in frame.iter_columns()}
+        found = {name: one.alias(name) for name, one in same.items() if one is not None}
         if not found:
             return None
         unit = None if self._unit is None else self._unit.gather(places)
