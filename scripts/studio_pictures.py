@@ -98,6 +98,8 @@ DEEP = (
     _page("release", "", "/releases/census-2022"),
     _page("suppression-form", "paul", "/suppression?example=firms"),
     _page("suppression-outcome", "paul", "/suppression?example=firms", "button[value=run]"),
+    _page("rounding-form", "paul", "/rounding?example=firms"),
+    _page("rounding-outcome", "paul", "/rounding?example=firms", "button[value=run]"),
     _page("design-compared", "mira", "/designs", "button[value=draw]", typed=_COMPARED),
     _page("design-impossible", "mira", "/designs", "button[value=draw]", typed=_IMPOSSIBLE),
     _page(

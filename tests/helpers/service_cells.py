@@ -109,7 +109,7 @@ class CellService:
 
     def key(self, role: str = "service", name: str = "tool") -> str:
         """A key for a caller."""
-        person = role == "custodian"
+        person = role in ("custodian", "producer")
         self.service.users.add(LOCAL, name, "person" if person else "system")
         self.service.users.grant(LOCAL, name, Grant(role))
         made = self.service.api_keys.create(

@@ -27,6 +27,11 @@ table <- dc_service_table(
   list(by = "sex", count = "n", cell_key = "key"), "census"
 )
 stopifnot(identical(table$sex, c("Total", "m", "w")), is.numeric(table$value))
+rounded <- dc_service_round(
+  data.frame(sex = c("Total", "m", "w"), n = c(12, 8, 4)),
+  list(by = "sex", rounding = list(method = "controlled", base = 5))
+)
+stopifnot(identical(rounded$value, c(15, 10, 5)))
 odd <- discreet:::as_json(list(a = 1, b = list("x"), c = c(TRUE, FALSE), d = "\\"\\\\\\n"))
 stopifnot(odd == '{"a":1,"b":["x"],"c":[true,false],"d":"\\\\"\\\\\\\\\\\\n"}')
 wrong <- tryCatch(dc_service_counts(transform(cells, n = -1), "census"), discreet_error = identity)

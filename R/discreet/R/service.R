@@ -30,6 +30,19 @@ dc_service_table <- function(cells, layout, parameter_set, kind = "counts", name
   read_table(out, if (is.list(layout)) unlist(layout$by) else character())
 }
 
+#' Round a table of counts, given what is asked of it: by, count, rounding, name.
+dc_service_round <- function(cells, request, name = "table", ...) {
+  folder <- private_folder()
+  if (is.list(request)) {
+    request$by <- as.list(request$by)
+    if (!is.null(request$name)) name <- request$name
+  }
+  out <- file.path(folder, paste0(name, ".csv"))
+  run(c("ask", "round", as_file(cells, folder, "cells"), as_document(request, folder),
+        "--out", out, as_words(list(...))))
+  read_table(out, if (is.list(request)) unlist(request$by) else character())
+}
+
 #' Ask for a table of a data set; of a large one the job is waited for.
 dc_service_query <- function(dataset, query, ...) {
   folder <- private_folder()

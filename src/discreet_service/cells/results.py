@@ -31,6 +31,7 @@ from discreet.publication.notation import (
 )
 from discreet.tables import CellStatus, ProtectedTable
 from discreet_service.cells.protection import ProtectedCells
+from discreet_service.jobs.outputs import JobOutput
 from discreet_service.problems import ServiceError
 
 #: Media types of results, by format.
@@ -54,6 +55,7 @@ _SIGNS: Mapping[int, str] = {
     CellStatus.official: OFFICIAL,
     CellStatus.not_applicable: INAPPLICABLE,
 }
+_SUFFIXES = {"parquet": ".parquet", "csv": ".csv", "xlsx": ".xlsx", "html": ".html", "px": ".px"}
 _NAMES = pa.array([status.name for status in CellStatus])
 
 
@@ -131,6 +133,20 @@ def table_result(table: ProtectedTable, format: str, language: str) -> CellResul
         read = pyarrow.parquet.read_table(pa.BufferReader(content))
         content = _stream(read)
     return CellResult(content=content, media_type=RESULT_TYPES[format])
+
+
+def table_output(table: ProtectedTable, asked: str | None, language: str) -> JobOutput:
+    """A protected table as the result of a job.
+
+    Args:
+        table: The table; its file has its name.
+        asked: The format; None for JSON.
+        language: "en" or "de".
+    """
+    form = chosen_format(asked, "*/*", table=True)
+    made = table_result(table, form, language)
+    name = f"{table.name}{_SUFFIXES.get(form, '.json' if 'json' in form else '.csv')}"
+    return JobOutput(file_name=name, media_type=made.media_type, content=made.content)
 
 
 def _values(cells: ProtectedCells) -> pl.Series:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray
@@ -26,11 +26,11 @@ from discreet.rules import Mark, Primary
 from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table, ValueColumns
 from discreet_service.cells.bodies import as_numbers
 from discreet_service.cells.protection import TreeLayout
+from discreet_service.cells.requests import refused_call
 from discreet_service.problems import ServiceError
 
 _Text = Annotated[str, Field(max_length=200)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
-_MOST_TOLD = 20
 #: Seconds that a search may take, at most.
 _LONGEST_SEARCH = 3 * 3_600
 #: A column that the library wants and suppression does not look at.
@@ -134,32 +134,6 @@ class SuppressionRequest(BaseModel):
     __str__ = __repr__
 
 
-def read_request(given: Mapping[str, Any]) -> SuppressionRequest:
-    """What a call says; one error for all that is wrong with it.
-
-    Args:
-        given: What it says.
-
-    >>> read_request({"by": ["branch"], "rules": {"minimum_frequency": 3}}).count
-    'n'
-    """
-    try:
-        return SuppressionRequest.model_validate(dict(given))
-    except ValidationError as error:
-        told = error.errors(include_input=False, include_context=False, include_url=False)
-    known = SuppressionRequest.model_fields
-    problems = []
-    for each in told[:_MOST_TOLD]:
-        place = [str(part) for part in each["loc"]]
-        if place and place[0] in known:
-            # Deeper than that, names are the caller's own.
-            problems.append(Problem(str(each["msg"]), ".".join(place[:2])))
-        else:
-            hint = f"known: {', '.join(known)}"
-            problems.append(Problem("something is said that is not known here", "", hint))
-    raise _refused(problems)
-
-
 @without_values
 def judged_cells(frame: pl.DataFrame, request: SuppressionRequest) -> tuple[Table, Primary]:
     """The table of some cells, and what is sensitive in it. CONFIDENTIAL.
@@ -171,10 +145,10 @@ def judged_cells(frame: pl.DataFrame, request: SuppressionRequest) -> tuple[Tabl
     problems = _column_problems(frame, request)
     rules = _rules(request, problems)
     if problems or rules is None:
-        raise _refused(problems)
+        raise refused_call(problems)
     made = _numbered(frame, request, problems)
     if problems:
-        raise _refused(problems)
+        raise refused_call(problems)
     table = _table(made, request, request.count, _values(request))
     unit = 10.0**-request.decimals if request.value is not None else 1.0
     marks = [Mark(**each.model_dump()) for each in request.marks]
@@ -401,8 +375,3 @@ def _published(table: Table, hidden: pl.DataFrame, request: SuppressionRequest) 
         parts=table.parts,
         figures=figures,
     )
-
-
-def _refused(problems: list[Problem]) -> ServiceError:
-    what = f"{len(problems)} things are wrong with this call" if problems[1:] else problems[0].what
-    return ServiceError(what, code="invalid-input", where=problems[0].where, problems=problems)

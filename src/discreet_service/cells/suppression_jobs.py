@@ -6,48 +6,20 @@ job. Out: the file of a protected table, or of an audit without true values.
 
 from __future__ import annotations
 
-import io
 import json
 
 import polars as pl
 
-from discreet_service.cells.results import chosen_format, table_result
+from discreet_service.cells.requests import unpacked
+from discreet_service.cells.results import table_output
 from discreet_service.cells.suppression import (
     SuppressionRequest,
     audited_cells,
     judged_cells,
-    read_request,
     suppressed_cells,
 )
 from discreet_service.jobs.context import JobContext
 from discreet_service.jobs.outputs import JobOutput
-
-_LENGTH = 8
-_SUFFIXES = {"parquet": ".parquet", "csv": ".csv", "xlsx": ".xlsx", "html": ".html", "px": ".px"}
-
-
-def packed(frame: pl.DataFrame, request: SuppressionRequest) -> bytes:
-    """Cells and what is asked of them as one input. CONFIDENTIAL.
-
-    Args:
-        frame: The cells.
-        request: What is asked.
-    """
-    said = request.model_dump_json().encode()
-    cells = io.BytesIO()
-    frame.write_ipc(cells, compression="zstd")
-    return len(said).to_bytes(_LENGTH, "big") + said + cells.getvalue()
-
-
-def unpacked(content: bytes) -> tuple[pl.DataFrame, SuppressionRequest]:
-    """The same again. CONFIDENTIAL.
-
-    Args:
-        content: What `packed` gave.
-    """
-    end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
-    request = read_request(json.loads(content[_LENGTH:end]))
-    return pl.read_ipc(io.BytesIO(content[end:])), request
 
 
 def run_suppression(context: JobContext) -> JobOutput:
@@ -62,11 +34,7 @@ def run_suppression(context: JobContext) -> JobOutput:
     context.report(10, "searching")
     safe = suppressed_cells(table, found, request)
     context.report(90, "writing")
-    form = chosen_format(request.format, "*/*", table=True)
-    made = table_result(safe, form, request.language)
-    name = f"{request.name}{_SUFFIXES.get(form, '.json' if 'json' in form else '.csv')}"
-    media = made.media_type
-    return JobOutput(file_name=name, media_type=media, content=made.content)
+    return table_output(safe, request.format, request.language)
 
 
 def run_audit(context: JobContext) -> JobOutput:
@@ -86,4 +54,5 @@ def run_audit(context: JobContext) -> JobOutput:
 
 
 def _input(context: JobContext) -> tuple[pl.DataFrame, SuppressionRequest]:
-    return unpacked(context.service.job_inputs.get(context.job.asked()["input"]))
+    content = context.service.job_inputs.get(context.job.asked()["input"])
+    return unpacked(content, SuppressionRequest)

@@ -191,18 +191,66 @@ def query_call(
         form: The format; None for a frame.
         idempotency_key: By which a repeated request is recognised.
     """
+    return ServiceCall(
+        method="POST",
+        path=f"{_API}/datasets/{quote(dataset, safe='')}/query",
+        headers={"Content-Type": "application/json", "Idempotency-Key": idempotency_key},
+        content=json.dumps({**query, "format": form or "parquet"}, ensure_ascii=False).encode(),
+        read=_table_or_job(form),
+    )
+
+
+def _table_or_job(form: str | None) -> Callable[[httpx.Response], Table | ServiceJob]:
+    """Reads an answer that is a table, or the job that makes it."""
 
     def read(answer: httpx.Response) -> Table | ServiceJob:
         if answer.status_code == httpx.codes.ACCEPTED:
             return ServiceJob.of(_document(answer))
         return table_of(answer.content, form)
 
+    return read
+
+
+def rounding_call(
+    cells: Any, request: Mapping[str, Any], form: str | None, idempotency_key: str
+) -> ServiceCall[Table | ServiceJob]:
+    """A table of counts to be rounded; a job if it is large.
+
+    Args:
+        cells: A frame.
+        request: What is asked of it.
+        form: The format; None for a frame.
+        idempotency_key: By which a repeated request is recognised.
+    """
+    return _rows_call("protect/rounding", "cells", cells, request, form, idempotency_key)
+
+
+def _rows_call(
+    path: str,
+    name: str,
+    rows: Any,
+    request: Mapping[str, Any],
+    form: str | None,
+    idempotency_key: str,
+) -> ServiceCall[Table | ServiceJob]:
+    """Rows with what is asked of them: in the address if it is short, else beside them."""
+    frame, asked = to_polars(rows), {**request, "format": form or "parquet"}
+    text = json.dumps(asked, ensure_ascii=False)
+    headers = {"Content-Type": ARROW, "Idempotency-Key": idempotency_key}
+    params, content = {"request": text}, b""
+    if len(quote(text)) <= _LONGEST_ADDRESS:
+        content = _arrow(frame)
+    else:
+        params, headers["Content-Type"] = {}, "application/json"
+        columns = frame.to_dict(as_series=False)
+        content = json.dumps({**asked, name: columns}, ensure_ascii=False, default=str).encode()
     return ServiceCall(
         method="POST",
-        path=f"{_API}/datasets/{quote(dataset, safe='')}/query",
-        headers={"Content-Type": "application/json", "Idempotency-Key": idempotency_key},
-        content=json.dumps({**query, "format": form or "parquet"}, ensure_ascii=False).encode(),
-        read=read,
+        path=f"{_API}/{path}",
+        params=params,
+        headers=headers,
+        content=content,
+        read=_table_or_job(form),
     )
 
 

@@ -103,6 +103,7 @@ class ServiceFunctions:
     protect_counts = ClientFunction(conversations.protect_counts)
     protect_values = ClientFunction(conversations.protect_values)
     protect_table = ClientFunction(conversations.protect_table)
+    round_table = ClientFunction(conversations.round_table)
     query = ClientFunction(conversations.query)
     check = ClientFunction(conversations.check)
     datasets = ClientFunction(conversations.datasets)

@@ -163,6 +163,27 @@ def ask_table(
     show(f"the protected table is in {out}", {"file": str(out)}, as_json=as_json)
 
 
+@command(app, "round", example="discreet ask round cells.csv request.json --out table.csv")
+def ask_round(
+    cells: Cells,
+    request: Annotated[
+        Path, typer.Argument(help="What is asked of them: JSON or TOML, with by, count, rounding.")
+    ],
+    out: Out,
+    url: Url = None,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Round a table of counts; the job of a large one is waited for."""
+    asked = {"name": out.name.partition(".")[0], **_document(request)}
+    by = [name for name in asked.get("by", []) if isinstance(name, str)]
+    with _client(url, key_file) as client:
+        found = client.round_table(_numbers(_read(cells), by), asked, format=format_of(out))
+    assert isinstance(found, bytes)
+    _write(found, out)
+    show(f"the rounded table is in {out}", {"file": str(out)}, as_json=as_json)
+
+
 @command(app, "query", example="discreet ask query census query.json --out table.csv")
 def ask_query(
     dataset: Annotated[str, typer.Argument(help="The data set.")],

@@ -135,11 +135,43 @@ def query(
         progress: Is told how far a job is.
         timeout: Seconds after which a job is no longer waited for.
     """
-    found = yield from _sent(calls.query_call(dataset, query, format, secrets.token_hex(16)))
+    call = calls.query_call(dataset, query, format, secrets.token_hex(16))
+    return (yield from _table_of(call, format, progress, timeout))
+
+
+def round_table(
+    cells: Any,
+    request: Mapping[str, Any],
+    *,
+    format: str | None = None,  # noqa: A002
+    progress: Progress | None = None,
+    timeout: float | None = None,
+) -> Conversation[Table]:
+    """Round a table of counts; the job of a large one is waited for.
+
+    Args:
+        cells: A frame with a row per cell, totals among them.
+        request: by, count, rounding, name, …; see the documentation of cells.
+        format: csv, parquet, json, xlsx, html, px, json-stat, sdmx-csv; None for a frame.
+        progress: Is told how far a job is.
+        timeout: Seconds after which a job is no longer waited for.
+    """
+    call = calls.rounding_call(cells, request, format, secrets.token_hex(16))
+    return (yield from _table_of(call, format, progress, timeout))
+
+
+def _table_of(
+    call: ServiceCall[Table | ServiceJob],
+    form: str | None,
+    progress: Progress | None,
+    timeout: float | None,
+) -> Conversation[Table]:
+    """Make a call that is answered with a table, or with a job that makes one."""
+    found = yield from _sent(call)
     if not isinstance(found, ServiceJob):
         return found
     done = yield from wait(found.id, progress=progress, timeout=timeout)
-    return calls.table_of((yield from result(done.id)), format)
+    return calls.table_of((yield from result(done.id)), form)
 
 
 def check(dataset: str, query: Mapping[str, Any]) -> Conversation[dict[str, Any]]:

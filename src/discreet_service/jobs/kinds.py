@@ -83,6 +83,13 @@ KINDS: Mapping[str, JobKind] = {
         minutes=240,
         schema=None,
     ),
+    "round": JobKind(
+        permission=Permission.tables_protect,
+        function="discreet_service.cells.rounding:run_rounding",
+        memory="8GB",
+        minutes=240,
+        schema=None,
+    ),
 }
 
 

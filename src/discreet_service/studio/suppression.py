@@ -26,12 +26,8 @@ from discreet_service.cells.suppression import (
 )
 from discreet_service.cells.suppression_study import HiddenCell, SuppressionStudy, studied_cells
 from discreet_service.permissions import Permission, Principal
-from discreet_service.studio.suppression_form import (
-    FORMATS,
-    SuppressionForm,
-    example_form,
-    form_of,
-)
+from discreet_service.studio.pasted_tables import FORMATS, rows_and_columns
+from discreet_service.studio.suppression_form import SuppressionForm, example_form, form_of
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.pages import FormPrincipal, back_to, page
 from discreet_service.web.problem_pages import language_of
@@ -43,8 +39,6 @@ _Producer = Annotated[Principal, Depends(principal_with(Permission.tables_protec
 _Form = Annotated[SuppressionForm, Depends(form_of)]
 #: Cells that are looked at while somebody waits, and seconds that a search takes meanwhile.
 MOST_AT_ONCE, _SECONDS = 500, 8.0
-#: The last variable stands at the side of the others if it has so many codes at most.
-_WIDEST = 12
 
 
 @router.get("")
@@ -201,23 +195,13 @@ def _laid_out(
     language: str,
 ) -> dict[str, Any]:
     """The table as rows and columns: per cell its figure, or the number of the hidden one."""
-    frame = table.to_polars(complete=True, labels=False)
-    across = len(asked.by) > 1 and len(frame[asked.by[-1]].unique()) <= _WIDEST
-    stubs = asked.by[:-1] if across else asked.by
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    hidden_status = CellStatus.suppressed.name
-    for told in frame.iter_rows(named=True):
-        codes = tuple(str(told[name]) for name in asked.by)
-        column = codes[-1] if across else ""
-        figure = (
-            ""
-            if told["value"] is None
-            else number_text(told["value"], asked.decimals if asked.value else 0, language)
-        )
-        rows.setdefault(codes[: len(stubs)], {})[column] = {
-            "figure": figure or "·",
-            "number": numbers.get(codes, 0) if told["status"] == hidden_status else 0,
+    hidden, decimals = CellStatus.suppressed.name, asked.decimals if asked.value else 0
+
+    def shown(codes: tuple[str, ...], told: Mapping[str, Any]) -> dict[str, Any]:
+        value = told["value"]
+        return {
+            "figure": "·" if value is None else number_text(value, decimals, language),
+            "number": numbers.get(codes, 0) if told["status"] == hidden else 0,
         }
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    return {"stubs": stubs, "across": asked.by[-1] if across else "", "columns": columns,
-            "rows": rows}  # fmt: skip
+
+    return rows_and_columns(table, asked.by, shown)

@@ -6,35 +6,31 @@ frame and a request that the interface would take, too; or all that is wrong wit
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
 import polars as pl
 from fastapi import Request
-from starlette.datastructures import FormData, UploadFile
 
 from discreet.errors import Problem
-from discreet_service.cells.bodies import BodyKind, read_body
-from discreet_service.cells.suppression import SuppressionRequest, read_request
-from discreet_service.problems import ServiceError
+from discreet_service.cells.requests import read_request
+from discreet_service.cells.suppression import SuppressionRequest
+from discreet_service.studio.pasted_tables import (
+    FORMATS,
+    listed_names,
+    long_texts,
+    pasted_rows,
+    refused_form,
+    sent_texts,
+    stated_number,
+    stated_trees,
+)
 
-#: Formats that can be fetched, with the ends of their names.
-FORMATS: Mapping[str, str] = {
-    "csv": "csv",
-    "xlsx": "xlsx",
-    "parquet": "parquet",
-    "html": "html",
-    "json-stat": "json",
-}
-_LONGEST, _MOST_MARKS = 500, 1_000
+_MOST_MARKS = 1_000
 #: Fields of any length.
 _LONG = ("cells", "trees", "waived", "priced", "prices")
-_SEPARATORS = ";\t"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -97,22 +93,18 @@ class SuppressionForm:
             problems.append(
                 Problem("there are no cells", "cells", "choose a file in UTF-8, or paste them")
             )
-        problems += [
-            Problem(f"more than {_LONGEST} characters", each.name)
-            for each in fields(self)
-            if each.name not in _LONG and len(getattr(self, each.name)) > _LONGEST
-        ]
-        by = _listed(self.by)
+        problems += long_texts(self, _LONG)
+        by = listed_names(self.by)
         asked = {
             "by": by,
-            "classifications": _trees(self.trees, problems),
+            "classifications": stated_trees(self.trees, problems),
             "count": self.count.strip(),
             "value": self.value.strip() or None,
-            "largest": _listed(self.largest),
+            "largest": listed_names(self.largest),
             "rules": self._rules(problems),
             "marks": self._marks(by, problems),
             "suppression": {"method": self.method, "cost": self.cost},
-            "decimals": _number(self.decimals, "decimals", problems, int) or 0,
+            "decimals": stated_number(self.decimals, "decimals", problems, int) or 0,
             "name": self.name.strip(),
             "format": self.format,
             "language": language,
@@ -120,23 +112,19 @@ class SuppressionForm:
         if self.format not in FORMATS:
             problems.append(Problem("this format is not offered", "format"))
         if problems:
-            raise _refused(problems)
-        frame = read_body(io.BytesIO(_with_commas(self.cells).encode()), BodyKind.csv, most).frame
-        return frame, read_request(asked)
+            raise refused_form(problems)
+        return pasted_rows(self.cells, most), read_request(SuppressionRequest, asked)
 
     def _rules(self, problems: list[Problem]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, kind in (("minimum_frequency", int), ("p_percent", float), ("marginal", int)):
-            number = _number(getattr(self, name), name, problems, kind)
+            number = stated_number(getattr(self, name), name, problems, kind)
             found |= {} if number is None else {name: number}
-        shares = [
-            [n, share]
-            for n in (1, 2)
-            if (
-                share := _number(getattr(self, f"dominance_{n}"), f"dominance_{n}", problems, float)
-            )
-            is not None
-        ]
+        shares = []
+        for n in (1, 2):
+            name = f"dominance_{n}"
+            share = stated_number(getattr(self, name), name, problems, float)
+            shares += [] if share is None else [[n, share]]
         if shares:
             found["dominance"] = shares if len(shares) > 1 else shares[0]
         if not found and not problems:
@@ -152,7 +140,7 @@ class SuppressionForm:
         for place in self.waived:
             decided.setdefault(place, {})["status"] = "safe"
         for place, price in zip(self.priced, self.prices, strict=True):
-            cost = _number(price, "cost", problems, float)
+            cost = stated_number(price, "cost", problems, float)
             if cost is not None:
                 decided.setdefault(place, {})["cost"] = cost
         marks = []
@@ -171,45 +159,13 @@ class SuppressionForm:
 async def form_of(request: Request) -> SuppressionForm:
     """A dependency: the fields of a form that was sent, with the text of its file."""
     form = await request.form()
-    texts = {
-        each.name: _text(form, each.name) for each in fields(SuppressionForm) if each.default != ()
-    }
+    names = [each.name for each in fields(SuppressionForm) if each.default != ()]
+    texts: dict[str, Any] = await sent_texts(form, names, file="cells")
     many = {
         name: tuple(str(value) for value in form.getlist(name)[: _MOST_MARKS + 1])
         for name in ("waived", "priced", "prices")
     }
-    file = form.get("file")
-    if isinstance(file, UploadFile) and file.filename:
-        try:
-            texts["cells"] = (await file.read()).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            texts["cells"] = ""
-    given: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
-    return SuppressionForm(**(given | many))
-
-
-def _text(form: FormData, name: str) -> str | None:
-    value = form.get(name)
-    if not isinstance(value, str):
-        return None
-    return value
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _number(text: str, where: str, problems: list[Problem], kind: type[int | float]) -> Any:
-    """A number of a field; None if it is empty."""
-    stripped = text.strip().replace(",", ".")
-    if not stripped:
-        return None
-    try:
-        return kind(stripped)
-    except ValueError:
-        what = "a whole number is needed" if kind is int else "a number is needed"
-        problems.append(Problem(what, where))
-        return None
+    return SuppressionForm(**(texts | many))
 
 
 def _codes(place: str) -> list[str] | None:
@@ -220,39 +176,6 @@ def _codes(place: str) -> list[str] | None:
     if not isinstance(found, list) or not all(isinstance(code, str) for code in found):
         return None
     return found
-
-
-def _trees(text: str, problems: list[Problem]) -> dict[str, Any]:
-    """Code trees: a line per code, with the variable before and the code above it behind."""
-    found: dict[str, dict[str, str | None]] = {}
-    for number, line in enumerate(csv.reader(io.StringIO(text)), start=1):
-        parts = [part.strip() for part in line]
-        if not any(parts):
-            continue
-        if len(parts) not in (2, 3) or not parts[0] or not parts[1]:
-            hint = "variable, code, code above it; two parts for a code below the total"
-            problems.append(Problem(f"line {number} says something else", "trees", hint))
-            continue
-        found.setdefault(parts[0], {})[parts[1]] = (parts[2:] or [""])[0] or None
-    return {name: {"codes": codes} for name, codes in found.items()}
-
-
-def _with_commas(text: str) -> str:
-    """Cells as they are pasted from a spreadsheet, with commas between."""
-    head = text.partition("\n")[0]
-    separator = next((sign for sign in _SEPARATORS if sign in head), "")
-    if "," in head or not separator:
-        return text
-    made = io.StringIO()
-    csv.writer(made, lineterminator="\n").writerows(
-        csv.reader(io.StringIO(text), delimiter=separator)
-    )
-    return made.getvalue()
-
-
-def _refused(problems: list[Problem]) -> ServiceError:
-    what = f"{len(problems)} things are wrong with this form" if problems[1:] else problems[0].what
-    return ServiceError(what, code="invalid-input", where=problems[0].where, problems=problems)
 
 
 @cache

@@ -23,6 +23,7 @@ from discreet_service.queries import PreparedQuery
 from discreet_service.queries.formats import ANSWER_FORMATS
 from discreet_service.queries.titles import said_in, title_of
 from discreet_service.service import Service
+from discreet_service.studio.call_texts import quoted, r_value
 from discreet_service.studio.choices import Pairs, StudioView, TableChoices, address
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
@@ -396,7 +397,7 @@ def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -
              for name, each in query.items()]  # fmt: skip
     link = address(f"{base}/api/v1/datasets/{dataset}/data", [*asked, ("format", "csv")])
     return {
-        "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {_quoted(link)}',
+        "curl": f'curl -H "Authorization: Bearer $DISCREET_SERVICE_KEY" {quoted(link)}',
         "python": (
             "import os\n\nfrom discreet_service.client import Client\n\n"
             f'with Client({json.dumps(base)}, os.environ["DISCREET_SERVICE_KEY"]) as client:\n'
@@ -406,21 +407,5 @@ def _code(service: Service, dataset: str, asked: Pairs, choices: TableChoices) -
         ),
         "r": f"library(discreet)\n\nSys.setenv(DISCREET_SERVICE_URL = {json.dumps(base)})\n"
         f"table <- dc_service_query(\n  {json.dumps(dataset)},\n"
-        f"  {_r_value(cast('Any', query), 1)}\n)\n",
+        f"  {r_value(cast('Any', query), 1)}\n)\n",
     }
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def _r_value(value: Any, depth: int) -> str:
-    """A value as R writes it."""
-    pad = "  " * (depth + 1)
-    if isinstance(value, dict):
-        inner = [f"{pad}`{name}` = {_r_value(each, depth + 1)}" for name, each in value.items()]
-        return "list(\n" + ",\n".join(inner) + "\n" + "  " * depth + ")"
-    if isinstance(value, list):
-        inner = [_r_value(each, depth + 1) for each in value]
-        return f"list({', '.join(inner)})"
-    return json.dumps(value, ensure_ascii=False)

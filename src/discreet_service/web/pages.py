@@ -49,7 +49,7 @@ _NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
     ("/designs", "designs", (Permission.parameters_design,)),
     ("/programmes", "programmes", (Permission.programmes_run,)),
     ("/suppression", "suppression", (Permission.tables_protect,)),
-    ("/methods", "methods", (Permission.tables_protect,)),
+    ("/rounding", "rounding", (Permission.tables_protect,)),
     ("/submissions", "submissions", (Permission.outputs_submit,)),
     ("/reviews", "reviews", (Permission.outputs_review,)),
     ("/quality", "quality", (Permission.quality_read,)),

@@ -7,8 +7,6 @@ audit.
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Mapping
 from typing import IO, Annotated, Any
 
@@ -17,13 +15,8 @@ from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import JSONResponse
 
 from discreet_service.cells import BodyKind, body_kind, chosen_format, read_body
-from discreet_service.cells.bodies import BODY_TYPES
-from discreet_service.cells.suppression import (
-    SuppressionRequest,
-    judged_cells,
-    read_request,
-)
-from discreet_service.cells.suppression_jobs import packed
+from discreet_service.cells.requests import packed, read_request
+from discreet_service.cells.suppression import SuppressionRequest, judged_cells
 from discreet_service.jobs.records import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
@@ -31,43 +24,20 @@ from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, principal_with
 from discreet_service.web.body_gate import BodyGate
 from discreet_service.web.problem_pages import language_of
+from discreet_service.web.table_calls import (
+    accepted_job,
+    described_body,
+    hand_in_sealed,
+    said_in_call,
+)
 
 router = APIRouter(prefix="/api/v1", tags=["suppression"])
 
 _Producer = Annotated[Principal, Depends(principal_with(Permission.tables_protect))]
 _Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
-#: What a call says in its address where the body is no JSON: one document.
-_ASKED = "request"
 
 
-def _described() -> dict[str, Any]:
-    """What OpenAPI says of the body."""
-    stated = SuppressionRequest.model_json_schema(ref_template="#/components/schemas/{model}")
-    stated["required"] = [*stated["required"], "cells"]
-    row = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
-    column = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
-    stated["properties"]["cells"] = {
-        "description": "The cells, as rows or as columns",
-        "anyOf": [
-            {"type": "array", "items": row},
-            {"type": "object", "additionalProperties": column},
-        ],
-    }
-    content: dict[str, Any] = {
-        media: {"schema": {"type": "string", "format": "binary"}} for media in BODY_TYPES
-    }
-    content["application/json"] = {"schema": stated}
-    asked = {
-        "name": _ASKED,
-        "in": "query",
-        "required": False,
-        "description": "Where the body is no JSON: all but the cells, as JSON",
-        "schema": {"type": "string"},
-    }
-    return {"parameters": [asked], "requestBody": {"required": True, "content": content}}
-
-
-@router.post("/suppress", status_code=202, openapi_extra=_described())
+@router.post("/suppress", status_code=202, openapi_extra=described_body(SuppressionRequest))
 async def suppress_table_cells(
     request: Request, service: ServiceDep, principal: _Producer, again: _Key = None
 ) -> JSONResponse:
@@ -75,7 +45,7 @@ async def suppress_table_cells(
     return await _handed_in(request, service, principal, "suppress", again)
 
 
-@router.post("/audit", status_code=202, openapi_extra=_described())
+@router.post("/audit", status_code=202, openapi_extra=described_body(SuppressionRequest))
 async def audit_table_cells(
     request: Request, service: ServiceDep, principal: _Producer, again: _Key = None
 ) -> JSONResponse:
@@ -108,8 +78,7 @@ def _job(
     cells = read_body(file, body, service.settings.limits.cells_protect)
     asked = _asked(request, cells.members, kind)
     job = hand_in_cells(service, principal, kind, cells.frame, asked, again)
-    place = f"/api/v1/jobs/{job.id}"
-    return JSONResponse(job.told(), status_code=202, headers={"Location": place})
+    return accepted_job(job)
 
 
 def hand_in_cells(
@@ -131,35 +100,14 @@ def hand_in_cells(
         again: The same call with the same word is the same job.
     """
     judged_cells(frame, asked)
-    inputs = service.job_inputs
-    name = inputs.put(packed(frame, asked), owner=f"{kind} {principal.name}", again=again)
-    try:
-        job = service.jobs.submit(
-            kind=kind, owner=principal.name, request={"input": name}, idempotency_key=again
-        )
-    except ServiceError:
-        if again is None:
-            inputs.drop(name)
-        raise
-    if job.state.final:
-        inputs.drop(name)
-    return job
+    return hand_in_sealed(service, principal, kind, packed(frame, asked), again)
 
 
 def _asked(request: Request, members: Mapping[str, Any], kind: str) -> SuppressionRequest:
     """What a call says beside its cells, or in its address; nothing twice."""
-    given: dict[str, Any] = dict(members)
-    for name, text in request.query_params.multi_items():
-        if name != _ASKED or given:
-            what = "a call is described once: beside its cells, or in the address"
-            raise ServiceError(what, code="invalid-input", where=_ASKED)
-        try:
-            given = dict(json.load(io.StringIO(text)))
-        except (ValueError, TypeError, RecursionError):
-            what = "this is no JSON object"
-            raise ServiceError(what, code="invalid-input", where=_ASKED) from None
+    given = said_in_call(request, members)
     given.setdefault("language", language_of(request))
-    asked = read_request(given)
+    asked = read_request(SuppressionRequest, given)
     if (kind == "audit") != (asked.hidden is not None):
         what = "an audit says which cells are hidden, and nothing else does"
         raise ServiceError(what, code="invalid-input", where="hidden")

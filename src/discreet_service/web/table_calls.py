@@ -1,0 +1,114 @@
+"""Calls with tables: a body with cells or records, what is asked of them, and the job that does it.
+
+In: requests. Out: what a call says, nothing of it twice; how the interface describes its body; and
+jobs, whose inputs are sealed until they end.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from discreet_service.cells.bodies import BODY_TYPES
+from discreet_service.jobs.records import Job
+from discreet_service.permissions import Principal
+from discreet_service.problems import ServiceError
+from discreet_service.service import Service
+
+#: What a call says in its address where the body is no JSON: one document.
+_ASKED = "request"
+
+
+def described_body(kind: type[BaseModel], rows: str = "cells") -> dict[str, Any]:
+    """What OpenAPI says of the body.
+
+    Args:
+        kind: What is asked of the rows.
+        rows: What they are called in JSON.
+    """
+    stated = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+    stated["required"] = [*stated.get("required", []), rows]
+    row = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
+    column = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+    stated["properties"][rows] = {
+        "description": f"The {rows}, as rows or as columns",
+        "anyOf": [
+            {"type": "array", "items": row},
+            {"type": "object", "additionalProperties": column},
+        ],
+    }
+    content: dict[str, Any] = {
+        media: {"schema": {"type": "string", "format": "binary"}} for media in BODY_TYPES
+    }
+    content["application/json"] = {"schema": stated}
+    asked = {
+        "name": _ASKED,
+        "in": "query",
+        "required": False,
+        "description": f"Where the body is no JSON: all but the {rows}, as JSON",
+        "schema": {"type": "string"},
+    }
+    return {"parameters": [asked], "requestBody": {"required": True, "content": content}}
+
+
+def said_in_call(request: Request, members: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call says beside its rows, or in its address; nothing twice.
+
+    Args:
+        request: The request.
+        members: What its body says beside the rows.
+    """
+    given: dict[str, Any] = dict(members)
+    for name, text in request.query_params.multi_items():
+        if name != _ASKED or given:
+            what = "a call is described once: beside its rows, or in the address"
+            raise ServiceError(what, code="invalid-input", where=_ASKED)
+        try:
+            given = dict(json.load(io.StringIO(text)))
+        except (ValueError, TypeError, RecursionError):
+            what = "this is no JSON object"
+            raise ServiceError(what, code="invalid-input", where=_ASKED) from None
+    return given
+
+
+def hand_in_sealed(
+    service: Service, principal: Principal, kind: str, content: bytes, again: str | None = None
+) -> Job:
+    """Seal an input, and hand in its job; an input that no job needs is deleted.
+
+    Args:
+        service: The service.
+        principal: Who asks.
+        kind: The kind of job.
+        content: The input. CONFIDENTIAL.
+        again: The same call with the same word is the same job.
+    """
+    inputs = service.job_inputs
+    name = inputs.put(content, owner=f"{kind} {principal.name}", again=again)
+    try:
+        job = service.jobs.submit(
+            kind=kind, owner=principal.name, request={"input": name}, idempotency_key=again
+        )
+    except ServiceError:
+        if again is None:
+            inputs.drop(name)
+        raise
+    if job.state.final:
+        inputs.drop(name)
+    return job
+
+
+def accepted_job(job: Job) -> JSONResponse:
+    """The answer that tells of a job.
+
+    Args:
+        job: The job.
+    """
+    place = f"/api/v1/jobs/{job.id}"
+    return JSONResponse(job.told(), status_code=202, headers={"Location": place})

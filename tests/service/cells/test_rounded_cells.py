@@ -1,0 +1,275 @@
+"""Counts come in, rounded tables go out: those of the library, to the byte; draws are secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet import Classification, Table, round_counts
+from discreet.microdata import Secret
+from discreet.protection.rounding import Rounding, audit_rounding
+from discreet_service.cells.requests import unpacked
+from discreet_service.cells.rounding import RoundingRequest, run_rounding, seed_of_table
+from discreet_service.jobs.context import JobContext
+from discreet_service.service import Service
+from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.service_callers import RoleCallers
+from tests.helpers.service_cells import WRITERS
+
+BY = ["region", "sex"]
+TREE = {"N": None, "n1": "N", "n2": "N", "S": None, "s1": "S", "s2": "S"}
+_ROLES: dict[str, Sequence[str]] = {"paula": ["producer"], "otto": ["producer"], "sam": ["service"], "rita": ["requester"]}
+
+
+class Office:
+    """A service and its callers."""
+
+    def __init__(self, folder: Path) -> None:
+        Secret.generate().write(folder / "service.secret")
+        limits = LimitSettings(requests_per_second=1e6, burst=10**6)
+        self.service = Service(
+            ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
+        )
+        self.callers = RoleCallers(self.service, ("rounding", "jobs"), _ROLES)
+
+    def ask(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
+        path = "/api/v1/protect/rounding" + ("/study" if study else "")
+        return self.callers.ask(name, "POST", path, json=said)
+
+    def seed(self, name: str, table: str) -> Secret:
+        return seed_of_table(self.service.key_for("rounding"), name, table)
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    found = Office(tmp_path_factory.mktemp("rounding"))
+    yield found
+    found.service.close()
+
+
+def counted(seed: int = 7) -> pl.DataFrame:
+    """Counts by region, with levels, and sex; totals among them, cell keys beside them."""
+    draw = np.random.default_rng(seed)
+    leaves = pl.DataFrame(
+        {"region": ["n1", "n2", "s1", "s2"] * 2, "sex": ["m"] * 4 + ["w"] * 4}
+    ).with_columns(n=pl.Series(draw.integers(1, 40, 8)), key=pl.Series(draw.integers(0, 256, 8)))
+    above = leaves.with_columns(region=pl.col("region").str.slice(0, 1).str.to_uppercase())
+    parts = [leaves, above, leaves.with_columns(region=pl.lit("Total"))]
+    every = pl.concat([*parts, *(each.with_columns(sex=pl.lit("Total")) for each in parts)])
+    return every.group_by(BY, maintain_order=True).agg(pl.col("n").sum(), pl.col("key").sum() % 256)
+
+
+CELLS = counted()
+
+
+def asked(**rounding: Any) -> dict[str, Any]:
+    said = {"by": BY, "classifications": {"region": {"codes": TREE}}, "name": "people"}
+    return {**said, "rounding": rounding, "cells": CELLS.select(*BY, "n").to_dicts()}
+
+
+def library_table(**more: Any) -> Table:
+    tree = Classification.from_parents("region", TREE)
+    return Table.from_cells(CELLS, [tree, "sex"], count="n", name="people", **more)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "html", "xlsx", "px", "json-stat", "sdmx-csv"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "controlled", "base": 3},
+        {"method": "small-counts", "base": 5},
+        {"method": "conventional", "base": 10, "ties": "even"},
+        {"method": "conventional", "base": 5, "margins": 10},
+        {"method": "random", "base": 5},
+    ],
+)
+def test_rounded_tables_are_those_of_the_library(
+    office: Office, tmp_path: Path, how: dict[str, Any], form: str
+) -> None:
+    answer = office.ask({**asked(**how), "format": form})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    options = dict(how)
+    if how["method"] == "random":
+        options["seed"] = office.seed("paula", "people")
+        with pytest.warns(match="averages? to the true one|average to the true one"):
+            safe = round_counts(library_table(), **options)
+    else:
+        safe = round_counts(library_table(), **options)
+    suffix = {"json-stat": ".json", "sdmx-csv": ".csv"}.get(form, f".{form}")
+    written = safe.write(tmp_path / f"people{suffix}", format=form)
+    assert answer.content == written.read_bytes()
+
+
+def test_cell_keys_decide_as_in_the_library(office: Office, tmp_path: Path) -> None:
+    said = asked(method="keyed", base=5) | {"cell_key": "key", "key_grid": 256, "format": "csv"}
+    answer = office.ask({**said, "cells": CELLS.to_dicts()})
+    assert answer.status_code == 200, answer.text
+    safe = round_counts(library_table(cell_key="key", key_grid=256), 5)
+    assert answer.content == safe.write(tmp_path / "people.csv").read_bytes()
+    assert office.ask({**said, "cells": CELLS.to_dicts()}, "otto").content == answer.content
+
+
+def test_unbiased_rounding_draws_from_the_seed_of_the_service(office: Office) -> None:
+    flat = CELLS.filter(pl.col("region").is_in(["Total", "N", "S"]))
+    said = asked(method="controlled", base=5, unbiased=True) | {"format": "json"}
+    said |= {"classifications": {}, "cells": flat.select(*BY, "n").to_dicts()}
+    table = Table.from_cells(flat, BY, count="n", name="people")
+    seed = office.seed("paula", "people")
+    safe = round_counts(table, 5, "controlled", unbiased=True, seed=seed)
+    found = office.ask(said).json()["cells"]["value"]
+    assert found == safe.to_polars(complete=True)["value"].to_list()
+
+
+def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None:
+    said = asked(method="random", base=10) | {"format": "json"}
+
+    def values(said: dict[str, Any], name: str = "paula") -> list[int]:
+        found = office.ask(said, name).json()["cells"]["value"]
+        assert isinstance(found, list)
+        return found
+
+    first = values(said)
+    assert values(said) == first
+    assert values(said, "otto") != first
+    assert values(said | {"name": "others"}) != first
+    # One corrected count draws no other cell anew.
+    rows = CELLS.select(*BY, "n").to_dicts()
+    rows[0]["n"] += 1
+    changed = values(said | {"cells": rows})
+    assert sum(a != b for a, b in zip(first, changed, strict=True)) <= 1
+    for secret in (b"rounding", office.service.key_for("rounding")):
+        own = seed_of_table(secret, "paula", "people")
+        assert repr(own) == "<Secret>"
+
+
+@pytest.mark.parametrize("how", ["csv", "parquet", "arrow"])
+def test_cells_come_in_every_form(office: Office, how: str) -> None:
+    expected = office.ask(asked(method="controlled", base=3)).content
+    media, written = WRITERS[how]
+    said = {
+        name: each for name, each in asked(method="controlled", base=3).items() if name != "cells"
+    }
+    answer = office.callers.ask(
+        "paula",
+        "POST",
+        "/api/v1/protect/rounding",
+        params={"request": json.dumps(said)},
+        content=written(CELLS.select(*BY, "n")),
+        headers={"Content-Type": media},
+    )
+    assert answer.content == expected
+
+
+def test_studies_are_the_audit_of_the_library(office: Office) -> None:
+    told = office.ask(asked(method="conventional", base=3), study=True).json()
+    how = Rounding(base=3, method="conventional")
+    safe = round_counts(library_table(), 3, "conventional")
+    own = audit_rounding([safe], [library_table()], how)
+    assert told["can_be_worked_out"] == list(own.unprotected)
+    assert told["audited"] == int(own.sensitive.sum())
+    shown = {
+        tuple(row[:2]): row[2] for row in safe.to_polars(complete=True).select(*BY, "value").rows()
+    }
+    missed = 0
+    for region in ("Total", *TREE):
+        missed += shown[region, "m"] + shown[region, "w"] != shown[region, "Total"]
+    for sex in ("Total", "m", "w"):
+        for total, parts in (("Total", "NS"), ("N", ("n1", "n2")), ("S", ("s1", "s2"))):
+            missed += sum(shown[part, sex] for part in parts) != shown[total, sex]
+    assert (told["sums"], told["sums_missed"]) == (7 + 9, missed)
+
+
+def test_totals_that_are_no_sums_are_said_not_to_be_audited(office: Office) -> None:
+    rows = CELLS.select(*BY, "n").to_dicts()
+    rows[-1]["n"] += 100
+    said = asked(method="conventional", base=3) | {"cells": rows}
+    told = office.ask(said, study=True).json()
+    assert (told["sums"], told["audited"]) == (None, None)
+    assert told["not_audited"]
+    wrong = office.ask(asked(method="controlled", base=3) | {"cells": rows})
+    assert wrong.status_code == 422
+    assert "not the sum of its parts" in wrong.text
+
+
+def test_large_tables_rounded_together_become_a_sealed_job(
+    office: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("discreet_service.web.rounding.MOST_TOGETHER", 3)
+    said = asked(method="controlled", base=3) | {"format": "csv"}
+    answer = office.ask(said)
+    assert answer.status_code == 202, answer.text
+    number = answer.json()["id"]
+    assert answer.headers["location"] == f"/api/v1/jobs/{number}"
+    job = office.service.jobs.claim("tests")
+    assert job is not None
+    assert (job.id, job.kind) == (number, "round")
+    (sealed,) = office.service.job_inputs.folder.iterdir()
+    assert b"region" not in sealed.read_bytes()
+    frame, request = unpacked(office.service.job_inputs.get(job.asked()["input"]), RoundingRequest)
+    assert (frame.height, request.name) == (CELLS.height, "people")
+    context = JobContext(
+        service=office.service,
+        job=job,
+        folder=tmp_path,
+        report=lambda _progress, _step: None,
+        cancelled=lambda: False,
+    )
+    made = run_rounding(context)
+    assert made.file_name == "people.csv"
+    safe = round_counts(library_table(), 3, "controlled")
+    assert made.content == safe.write(tmp_path / "people.csv").read_bytes()
+    assert office.service.jobs.finish(job, made.written(tmp_path))
+    assert list(office.service.job_inputs.folder.iterdir()) == []
+    # Rounded one by one, many more are answered at once.
+    assert office.ask(asked(method="conventional", base=3)).status_code == 200
+    assert office.ask(said, study=True).status_code in (200, 413)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where", "told"),
+    [
+        ({"rounding": {"method": "keyed"}}, "cell_key", "rounds by cell keys"),
+        ({"rounding": {"method": "controlled", "base": 1}}, "rounding.base", "greater than"),
+        ({"rounding": {"method": "controlled", "margins": 10}}, "rounding.margins", "totals that"),
+        ({"rounding": {"method": "magic"}}, "rounding.method", "Input should be"),
+        ({"rounding": {"method": "conventional", "seed": 5}}, "rounding.seed", "not permitted"),
+        ({"rounding": {"method": "random", "unbiased": True}}, "rounding.unbiased", "controlled"),
+        ({"cell_key": "n"}, "by", "two purposes"),
+        ({"count": "persons"}, "count", "no such column"),
+        ({"by": ["region", "age"]}, "by[1]", "no such column"),
+        ({"key_grid": "many", "cell_key": None}, "key_grid", ""),
+        ({"totals": {"age": "All"}}, "totals", "none of those"),
+        ({"name": "../x"}, "name", "pattern"),
+        ({"seed": "1"}, "", "not known here"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(
+    office: Office, wrong: dict[str, Any], where: str, told: str
+) -> None:
+    answer = office.ask(asked(method="controlled", base=3) | wrong)
+    assert answer.status_code == 422, answer.text
+    problems = answer.json()["problems"]
+    assert any(each["where"] == where and told in each["message"] for each in problems), problems
+    assert str(CELLS["n"].max()) not in answer.text
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, None, "x"])
+def test_counts_that_are_none_are_refused(office: Office, number: Any) -> None:
+    rows = CELLS.select(*BY, "n").to_dicts()
+    rows[2]["n"] = number
+    answer = office.ask(asked(method="controlled", base=3) | {"cells": rows})
+    assert answer.status_code == 422
+    assert answer.json()["problems"][0]["where"] == "n"
+
+
+@pytest.mark.parametrize(("name", "status"), [("sam", 403), ("rita", 403), ("", 401)])
+def test_only_producers_round(office: Office, name: str, status: int) -> None:
+    for study in (False, True):
+        assert office.ask(asked(method="controlled", base=3), name, study).status_code == status

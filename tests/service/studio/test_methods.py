@@ -1,0 +1,311 @@
+"""Rounding in the studio: what a page rounds is what the library rounds; nothing is kept."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet import Classification, Table, round_counts
+from discreet.protection.rounding import Rounding, audit_rounding
+from discreet_service.cells.rounding import MOST_TOGETHER, seed_of_table
+from discreet_service.studio.rounding import rounding_example
+from tests.helpers.asgi_browser import form_of
+from tests.service.studio.conftest import GERMAN, HTML
+
+#: The lecture's kind of table: small counts by two variables, all totals.
+CELLS = pl.DataFrame(
+    {
+        "sex": ["Total"] * 4 + ["m"] * 4 + ["w"] * 4,
+        "age": ["Total", "adult", "child", "old"] * 3,
+        "n": [56, 31, 11, 14, 25, 16, 4, 5, 31, 15, 7, 9],
+    }
+)
+FIELDS = {
+    "cells": CELLS.write_csv(),
+    "by": "sex, age",
+    "method": "controlled",
+    "base": "5",
+    "name": "people",
+    "act": "run",
+}
+
+
+def send(readers: Any, fields: dict[str, Any], name: str = "paul", **more: Any) -> Any:
+    browser = readers.browser(name)
+    csrf = form_of(browser.get("/rounding", headers=HTML).text, "/rounding")["csrf"]
+    head = more.pop("headers", HTML)
+    return browser.post("/rounding", data={**fields, "csrf": csrf}, headers=head, **more)
+
+
+def library_table() -> Table:
+    return Table.from_cells(CELLS, ["sex", "age"], count="n", name="people")
+
+
+def shown_cells(page: str) -> list[tuple[int, int, int]]:
+    """Published figure, true one and difference of each cell of a page."""
+    part = page[page.index('class="numbers cells both"') :]
+    part = part[: part.index("</table>")].replace("−", "-").replace("\N{NARROW NO-BREAK SPACE}", "")
+    found = re.findall(r"<td>([\d,]+)<small>([\d,]+)(?: <b>([+-]\d+)</b>)?</small></td>", part)
+    return [(int(a.replace(",", "")), int(b.replace(",", "")), int(c or 0)) for a, b, c in found]
+
+
+def problems_of(page: str) -> str:
+    part = page[page.index('role="alert"') : page.index('<form method="post" action="/rounding"')]
+    return html.unescape(part)
+
+
+@pytest.mark.parametrize("method", ["controlled", "small-counts", "conventional"])
+def test_page_shows_true_and_rounded_counts_of_the_library(readers: Any, method: str) -> None:
+    answer = send(readers, {**FIELDS, "method": method})
+    assert answer.status_code == 200, answer.text
+    table = library_table()
+    safe = round_counts(table, 5, method)
+    expected = [
+        (value, true, value - true)
+        for value, true in zip(safe.to_polars(complete=True)["value"], CELLS["n"], strict=True)
+    ]
+    assert shown_cells(answer.text) == expected
+    audited = audit_rounding([safe], [table], Rounding(base=5, method=method))  # type: ignore[arg-type]
+    told = re.findall(r"<li><code>([^<]+)</code></li>", answer.text)
+    assert told == list(audited.unprotected)
+    assert ("Proven:" in answer.text) == audited.safe
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "parquet", "html", "json-stat"])
+@pytest.mark.parametrize("method", ["controlled", "random"])
+def test_files_are_those_of_the_library(
+    readers: Any, tmp_path: Path, method: str, form: str
+) -> None:
+    fields = {**FIELDS, "act": "download", "format": form, "method": method}
+    answer = send(readers, fields)
+    suffix = {"json-stat": ".json"}.get(form, f".{form}")
+    assert answer.headers["content-disposition"] == f'attachment; filename="people{suffix}"'
+    options: dict[str, Any] = {}
+    if method == "random":
+        options["seed"] = seed_of_table(readers.service.key_for("rounding"), "paul", "people")
+    with pytest.warns() if options else _quiet():
+        safe = round_counts(library_table(), 5, method, **options)
+    assert answer.content == safe.write(tmp_path / f"people{suffix}", format=form).read_bytes()
+
+
+def _quiet() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def test_cell_keys_round_equally_whoever_rounds(readers: Any) -> None:
+    readers.add("pia", *_producer())
+    cells = CELLS.with_columns(key=pl.Series([5, 250, 3, 99, 180, 44, 71, 203, 88, 140, 17, 2]))
+    fields = {**FIELDS, "cells": cells.write_csv(), "method": "keyed", "cell_key": "key"}
+    fields |= {"key_grid": "256", "act": "download"}
+    table = Table.from_cells(
+        cells, ["sex", "age"], count="n", cell_key="key", key_grid=256, name="people"
+    )
+    safe = round_counts(table, 5)
+    first = send(readers, fields)
+    assert first.status_code == 200, first.text
+    found = pl.read_csv(first.content)["value"].to_list()
+    assert found == safe.to_polars(complete=True)["value"].to_list()
+    assert send(readers, fields, "pia").content == first.content
+
+
+def _producer() -> list[Any]:
+    from discreet_service.permissions import Grant
+
+    return [Grant("producer")]
+
+
+def test_random_draws_come_back_for_whoever_drew_them(readers: Any) -> None:
+    readers.add("pia", *_producer())
+    fields = {**FIELDS, "method": "random", "base": "50", "act": "download"}
+    first = send(readers, fields).content
+    assert send(readers, fields).content == first
+    assert send(readers, fields, "pia").content != first
+    assert send(readers, {**fields, "name": "others"}).content != first
+    page = send(readers, {**fields, "act": "run"}).text
+    assert "Draws come from the secret of the service" in page
+    secret = readers.service.key_for("rounding")
+    seed = seed_of_table(secret, "paul", "people").derive("rounding")
+    assert not any(each.hex() in page for each in (secret, seed))
+
+
+def test_counts_that_can_be_worked_out_are_named(readers: Any) -> None:
+    """3 + 3 = 9 to base 3 can only be 4 + 4 = 8."""
+    cells = "sex,n\nTotal,8\nm,4\nw,4\n"
+    fields = {**FIELDS, "cells": cells, "by": "sex", "method": "conventional", "base": "3"}
+    page = send(readers, fields).text
+    assert "3 of 3 counts can be worked out from sums" in page
+    assert "<code>sex=m</code>" in page
+    assert "1 of 1" in page
+    wider = send(readers, {**fields, "base": "10"}).text
+    assert "Proven:" in wider
+
+
+def test_totals_that_are_no_sums_are_told(readers: Any) -> None:
+    cells = FIELDS["cells"].replace("Total,Total,56", "Total,Total,99")
+    page = send(readers, {**FIELDS, "cells": cells, "method": "conventional"}).text
+    assert "the true totals are no sums" in page
+    assert "was not tested" in page
+    refused = send(readers, {**FIELDS, "cells": cells})
+    assert refused.status_code == 422
+    assert "not the sum of its parts" in problems_of(refused.text)
+
+
+def test_hierarchies_and_levels(readers: Any) -> None:
+    cells = "region,n\nTotal,40\nN,21\nn1,13\nn2,8\nS,19\n"
+    trees = "region,N\nregion,n1,N\nregion,n2,N\nregion,S"
+    answer = send(readers, {**FIELDS, "cells": cells, "by": "region", "trees": trees})
+    tree = Classification.from_parents("region", {"N": None, "n1": "N", "n2": "N", "S": None})
+    table = Table.from_cells(pl.read_csv(cells.encode()), [tree], count="n", name="people")
+    safe = round_counts(table, 5, "controlled").to_polars(complete=True)
+    assert [each[0] for each in shown_cells(answer.text)] == safe["value"].to_list()
+
+
+def test_cells_come_as_a_file_or_from_a_spreadsheet(readers: Any) -> None:
+    expected = shown_cells(send(readers, FIELDS).text)
+    assert len(expected) == CELLS.height
+    text = FIELDS["cells"].replace(",", "\t")
+    assert shown_cells(send(readers, {**FIELDS, "cells": text}).text) == expected
+    file = {"file": ("cells.csv", FIELDS["cells"].encode(), "text/csv")}
+    assert shown_cells(send(readers, {**FIELDS, "cells": ""}, files=file).text) == expected
+
+
+def test_example_is_there_and_runs(readers: Any) -> None:
+    assert 'href="/rounding?example=firms"' in readers.page("/rounding", "paul")
+    form = rounding_example()
+    assert "turnover" not in form.cells
+    fields = {name: getattr(form, name) for name in ("cells", "by", "trees", "name")}
+    page = send(readers, {**fields, "method": "controlled", "base": "5"})
+    assert page.status_code == 200, page.text
+    assert len(page.content) < 100_000
+    assert "0 of 55" in page.text
+
+
+def test_programs_get_the_same_figures(readers: Any, tmp_path: Path) -> None:
+    """What the page says for curl is a call that gives its file."""
+    page = html.unescape(send(readers, FIELDS).text)
+    told = re.search(r"'(http[^']+/api/v1/protect/rounding\?request=[^']+)'", page)
+    assert told
+    assert FIELDS["cells"].splitlines()[1] not in told[1]
+    base = readers.service.settings.base_url
+    browser = readers.browser("paul")
+    answer = browser.post(
+        told[1].removeprefix(base),
+        content=FIELDS["cells"].encode(),
+        headers={"Content-Type": "text/csv", "Accept": "text/csv", "Origin": base},
+    )
+    assert answer.status_code == 200, answer.text
+    assert answer.content == send(readers, {**FIELDS, "act": "download"}).content
+    assert "client.round_table(" in page
+    assert "dc_service_round(" in page
+    python = re.search(r'<code id="code-python">(.*?)</code>', page, re.DOTALL)
+    assert python
+    compile(python[1], "page", "exec")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"cells": ""}, "there are no cells"),
+        ({"base": ""}, ""),
+        ({"base": "1"}, "greater than or equal to 2"),
+        ({"base": "five"}, "a whole number is needed"),
+        ({"base": "2000"}, "less than or equal to 1000"),
+        ({"margins": "10"}, "totals that are sums have the base of their parts"),
+        ({"ties": "even"}, "ties are for conventional rounding"),
+        ({"method": "magic"}, "rounding.method"),
+        ({"method": "keyed"}, "this method rounds by cell keys"),
+        ({"method": "random", "cell_key": "n"}, "two purposes"),
+        ({"method": "conventional", "unbiased": "on"}, "unbiased is for controlled rounding"),
+        ({"by": "sex"}, ""),
+        ({"by": "region"}, "there is no such column"),
+        ({"count": "persons"}, "there is no such column"),
+        ({"weight": "w"}, "there is no such column"),
+        ({"trees": "sex"}, "line 1 says something else"),
+        ({"cells": "sex,age,n\nTotal,Total,x\n"}, "whole numbers are needed"),
+        ({"cells": "sex,age,n\nTotal,Total,-3\n"}, "below 0"),
+        ({"cells": "sex,age,n\nTotal,Total\nm,1,2,3\n"}, "cannot be read as csv"),
+        ({"format": "exe"}, "this format is not offered"),
+        ({"key_grid": "sand"}, ""),
+        ({"name": "../../x"}, "name"),
+        ({"by": "sex, age" + "x" * 600}, "more than 500 characters"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_the_fields(
+    readers: Any, wrong: dict[str, Any], told: str
+) -> None:
+    answer = send(readers, {**FIELDS, **wrong})
+    if wrong == {"base": ""}:  # the usual one
+        assert shown_cells(answer.text)
+        return
+    assert answer.status_code == 422, answer.text
+    assert told in problems_of(answer.text)
+    if "by" not in wrong:
+        assert 'value="sex, age"' in answer.text
+
+
+def test_labels_of_strangers_are_escaped(readers: Any) -> None:
+    cells = FIELDS["cells"].replace("m,", "<script>alert(1)</script>,")
+    answer = send(readers, {**FIELDS, "cells": cells, "method": "conventional", "base": "2"})
+    assert answer.status_code == 200
+    assert "<script>alert" not in answer.text
+    assert "&lt;script&gt;alert" in answer.text
+
+
+def test_nothing_is_kept_and_a_job_is_sealed(readers: Any) -> None:
+    service = readers.service
+    folder = service.job_inputs.folder
+    before = set(folder.iterdir())
+    send(readers, FIELDS)
+    assert set(folder.iterdir()) == before
+    job = send(readers, {**FIELDS, "act": "job"})
+    assert job.status_code == 303
+    number = job.headers["location"].removeprefix("/jobs/")
+    (sealed,) = set(folder.iterdir()) - before
+    assert b"adult" not in sealed.read_bytes()
+    assert service.jobs.job(number, "paul").kind == "round"
+    assert "Rounding" in readers.page(f"/jobs/{number}", "paul")
+    readers.page(f"/jobs/{number}", "rita", 404)
+    service.jobs.cancel(number, "paul")
+
+
+def test_large_tables_become_jobs_and_files_of_single_figures_do_not(readers: Any) -> None:
+    codes = [f"c{at}" for at in range(MOST_TOGETHER)]
+    cells = pl.DataFrame({"code": ["Total", *codes], "n": [MOST_TOGETHER * 6, *[6] * len(codes)]})
+    fields = {**FIELDS, "cells": cells.write_csv(), "by": "code"}
+    answer = send(readers, fields)
+    assert answer.status_code == 303, answer.text
+    readers.service.jobs.cancel(answer.headers["location"].removeprefix("/jobs/"), "paul")
+    file = send(readers, {**fields, "method": "conventional", "act": "download"})
+    assert file.status_code == 200
+    assert pl.read_csv(file.content)["value"].to_list()[1:] == [5] * MOST_TOGETHER
+
+
+@pytest.mark.parametrize("name", ["rita", "cora", "vera", "otto", "adam"])
+def test_others_are_refused(readers: Any, name: str) -> None:
+    readers.page("/rounding", name, 403)
+    browser = readers.browser(name)
+    csrf = form_of(browser.get("/account", headers=HTML).text, "/logout")["csrf"]
+    assert browser.post("/rounding", data={**FIELDS, "csrf": csrf}).status_code == 403
+
+
+def test_forms_need_their_token(readers: Any) -> None:
+    assert readers.browser("paul").post("/rounding", data=FIELDS, headers=HTML).status_code == 403
+    stranger = readers.browser()
+    assert stranger.get("/rounding", headers={"Accept": "application/json"}).status_code == 401
+
+
+def test_page_in_german(readers: Any) -> None:
+    text = readers.page("/rounding?example=firms", "paul", **GERMAN)
+    for word in ("Rundungsbasis", "kontrolliert", "Fallzahlen"):
+        assert word in text
+    page = send(readers, FIELDS, headers=GERMAN).text
+    assert "Summen, die nicht aufgehen" in page
+    assert "Bewiesen" in page
