@@ -28,7 +28,7 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "frequencies",
-    "one_way copies key key_word statistic value merge_head merge_row described contains "
+    "one_way copies storage long_name key key_word statistic value merge_head merge_row described contains "
     "describe_head describe_row sorted count reshape_head reshape reshape_row group observed "
     "correlation_head",
 )
@@ -274,8 +274,8 @@ def read_merge(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
 
 
 def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
-    """The list of variables of ``describe``."""
-    if not _FORM.contains.fullmatch(lines[0].text):
+    """The list of variables of ``describe`` and ``lookfor``."""
+    if not _FORM.contains.fullmatch(lines[0].text) and not _FORM.storage.fullmatch(lines[0].text):
         return None
     cuts: list[LogCut] = []
     end = 1
@@ -288,13 +288,21 @@ def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
             if label not in ("", "#"):
                 start = line.text.index(label, counted.start("label"))
                 cuts.append(LogCut(at, start, start + len(label), "data-label", align="left"))
-        known = counted or is_rule(line.text) or _FORM.describe_head.fullmatch(line.text)
-        if not (
-            known or _FORM.describe_row.fullmatch(line.text) or _FORM.sorted.fullmatch(line.text)
-        ):
+        if counted is None and not _is_described(lines, at):
             break
         end = at + 1
     return Claim(end, "describe", cuts) if end > 2 else None
+
+
+def _is_described(lines: Sequence[LogLine], at: int) -> bool:
+    """Whether a line of a description tells of variables only; a long name has a line of its own."""
+    text = lines[at].text
+    if is_rule(text) or _FORM.describe_head.fullmatch(text) or _FORM.describe_row.fullmatch(text):
+        return True
+    if _FORM.sorted.fullmatch(text):
+        return True
+    after = lines[at + 1].text if at + 1 < len(lines) else ""
+    return bool(_FORM.long_name.fullmatch(text) and _FORM.describe_row.fullmatch(after))
 
 
 def read_count(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:

@@ -55,7 +55,7 @@ _FORM = OutputForms(
     "outputs",
     "prompt numbered mata mata_starts mata_ends qualifier loops quoted rule_start words "
     "record_values observation_row label error_code string extreme given figure name "
-    "display_words",
+    "display_words numbered_word folders",
 )
 
 
@@ -206,6 +206,8 @@ _DRIVE = r"[A-Za-z]:[\\/]|\\\\[\w.$-]{1,64}\\"
 _PATH_END = r"""[^\\/"'`:*?<>|\r\n]{1,80}"""
 _LONGEST = 2_000
 _FEW_WORDS = 12
+_MOST_LINES = 8
+_UNRECOGNIZED = (" is unrecognized", "r(199);")
 
 
 @dataclass(frozen=True)
@@ -403,6 +405,7 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     found = BlockJudgement()
     names = set(block.names)
     telling = block.telling
+    told = frozenset(word for at in block.echo for word in _numbered(lines[at].text))
     forbidden = names & passages.rules.withheld
     if block.mata or (forbidden and len(names) == 1):
         found.withheld += _whole(lines, block)
@@ -415,10 +418,12 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     while at < block.end:
         text = lines[at].text
         window = Window(lines, at, long[bisect_right(long, at)])
-        claim = _claim(window, passages, names) if text.strip() else Claim(1, "")
+        claim = Claim(1, "")
+        if text.strip():
+            claim = _claim(window, passages, names) or _notice(window, passages.rules, block, told)
         if claim is None:
             known = passages.knows(text) and not (any(telling) and _digits(text))
-            if not known and not _is_error(lines, at, block):
+            if not known and not _is_error(lines, at, block, told):
                 found.unknown.append(at)
             at += 1
             continue
@@ -494,12 +499,51 @@ def _digits(text: str) -> bool:
     return any(map(str.isdigit, text))
 
 
-def _is_error(lines: Sequence[LogLine], at: int, block: EchoBlock) -> bool:
-    """Whether a line is the words of an error: an error number follows, no figures in it."""
-    if _digits(lines[at].text):
+def _numbered(text: str) -> list[str]:
+    """The words of a text that hold digits."""
+    return _FORM.numbered_word.findall(text)
+
+
+def _is_error(lines: Sequence[LogLine], at: int, block: EchoBlock, told: frozenset[str]) -> bool:
+    """Whether a line is the words of an error: an error number follows, and it holds no figures
+    but those of the command; or the number of a command that there is not.
+    """
+    text = lines[at].text
+    if text == _UNRECOGNIZED[1]:
+        return at > block.start and lines[at - 1].text.endswith(_UNRECOGNIZED[0])
+    if not told.issuperset(_numbered(text)):
         return False
     after = behind_blanks(lines, at + 1)
     return after < block.end and bool(_FORM.error_code.fullmatch(lines[after].text))
+
+
+def _notice(
+    window: Window, rules: CleaningRules, block: EchoBlock, told: frozenset[str]
+) -> Claim | None:
+    """What a command says that tells nothing, in up to some lines; names of its own making go."""
+    names = set(block.names)
+    if not names and not block.echo:
+        names = {""}
+    forms = [one.forms for one in rules.notices if not names.isdisjoint(one.commands)]
+    said, claim = "", None
+    for count, line in enumerate(window[:_MOST_LINES] if forms else (), 1):
+        if not line.text.strip() or len(said) + len(line.text) > _LONGEST:
+            break
+        said = " ".join(f"{said} {line.text}".split())
+        found = next(filter(None, (form.fullmatch(said) for some in forms for form in some)), None)
+        if found is not None:
+            name = _FORM.folders.sub("", found.groupdict().get("told") or "")
+            cuts = [] if told.issuperset(_numbered(name)) else _everything(window[:count])
+            claim = Claim(count, "", cuts)
+    return claim
+
+
+def _everything(lines: Sequence[LogLine]) -> list[LogCut]:
+    return [
+        LogCut(at, len(line.text) - len(line.text.lstrip()), len(line.text), "name", align="none")
+        for at, line in enumerate(lines)
+        if line.text.strip() != HIDDEN
+    ]
 
 
 def _unknown(

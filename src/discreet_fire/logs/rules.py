@@ -29,6 +29,7 @@ _LIMITS = {
 }
 _LISTS = ("withheld", "safe", "roots")
 _MESSAGE_KEYS = {"name", "near", "find", "put", "always", "everywhere", "review"}
+_PARTS = ("limits", "message", "notice", *_LISTS)
 _LEGACY = "##"
 
 
@@ -63,6 +64,20 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Notice:
+    """What some commands say that tells nothing about the data.
+
+    Args:
+        commands: The commands; other ones can print the same and mean something else.
+        forms: What they say, with single blanks, as a whole. A group ``told`` is a name: what it
+            holds that does not stand in the command goes.
+    """
+
+    commands: frozenset[str]
+    forms: tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Replacement:
     """A text of the centre's list and what is put in its place."""
 
@@ -83,6 +98,7 @@ class CleaningRules:
         messages: Messages with numbers of cases.
         withheld: Commands whose output is withheld as a whole.
         safe: Lines that are known to tell nothing about the data.
+        notices: What single commands say that tells nothing about the data.
         roots: Beginnings of paths of servers.
         replacements: The centre's own list.
 
@@ -97,6 +113,7 @@ class CleaningRules:
     messages: tuple[Message, ...]
     withheld: frozenset[str]
     safe: tuple[re.Pattern[str], ...]
+    notices: tuple[Notice, ...]
     roots: tuple[str, ...]
     replacements: tuple[Replacement, ...] = ()
 
@@ -143,6 +160,7 @@ def _default() -> CleaningRules:
         messages=(),
         withheld=commands_where(lambda row: row.log == "withheld"),
         safe=(),
+        notices=(),
         roots=(),
     )
     return _extended(empty, _parsed(text, name), name)
@@ -171,6 +189,7 @@ def _extended(rules: CleaningRules, document: dict[str, Any], name: str) -> Clea
         messages=kept + tuple(own),
         withheld=rules.withheld | set(document.get("withheld", [])),
         safe=rules.safe + tuple(_pattern(text, name) for text in document.get("safe", [])),
+        notices=rules.notices + tuple(_notice(one, name) for one in document.get("notice", [])),
         roots=rules.roots + tuple(document.get("roots", [])),
     )
 
@@ -178,9 +197,9 @@ def _extended(rules: CleaningRules, document: dict[str, Any], name: str) -> Clea
 def _unknown(document: dict[str, Any]) -> list[Problem]:
     """What does not belong into a file of rules."""
     found = [
-        Problem("there is no such part", key, f"parts: limits, message, {', '.join(_LISTS)}")
+        Problem("there is no such part", key, f"parts: {', '.join(_PARTS)}")
         for key in document
-        if key not in ("limits", "message", *_LISTS)
+        if key not in _PARTS
     ]
     limits = document.get("limits", {})
     if not isinstance(limits, dict):
@@ -195,12 +214,30 @@ def _unknown(document: dict[str, Any]) -> list[Problem]:
         value = document.get(key, [])
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             found.append(Problem("is a list of texts", key))
+    found.extend(_unknown_notices(document.get("notice", [])))
     messages = document.get("message", [])
     if not isinstance(messages, list) or not all(isinstance(entry, dict) for entry in messages):
         return [*found, Problem("is a list of tables: [[message]]", "message")]
     for number, entry in enumerate(messages, 1):
         found.extend(_unknown_message(entry, f"message {number}"))
     return found
+
+
+def _unknown_notices(notices: object) -> list[Problem]:
+    if not isinstance(notices, list) or not all(isinstance(entry, dict) for entry in notices):
+        return [Problem("is a list of tables: [[notice]]", "notice")]
+    return [
+        Problem("has two lists of texts, 'commands' and 'forms'", f"notice {number}")
+        for number, entry in enumerate(notices, 1)
+        if entry.keys() != {"commands", "forms"}
+        or not all(isinstance(some, list) and some for some in entry.values())
+        or not all(isinstance(text, str) for some in entry.values() for text in some)
+    ]
+
+
+def _notice(entry: dict[str, Any], name: str) -> Notice:
+    forms = tuple(_pattern(text, name) for text in entry["forms"])
+    return Notice(commands=frozenset(entry["commands"]), forms=forms)
 
 
 def _unknown_message(entry: dict[str, Any], where: str) -> list[Problem]:
