@@ -223,5 +223,7 @@ def post(
 command(app, "run", example="discreet fire run analysis.do --data panel.dta --entity pid")(run)
 handed_in = "discreet fire submit analysis.do --data panel.dta --queue q --researcher Weber"
 command(app, "submit", example=handed_in)(queue.submit)
+reviewed = "discreet fire review 1 --queue q --html review.html"
+command(app, "review", example=reviewed)(queue.review)
 app.add_typer(queue.app, name="queue")
 app.add_typer(quality.app, name="quality")

@@ -337,3 +337,25 @@ def verify_queue(
     show(text, {"problems": found, "head": last}, as_json=as_json)
     if found:
         raise typer.Exit(FAILURE)
+
+
+def review(
+    number: Number,
+    queue: Folder,
+    html: Annotated[Path, typer.Option("--html", help="Where the page goes. CONFIDENTIAL.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a submission as one page: program, outputs, findings, differences, checksums."""
+    from discreet.files import write_text
+    from discreet_fire.queue import open_queue
+    from discreet_fire.review_report import review_page
+
+    if html.is_dir() or (html.exists() and not overwrite):
+        raise typer.BadParameter("there is something here; add --overwrite", param_hint="--html")
+    with open_queue(queue) as opened:
+        text = review_page(opened, number)
+    write_text(html, text, private=True)
+    show(f"Submission {number} is in {html}.", {"html": str(html)}, as_json=as_json)

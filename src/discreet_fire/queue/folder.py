@@ -228,6 +228,11 @@ class Queue:
         query = "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output'"
         return dict(self.connection.execute(f"{query} ORDER BY name", (number,)).fetchall())
 
+    def files(self, number: int) -> list[tuple[str, str, str, int]]:
+        """All files of a submission: role, name, digest, size."""
+        query = "SELECT role, name, sha256, size FROM files WHERE submission = ? ORDER BY rowid"
+        return list(self.connection.execute(query, (number,)).fetchall())
+
     def sweep(self) -> None:
         """Remove folders that an interruption left; nobody is at work."""
         known = {row[0] for row in self.connection.execute("SELECT token FROM submissions")}
