@@ -27,15 +27,16 @@ table <- dc_service_table(
   list(by = "sex", count = "n", cell_key = "key"), "census"
 )
 stopifnot(identical(table$sex, c("Total", "m", "w")), is.numeric(table$value))
+odd <- discreet:::as_json(list(a = 1, b = list("x"), c = c(TRUE, FALSE), d = "\\"\\\\\\n"))
+stopifnot(odd == '{"a":1,"b":["x"],"c":[true,false],"d":"\\\\"\\\\\\\\\\\\n"}')
+wrong <- tryCatch(dc_service_counts(transform(cells, n = -1), "census"), discreet_error = identity)
+stopifnot(inherits(wrong, "discreet_error"), grepl("below 0", conditionMessage(wrong)))
+Sys.setenv(DISCREET_SERVICE_KEY = Sys.getenv("KEY_OF_A_PRODUCER"))
 rounded <- dc_service_round(
   data.frame(sex = c("Total", "m", "w"), n = c(12, 8, 4)),
   list(by = "sex", rounding = list(method = "controlled", base = 5))
 )
 stopifnot(identical(rounded$value, c(15, 10, 5)))
-odd <- discreet:::as_json(list(a = 1, b = list("x"), c = c(TRUE, FALSE), d = "\\"\\\\\\n"))
-stopifnot(odd == '{"a":1,"b":["x"],"c":[true,false],"d":"\\\\"\\\\\\\\\\\\n"}')
-wrong <- tryCatch(dc_service_counts(transform(cells, n = -1), "census"), discreet_error = identity)
-stopifnot(inherits(wrong, "discreet_error"), grepl("below 0", conditionMessage(wrong)))
 """
 
 
@@ -59,7 +60,9 @@ def test_counts_and_tables_are_those_of_direct_calls(r: str, tmp_path: Path) -> 
     settings = {**os.environ, "R_LIBS": str(library), "DISCREET_COMMAND": str(program)}
     settings |= {"PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C.UTF-8"}
     settings["DISCREET_SERVICE_KEY"] = served.key()
-    with served_on_port(served.app()) as url:
+    settings["KEY_OF_A_PRODUCER"] = served.key("producer", "pia")
+    app = served.app("status", "protect", "parameter_sets", "rounding")
+    with served_on_port(app) as url:
         settings["DISCREET_SERVICE_URL"] = url
         done = subprocess.run(
             ["Rscript", "--vanilla", "script.R"],

@@ -39,3 +39,13 @@ def test_on_a_telephone_in_german_without_scripts(logged_in: Any, check_page: An
     assert page.get_by_role("heading", name="Gesperrte Zellen").is_visible()
     wide = page.locator("html").bounding_box()["width"]
     assert wide <= 360
+
+
+def test_what_came_of_it_is_printed(logged_in: Any) -> None:
+    page = logged_in("producer")
+    page.goto("/suppression?example=firms")
+    page.get_by_role("button", name="Hide cells").click()
+    page.wait_for_selector("#outcome")
+    page.emulate_media(media="print")
+    assert page.locator(".cells").is_visible()
+    assert not page.locator("#cells").is_visible()
