@@ -10,6 +10,8 @@ program fdzcodebook, rclass
         local who "entity(`entity')"
     }
     marksample touse, novarlist
+    local place fdz_place
+    local varlist : list varlist - place
     quietly count if `touse'
     local all = r(N)
     foreach name of local varlist {

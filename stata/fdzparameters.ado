@@ -3,9 +3,15 @@
 * In:  fdz_parameters.txt on the adopath of the server, lines like: minimum 3
 *      and, from the known option, critical(p). Beside a file it can only make the rule stricter.
 * Out: locals of the calling program: fdz_minimum fdz_k fdz_p fdz_cases fdz_df
+* With evidence(command variables) touse(varname): leaves for the runner of the server which
+* records the command is about; nothing where no runner has started Stata.
 program fdzparameters, rclass
     version 14
-    syntax [, CRItical(string)]
+    syntax [, CRItical(string) EVidence(string) touse(varname) by(string)]
+    if "`evidence'" != "" {
+        capture fdzparameters_tell `evidence', touse(`touse') by(`by')
+        exit
+    }
     local minimum 3
     local cases 3
     local df 10
@@ -57,4 +63,35 @@ program fdzparameters, rclass
     c_local fdz_df `df'
     c_local fdz_k `k'
     c_local fdz_p `p'
+end
+
+* The records in a file, and a line that names it. What fails leaves no evidence, and then a person
+* looks at the output.
+program fdzparameters_tell
+    version 14
+    syntax anything, touse(varname) [by(string)]
+    local place : environment DISCREET_EVIDENCE
+    if `"`place'"' == "" {
+        exit
+    }
+    gettoken command names : anything
+    local names = trim("`names'")
+    local number 0
+    local taken 0
+    while !`taken' {
+        local number = `number' + 1
+        capture confirm file `"`place'_`number'.dta"'
+        local taken = _rc
+    }
+    capture confirm variable fdz_place
+    local more = cond(_rc, "", "fdz_place")
+    preserve
+    quietly keep if `touse'
+    keep `names' `by' `more'
+    quietly save `"`place'_`number'.dta"'
+    restore
+    tempname out
+    file open `out' using `"`place'"', write append text
+    file write `out' `"{"command": "`command'", "number": `number', "variables": "`names'", "by": "`by'"}"' _n
+    file close `out'
 end

@@ -10,6 +10,8 @@ program fdzsummarize, rclass byable(recall)
         CRItical(string) Format SEParator(integer 5)]
     fdzparameters, critical(`critical')
     marksample touse, novarlist
+    local place fdz_place
+    local varlist : list varlist - place
     local who
     if "`entity'" != "" {
         local who "entity(`entity')"
@@ -23,6 +25,9 @@ program fdzsummarize, rclass byable(recall)
             critical(`critical')
         return add
         exit
+    }
+    if "`weight'" == "" {
+        fdzparameters, evidence(summarize `varlist') touse(`touse')
     }
     display
     display as text "    Variable {c |}        Obs        Mean    Std. Dev."

@@ -44,6 +44,9 @@ program fdztabstat, rclass byable(recall)
         quietly egen long `group' = group(`by') if `touse', label `missing'
         quietly levelsof `group', local(groups)
     }
+    if "`weight'" == "" {
+        fdzparameters, evidence(tabstat `varlist') touse(`touse') by(`by')
+    }
     foreach name of local varlist {
         quietly generate byte `hidden' = 0
         local open

@@ -34,6 +34,9 @@ program fdztabulate, rclass byable(recall)
         fdztabstat `summarize' `weights' if `touse', by(`1') statistics(mean sd n)
         exit
     }
+    if "`weight'`missing'" == "" {
+        fdzparameters, evidence(tabulate `varlist') touse(`touse')
+    }
     if "`generate'" != "" & "`2'" == "" {
         * Variables of the categories, for what the program does with them later.
         quietly tabulate `1' if `touse', generate(`generate') `missing'

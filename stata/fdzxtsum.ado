@@ -12,6 +12,8 @@ program fdzxtsum, rclass byable(recall)
         local i `r(panelvar)'
     }
     marksample touse, novarlist
+    local place fdz_place
+    local varlist : list varlist - place
     display
     display as text "Variable         {c |}      Mean   Std. Dev. {c |}    Observations"
     display as text "{hline 17}{c +}{hline 22}{c +}{hline 16}"

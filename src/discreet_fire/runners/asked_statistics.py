@@ -69,7 +69,9 @@ class AskedStatistic:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Request:
+class StatisticRequest:
+    """What a program asks for (confidential): a statistic of some columns of some records."""
+
     line: int
     command: str
     arguments: Sequence[Any]
@@ -107,7 +109,17 @@ class AskedStatistics:
             with suppress(BrokenPipeError):  # nobody waits for it any more
                 replies.write(json.dumps(found).encode() + b"\n")
 
-    def _answer(self, asked: _Request) -> dict[str, Any]:
+    def _answer(self, asked: StatisticRequest) -> dict[str, Any]:
+        result = self.work_out(asked)
+        self.answered.append(AskedStatistic(line=asked.line, result=result))
+        return result.to_dict() | {"token": token(len(self.answered))}
+
+    def work_out(self, asked: StatisticRequest) -> SafeResult:
+        """The statistic, by the centre's rules, with checks on whom it is about.
+
+        Args:
+            asked: What is asked for.
+        """
         traced = self._data.traced(asked.frame, asked.places)
         frame, options = asked.frame, dict(asked.options)
         if traced is not None:
@@ -124,10 +136,9 @@ class AskedStatistics:
         more = self._checks(asked, traced)
         result = replace(result, checks=[*result.checks, *more])
         self._tell(asked, traced, result)
-        self.answered.append(AskedStatistic(line=asked.line, result=result))
-        return result.to_dict() | {"token": token(len(self.answered))}
+        return result
 
-    def _checks(self, asked: _Request, traced: TracedRecords | None) -> Iterator[Check]:
+    def _checks(self, asked: StatisticRequest, traced: TracedRecords | None) -> Iterator[Check]:
         """What of a request is not proven by the data."""
         if traced is None:
             yield _review("records", "the records it is about are not found in the data")
@@ -140,7 +151,9 @@ class AskedStatistics:
         if self._entity is not None and traced.units is None:
             yield _review("entity", "the data does not say whom a record is about")
 
-    def _tell(self, asked: _Request, traced: TracedRecords | None, result: SafeResult) -> None:
+    def _tell(
+        self, asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult
+    ) -> None:
         if self._witness is None:
             return
         facts = facts_of(asked.command)
@@ -172,7 +185,7 @@ def _review(rule: str, reason: str) -> Check:
     return Check(rule=rule, verdict=CheckVerdict.review, reason=reason)
 
 
-def _read(line: bytes, requests: IO[bytes]) -> _Request:
+def _read(line: bytes, requests: IO[bytes]) -> StatisticRequest:
     """One request; an error if it is not whole."""
     try:
         told = json.loads(line)
@@ -198,7 +211,7 @@ def _read(line: bytes, requests: IO[bytes]) -> _Request:
     if set(options) & set(_OWN):
         what = "rules and entity are those of the centre"
         raise OutputCheckError(what, code="request", where=command)
-    return _Request(
+    return StatisticRequest(
         line=place if isinstance(place, int) and 0 < place < _LONGEST_LINE else 0,
         command=command,
         arguments=arguments,
@@ -214,7 +227,7 @@ def _series(name: str, values: list[Any]) -> pl.Series:
 
 
 def _tables(
-    asked: _Request, traced: TracedRecords | None, result: SafeResult
+    asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult
 ) -> tuple[ShownCounts | None, ...]:
     """The counts that an output shows, with the records behind them."""
     if asked.command != "tabulate" or result.frame is None:

@@ -30,6 +30,7 @@ from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import Runner
 from discreet_fire.runners.python_runner import PythonRunner
 from discreet_fire.runners.r_runner import RRunner
+from discreet_fire.runners.stata_batch import StataBatch
 
 #: The environment variable that names the file.
 VARIABLE = "DISCREET_RUNNERS"
@@ -46,7 +47,12 @@ def _r(table: _Table) -> Runner:
     return RRunner(executable=Path(table["executable"]), **_process(table))
 
 
-_MAKERS: dict[str, Callable[[_Table], Runner]] = {"python": _python, "r": _r}
+def _stata(table: _Table) -> Runner:
+    executable, ado = Path(table["executable"]), Path(table["ado"])
+    return StataBatch(executable=executable, ado=ado, **_process(table))
+
+
+_MAKERS: dict[str, Callable[[_Table], Runner]] = {"python": _python, "r": _r, "stata": _stata}
 _OWN = {"python": (), "r": (), "stata": ("ado",)}
 
 

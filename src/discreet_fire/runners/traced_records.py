@@ -71,7 +71,7 @@ class _FileRecords:
     """The records of one file, with value labels as texts beside the numbers."""
 
     def __init__(self, file: Path, entity: str | None, start: int) -> None:
-        self._columns = _columns(file)
+        self._columns = columns_of(file)
         self._start = start
         self.height = len(self._columns[0]) if self._columns else 0
         named = [one for one in self._columns if one.name == entity]
@@ -119,7 +119,7 @@ class _FileRecords:
         return len(other.filter(~other.is_in(inside.implode())))
 
 
-def _columns(file: Path) -> list[pl.Series]:
+def columns_of(file: Path) -> list[pl.Series]:
     """The columns of a file as scripts read them, with value labels as texts beside the numbers."""
     ending = file.suffix.lower()
     if ending == ".dta":

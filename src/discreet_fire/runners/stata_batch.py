@@ -1,0 +1,371 @@
+"""Runs do-files in Stata, with the safe commands of the centre: `StataBatch`.
+
+In: a do-file that `discreet fire pre` has rewritten, data (CONFIDENTIAL), the rules. Out: a
+`RunResult` with Stata's log. Stata and the safe commands run in a closed process, which the program
+could deceive; so nothing that they say is taken for granted. The safe commands leave evidence: the
+records that each was about. From these the runner works the statistic out once more, by the rules
+of its own, and finds them in the data files. An output that shows no figure and no word but those
+of the runner's own output is checked; all others are for a person.
+
+A program that does not come to its end shows nothing, since values may have stopped it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import polars as pl
+
+from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire.runners.asked_statistics import AskedStatistics, StatisticRequest
+from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
+from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
+from discreet_fire.runners.script_run import ProgramStopError, ScriptRun, is_closed, not_closed
+from discreet_fire.runners.traced_records import DataRecords, columns_of
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.texts import read_source
+
+_START = "discreet_start.do"
+_EVIDENCE = "discreet_evidence"
+#: The variable that says where a record stands in its file.
+_PLACE = "fdz_place"
+_SAFE = re.compile(r"(?:(?:noisily|noi)\s+)?fdz(\w+)\b")
+_LOOP_LINE = re.compile(r"\s+\d+\.\s(.*)\Z")
+_WORD = re.compile(r"[^\s|+\-]+")
+_NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?\Z")
+_QUOTED = re.compile(r'"([^"`]*)"')
+_NAMES = re.compile(r"[A-Za-z_]\w*(?: [A-Za-z_]\w*)*\Z")
+#: Relative difference of figures that Stata shows with fewer digits.
+_CLOSE = 5e-6
+_NOT_AGAIN = Check(
+    rule="not-again",
+    verdict=CheckVerdict.review,
+    reason="made by the centre's Stata, and not worked out once more from its evidence",
+)
+#: What is worked out again, with all that the safe command may show.
+_STATISTICS = "n mean sd variance sum cv p1 p5 p10 p25 p50 p75 p90 p95 p99"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StataBatch:
+    """Runs do-files in Stata.
+
+    Args:
+        executable: Stata, such as `/usr/local/stata18/stata-mp`.
+        ado: The folder of the safe commands and their rules.
+        limits: What a program may use.
+        read: What else it may read, such as the folder of Stata.
+    """
+
+    executable: Path
+    ado: Path
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
+    read: tuple[Path, ...] = ()
+
+    name = "stata"
+    suffixes = frozenset((".do",))
+    captures_universes = True
+    follows_values = False
+
+    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
+        """Run a do-file."""
+        source = read_source(program)
+        with ScriptRun.of(source, given) as script:
+            mark = secrets.token_hex(8)
+            start = script.folder / _START
+            if start.exists():
+                what = f"a file beside the program may not be called {_START}"
+                raise OutputCheckError(what, code="program-folder", where=program.name)
+            start.write_text(self._start(script, mark), encoding="utf-8")
+            plan = ProcessPlan(
+                command=[str(self.executable), "-b", "do", _START],
+                folder=script.folder,
+                read=[
+                    *self.read, self.executable, self.ado,
+                    *(file.resolve() for file in given["data"]),
+                ],
+                environment={
+                    **script.environment,
+                    "DISCREET_EVIDENCE": str(script.folder / _EVIDENCE),
+                    "DISCREET_ENTITY": given["entity"] or "",
+                },
+                limits=script.within(self.limits),
+            )  # fmt: skip
+            end = run_closed(plan)
+            if end.not_closed:
+                raise not_closed()
+            lines = _between(script.folder / f"{Path(_START).stem}.log", mark, script.name)
+            if end.over or lines is None:
+                stop = ProgramStopError(end.over)
+                return RunResult.of(
+                    source, given["data"], lines=(), outputs=(), checked=False, error=stop
+                )
+            log = _StataLog(source.text, script.folder, self.ado, given)
+            log.put(lines)
+            return RunResult.of(
+                source,
+                given["data"],
+                lines=log.lines,
+                outputs=log.outputs,
+                checked=log.checked and bool(log.outputs) and is_closed(end),
+                error=None,
+            )
+
+    def _start(self, script: ScriptRun, mark: str) -> str:
+        """The do-file that Stata runs: data, safe commands, then the program between two marks."""
+        data = script.given["data"]
+        lines = ["version 14", "clear all", "set more off", "set linesize 255"]
+        lines += [f'adopath ++ "{self.ado}"', f"set seed {script.given['seed'] % 2**31}"]
+        if data:
+            name = data[0].name
+            load = f'use "{name}", clear'
+            if data[0].suffix.lower() == ".csv":
+                load = f'import delimited "{name}", clear case(preserve) asdouble'
+            elif data[0].suffix.lower() != ".dta":
+                hint = "give a .dta or .csv file"
+                what = "Stata cannot read data of this kind"
+                raise OutputCheckError(what, code="file-kind", where=name, hint=hint)
+            lines += [f"quietly {load}", f"quietly generate long {_PLACE} = _n - 1"]
+        lines += [f'display "begin {mark}"', f'do "{script.name}"', f'display "end {mark}"']
+        return "\n".join([*lines, "exit, clear", ""])
+
+
+def _between(log: Path, mark: str, name: str) -> list[str] | None:
+    """The lines of a log that the program of a name made; None if it did not come to its end."""
+    if not log.is_file():
+        return None
+    data = log.read_bytes()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", "replace")  # of older versions, or what a program printed
+    lines = text.replace("\r\n", "\n").split("\n")
+    begin, end = f"begin {mark}", f"end {mark}"
+    if lines.count(begin) != 1 or lines.count(end) != 1:
+        return None
+    inside = [line.rstrip() for line in lines[lines.index(begin) + 1 : lines.index(end)]]
+    # What Stata says of the two do-files is no output of the program.
+    own = ("", f'. do "{name}"', "end of do-file", f'. display "{end}"')
+    while inside and inside[0] in own[:2]:
+        inside.pop(0)
+    while inside and inside[-1] in (own[0], *own[2:]):
+        inside.pop()
+    return inside
+
+
+class _StataLog:
+    """Puts the log together (confidential)."""
+
+    def __init__(self, program: str, folder: Path, ado: Path, given: RunInput) -> None:
+        self.lines: list[str] = []
+        self.outputs: list[ShownOutput] = []
+        self.checked = True
+        self._program = [line.strip() for line in program.splitlines()]
+        self._evidence = _Evidence(folder, given)
+        self._known = {
+            word
+            for path in sorted(ado.glob("fdz*.ado"))
+            for text in _QUOTED.findall(path.read_text(encoding="utf-8"))
+            for word in _WORD.findall(text)
+        }
+
+    def put(self, lines: Sequence[str]) -> None:
+        """Cut the log at the commands that it echoes, and look at what each has shown."""
+        command, block, place = "", list[str](), 0
+        for line in lines:
+            echoed = self._echo(line, place)
+            if echoed is None:
+                block.append(line)
+                continue
+            self._output(command, place, block)
+            command, block, place = *echoed[:1], [], echoed[1]
+            if command:
+                self.lines.append(f". {command}")
+        self._output(command, place, block)
+
+    def _echo(self, line: str, after: int) -> tuple[str, int] | None:
+        """A command that a line echoes, and where it stands in the program; None if it is output.
+
+        What looks like an echo and is no line of the program was shown by the program.
+        """
+        text = line[2:] if line.startswith((". ", "> ")) else None
+        if found := _LOOP_LINE.match(line):
+            text = found[1]
+        if line.rstrip() == ".":
+            return "", after
+        if text is None or text.strip() not in self._program:
+            return None
+        places = [at for at, one in enumerate(self._program, 1) if one == text.strip()]
+        return text.strip(), next((at for at in places if at > after), places[0])
+
+    def _output(self, command: str, place: int, block: list[str]) -> None:
+        shown = [_quiet(line) for line in block]
+        while shown and not shown[-1].strip():
+            shown.pop()
+        if not any(line.strip() for line in shown):
+            return
+        self.lines += shown
+        found = _SAFE.match(command)
+        if found is None:
+            self.checked = False
+            return
+        text, name = "\n".join(shown), found[1]
+        again = self._evidence.take(name, place, lambda one: self._agrees(text, one))
+        checks = [_NOT_AGAIN] if again is None else again.checks
+        result = SafeResult(command=command, shown=text, checks=checks)
+        self.outputs.append(ShownOutput(place, f"fdz{name}", result))
+
+    def _agrees(self, text: str, result: SafeResult) -> bool:
+        """Whether a text has no figure and no word but those of a safe result."""
+        own = _WORD.findall(result.shown)
+        words = self._known | set(own) | {"."}
+        numbers = [_number(word) for word in own]
+        more = [] if result.frame is None else _frame_numbers(result.frame)
+        known = np.array(
+            [*(one for one in numbers if one is not None), *more, *result.stored.values()]
+        )
+        for word in _WORD.findall(text):
+            value = _number(word)
+            if value is None:
+                if word not in words:
+                    return False
+                continue
+            decimals = len(word.partition(".")[2].partition("e")[0])
+            near = np.abs(known - abs(value)) <= _CLOSE * abs(value)
+            near |= (np.abs(known - abs(value)) <= 0.51 * 10.0**-decimals) & (decimals > 0)
+            if not near.any():
+                return False
+        return True
+
+
+def _quiet(line: str) -> str:
+    """Output that does not look like a command."""
+    plain = "".join(one if one.isprintable() else " " for one in line.expandtabs()).rstrip()
+    return f"| {plain}" if plain.startswith((". ", "> ")) or plain == "." else plain
+
+
+def _number(word: str) -> float | None:
+    return abs(float(word.replace(",", ""))) if _NUMBER.match(word) else None
+
+
+def _frame_numbers(frame: pl.DataFrame) -> Iterator[float]:
+    for column in frame.iter_columns():
+        if column.dtype.is_numeric():
+            yield from (abs(one) for one in column.drop_nulls().to_list())
+
+
+@dataclass(frozen=True, repr=False)
+class _Again:
+    """A statistic that was worked out once more, and whom it is about (confidential)."""
+
+    command: str
+    result: SafeResult
+    told: StatisticShown
+
+
+class _Evidence:
+    """What the safe commands say that they were about (confidential)."""
+
+    def __init__(self, folder: Path, given: RunInput) -> None:
+        self._folder, self._witness = folder, given["witness"]
+        data = DataRecords(given["data"], given["entity"])
+        self._told: list[StatisticShown] = []
+        self._asked = AskedStatistics(data, given["limits"], given["entity"], self._told.append)
+        found = map(self._again, _entries(folder / _EVIDENCE))
+        self._left = [one for one in found if one is not None]
+
+    def take(
+        self, command: str, line: int, agrees: Callable[[SafeResult], bool]
+    ) -> SafeResult | None:
+        """The first statistic of a command that agrees with what was shown; None if none does.
+
+        Whom it is about is told to the ledger, and where there is none that it is not known.
+        """
+        found = next((o for o in self._left if o.command == command and agrees(o.result)), None)
+        if found is None:
+            self._tell(
+                StatisticShown(
+                    line=line,
+                    command=f"fdz{command}",
+                    universes="model",
+                    units=None,
+                    frame=pl.DataFrame(),
+                    groups=(),
+                    categories=frozenset(),
+                    missing=False,
+                    tables=(None,) if command == "tabulate" else (),
+                )
+            )
+            return None
+        self._left.remove(found)
+        self._tell(replace(found.told, line=line))
+        return found.result
+
+    def _tell(self, told: StatisticShown) -> None:
+        if self._witness is not None:
+            self._witness(told)
+
+    def _again(self, told: dict[str, Any]) -> _Again | None:
+        try:
+            result = self._worked_out(told)
+        except (DiscreetError, KeyError):
+            return None
+        return None if result is None else _Again(told["command"], result, self._told[-1])
+
+    def _worked_out(self, told: dict[str, Any]) -> SafeResult | None:
+        names, by = told["variables"].split(), told["by"]
+        file = self._folder / f"{_EVIDENCE}_{told['number']}.dta"
+        if not file.is_file() or file.is_symlink():
+            return None
+        columns: dict[str, list[pl.Series]] = {}
+        for one in columns_of(file):
+            columns.setdefault(one.name, []).append(one)
+        command, arguments, options = told["command"], [names], dict[str, Any]()
+        # Of variables with labels the second column holds these.
+        frame = {name: columns[name][0] for name in names}
+        if command == "summarize":
+            options["detail"] = True
+        elif command == "tabstat":
+            options["statistics"] = _STATISTICS
+            if by:
+                options["by"] = by
+                frame[by] = columns[by][-1]
+        elif command == "tabulate":
+            frame = {name: columns[name][-1] for name in names}
+            arguments = names
+        else:
+            return None
+        places = columns[_PLACE][0].cast(pl.Int64).to_numpy() if _PLACE in columns else None
+        asked = StatisticRequest(
+            line=0,
+            command=command,
+            arguments=arguments,
+            options=options,
+            frame=pl.DataFrame(list(frame.values())),
+            places=places,
+        )
+        return self._asked.work_out(asked)
+
+
+def _entries(file: Path) -> Iterator[dict[str, Any]]:
+    """The lines of evidence; those that are broken are no evidence."""
+    if not file.is_file() or file.is_symlink():
+        return
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            told = json.loads(line)
+            command, number = told["command"], told["number"]
+            names, by = told["variables"], told["by"]
+            good = isinstance(number, int) and bool(_NAMES.match(names))
+            good = good and (not by or bool(_NAMES.match(by)))
+        except (ValueError, KeyError, TypeError):
+            continue
+        if good and isinstance(command, str):
+            yield told

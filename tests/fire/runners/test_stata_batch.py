@@ -1,0 +1,205 @@
+"""The protocol of Stata's batch mode, with a program that plays Stata: no Stata runs here."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.errors import OutputCheckError
+from discreet_fire.findings import Severity
+from discreet_fire.queue import Queue, QueueSettings, Submission, approve, release, submit, view
+from discreet_fire.runners.closed_process import ProcessLimits
+from discreet_fire.runners.protocol import RedactedError, RunResult, StatisticShown, run_program
+from discreet_fire.runners.registry import runner_for
+from discreet_fire.runners.settings import VARIABLE
+from discreet_fire.runners.stata_batch import StataBatch
+from discreet_fire.statistics import SafeLimits
+from tests.helpers import fake_stata
+from tests.helpers.places import ROOT
+
+ROWS = 400
+FRAME = pl.DataFrame(
+    {
+        "pid": range(ROWS),
+        "wage": [1000.5 + 7 * (at % 61) + at / 8 for at in range(ROWS)],
+        "sex": [1, 2] * 200,
+    }
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    FRAME.write_csv(tmp_path / "d.csv")
+    (tmp_path / "program").mkdir()
+    stata = tmp_path / "stata-mp"
+    stata.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I "{fake_stata.__file__}" "$@"\n')
+    stata.chmod(0o755)
+    return tmp_path
+
+
+def reading() -> tuple[Path, ...]:
+    """What the fake needs to run, as a Python."""
+    packages = [importlib.util.find_spec(name) for name in ("discreet", "discreet_fire")]
+    own = [Path(str(one.origin)).parents[1] for one in packages if one is not None]
+    return (Path(sys.prefix), Path(sys.base_prefix), Path(fake_stata.__file__), *own)
+
+
+def stata(place: Path, **limits: float) -> StataBatch:
+    return StataBatch(
+        executable=place / "stata-mp",
+        ado=ROOT / "stata",
+        read=reading(),
+        limits=ProcessLimits(**limits),
+    )
+
+
+def run(
+    place: Path,
+    text: str,
+    *,
+    entity: str | None = "pid",
+    told: list[StatisticShown] | None = None,
+    data: str = "d.csv",
+) -> RunResult:
+    program = place / "program" / "a.do"
+    program.write_text(text)
+    return run_program(
+        stata(place),
+        program,
+        data=[place / data],
+        limits=SafeLimits(),
+        entity=entity,
+        seed=0,
+        seconds=60.0,
+        witness=None if told is None else told.append,
+    )
+
+
+def rules(result: RunResult) -> set[str]:
+    return {one.rule for one in result.findings if one.severity is Severity.REVIEW}
+
+
+def test_a_do_file_goes_from_submission_to_release(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = ", ".join(f'"{one}"' for one in reading())
+    (place / "runners.toml").write_text(
+        f'[stata]\nexecutable = "{place / "stata-mp"}"\nado = "{ROOT / "stata"}"\n'
+        f"read = [{listed}]\n"
+    )
+    monkeypatch.setenv(VARIABLE, str(place / "runners.toml"))
+    assert runner_for(Path("a.do")).name == "stata"
+    program = place / "program" / "wages.do"
+    program.write_text("summarize wage\ntabulate sex\n")
+    with Queue.create(place / "q", QueueSettings(persons=("Anna",), rate=0.0)) as queue:
+        words = {"researcher": "Weber", "data": (place / "d.csv",), "unit": "pid"}
+        number = submit(queue, Submission(program=program, **words))
+        found = view(queue, number)
+        assert {one.rule for one in found.findings if one.severity is Severity.REVIEW} == set()
+        assert [one.title for one in found.row.standing.parts] == [
+            "fdzsummarize wage",
+            "fdztabulate sex",
+        ]
+        decided = {"person": "Anna", "reason": "safe"}
+        standing = approve(queue, number, version=found.row.standing.version, **decided)
+        log = (
+            release(queue, number, version=standing.version, **decided) / "wages.log"
+        ).read_text()
+    assert f"{FRAME['wage'].mean():.8g}" in log
+    assert "banner" not in log
+
+
+def test_what_agrees_with_its_evidence_passes_and_the_rest_is_reviewed(place: Path) -> None:
+    told: list[StatisticShown] = []
+    text = "fdzsummarize wage if sex = 2\nfdztabstat wage, by(sex)\n"
+    result = run(place, text, told=told)
+    assert (result.checked, rules(result)) == (True, set())
+    women = FRAME.filter(pl.col("sex") == 2)
+    assert [(one.line, one.command) for one in told] == [(1, "summarize"), (2, "tabstat")]
+    assert [len(one.units or ()) for one in told] == [200, 400]
+    assert told[0].units == women["pid"].to_list()
+    told.clear()
+    result = run(place, "fdzregress wage sex\ndisplay r(max)\n", told=told)
+    assert rules(result) == {"not-again", "unchecked"}
+    assert [one.units for one in told] == [None]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("fake_lie\n", "unchecked"),
+        ("generate fdzsummarize = wage\n", ""),
+        ("generate top = wage * 2\nfdzsummarize top\n", "records"),
+        ("keep if pid > 0\nfdzsummarize wage\n", "left-out"),
+        ("drop fdz_place\ngenerate wage = wage + sex\nfdzsummarize wage\n", "records"),
+        ("foreach v of varlist wage {\nfdzsummarize `v'\n}\n", ""),
+        ('display ". fdzsummarize wage"\n', "unchecked"),
+        ("fake_evidence\nfdzsummarize wage\n", ""),
+    ],
+)
+def test_what_is_not_proven_goes_to_a_person(place: Path, text: str, rule: str) -> None:
+    result = run(place, text)
+    assert result.error is None
+    assert (rule in rules(result)) if rule else rules(result) <= {"unchecked"}
+    echoes = [line[2:] for line in result.log.splitlines() if line.startswith(". ")]
+    assert set(echoes[2:]) - {"* data d.csv"} <= set(text.splitlines())
+
+
+@pytest.mark.exhaustive
+def test_a_figure_that_the_runner_does_not_find_is_reviewed(place: Path) -> None:
+    program = "fdzsummarize wage\n"
+    ado = place / "ado"
+    ado.mkdir()
+    helper = Path(fake_stata.__file__).read_text()
+    lying = place / "lying.py"
+    lying.write_text(helper.replace("{row['n']:>11,.0f}", "{row['n'] + 1:>11,.0f}"))
+    shell = (place / "stata-mp").read_text()
+    (place / "stata-mp").write_text(shell.replace(str(fake_stata.__file__), str(lying)))
+    (place / "program" / "a.do").write_text(program)
+    runner = StataBatch(
+        executable=place / "stata-mp", ado=ado, read=(*reading(), lying), limits=ProcessLimits()
+    )
+    given = {"limits": SafeLimits(), "entity": None, "seed": 0, "seconds": 60.0, "witness": None}
+    result = run_program(runner, place / "program" / "a.do", data=[place / "d.csv"], **given)
+    assert "not-again" in rules(result)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "text",
+    ["fdzsummarize wage\nerror 198\n", "fdzsummarize wage\nfake_crash\n", "exit, clear\nerror 9\n",
+     'display "end 0"\nerror 1\n'],
+)  # fmt: skip
+def test_a_program_that_stops_shows_nothing(place: Path, text: str) -> None:
+    result = run(place, text)
+    assert isinstance(result.error, RedactedError)
+    assert (result.outputs, "wage" in result.log) == ((), False)
+
+
+@pytest.mark.exhaustive
+def test_a_program_that_hangs_is_ended(place: Path) -> None:
+    (place / "program" / "a.do").write_text("fdzsummarize wage\nfake_hang\n")
+    given = {"limits": SafeLimits(), "entity": None, "seed": 0, "seconds": 5.0, "witness": None}
+    result = run_program(stata(place), place / "program" / "a.do", data=[place / "d.csv"], **given)
+    assert result.error is not None
+    assert (result.error.code, result.outputs) == ("time-limit", ())
+
+
+@pytest.mark.exhaustive
+def test_logs_in_another_encoding_are_read(place: Path) -> None:
+    assert "M\xfcnchen" in run(place, "fake_latin\n").log
+
+
+def test_names_and_data_that_cannot_be_are_said_before_anything_runs(place: Path) -> None:
+    (place / "program" / "discreet_start.do").write_text("")
+    with pytest.raises(OutputCheckError, match="may not be called"):
+        run(place, "fdzsummarize wage\n")
+    (place / "program" / "discreet_start.do").unlink()
+    FRAME.write_parquet(place / "d.parquet")
+    with pytest.raises(OutputCheckError, match="cannot read data of this kind"):
+        run(place, "fdzsummarize wage\n", data="d.parquet")
