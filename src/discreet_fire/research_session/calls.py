@@ -8,22 +8,26 @@ can be written down and repeated elsewhere on the same data.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn
 
+import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
 from discreet.microdata.filters import parse_filter
 from discreet_fire import statistics as safe
-from discreet_fire.linked_tables import ShownCounts
+from discreet_fire.linked_tables import OutputRecords, ShownCounts, shown_counts, tables_of
+from discreet_fire.linked_tables.shown_counts import ShownSums
 from discreet_fire.research_session.formulas import read_formula
 from discreet_fire.research_session.pictures import Style
 from discreet_fire.research_session.session_data import SessionData, with_total
-from discreet_fire.research_session.shown_tables import ShownTable
+from discreet_fire.research_session.session_tables import SessionTable
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.survival import MEASURES, survival
 
 #: How the variables of an output are about units, as the ledger of releases asks.
 About = Literal["cells", "each", "together", "model"]
@@ -52,14 +56,14 @@ def _written(value: Any) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class LinkedCounts:
-    """Counts that an output shows (confidential): None if they cannot be followed.
+class LinkedNumbers:
+    """Counts or sums that an output shows (confidential): None if they cannot be followed.
 
-    `places` says which cell of the shown table each cell is; empty if they are the same.
+    `places` says which cell of the shown table each cell is; None if they are the same.
     """
 
-    counts: ShownCounts | None
-    places: tuple[int, ...] = ()
+    numbers: ShownCounts | ShownSums | None
+    places: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -74,7 +78,7 @@ class CallResult:
         groups: Variables that span it.
         table: Its table, as far as it may be shown; None for a model.
         checks: The rules that were held against it.
-        counts: Its counts, to be held against those of others.
+        linked: Its counts and sums, to be held against those of others.
         style: How it is drawn; None if it is not.
         measure: Which numbers are drawn.
         missing: Whether missing values are groups of their own.
@@ -86,9 +90,9 @@ class CallResult:
     used: tuple[str, ...]
     about: About
     groups: tuple[str, ...] = ()
-    table: ShownTable | None = None
+    table: SessionTable | None = None
     checks: tuple[Check, ...] = ()
-    counts: tuple[LinkedCounts, ...] = ()
+    linked: tuple[LinkedNumbers, ...] = ()
     style: Style | None = None
     measure: str | None = None
     missing: bool = False
@@ -113,6 +117,11 @@ class CallSetting:
     def options(self, where: str | None) -> dict[str, Any]:
         """The arguments that all safe statistics take."""
         return {"limits": self.limits, "entity": self.data.entity, "where": where}
+
+    def behind(self, names: Sequence[str], where: str | None, weights: str | None) -> OutputRecords:
+        """The records behind an output, by its variables, those that span it first."""
+        digits = self.limits.digits
+        return self.data.behind(self.title, names, where=where, weights=weights, digits=digits)
 
     def variables(self, names: Sequence[str | None], where: str | None) -> tuple[str, ...]:
         """All variables that an output is about; an error if there is no such variable."""
@@ -199,10 +208,10 @@ def _crosstab(
     if len(by) == 1:
         total = result.stored.get("N") if frame["n"].null_count() < frame.height else None
         frame = with_total(frame, by[0], total)
-    table = ShownTable.of(frame, by, ["n"])
-    counts = LinkedCounts(counts=None)
-    if weights is None:
-        counts = LinkedCounts(counts=setting.data.counted(setting.title, table, where=where))
+    table = SessionTable.of(frame, by, ["n"])
+    behind = setting.behind(by, where, weights)
+    everybody = np.ones(len(behind.numbers), dtype=np.bool_)
+    linked = LinkedNumbers(numbers=behind.counts(frame, by, "n", everybody))
     return CallResult(
         result=result,
         variables=names,
@@ -211,7 +220,7 @@ def _crosstab(
         groups=tuple(by),
         table=table if percent is None else table.with_shares(percent),
         checks=_with_first(result.checks),
-        counts=(counts,),
+        linked=(linked,),
         missing=missing,
         where=where,
     )
@@ -265,13 +274,9 @@ def _of_values(
         frame = frame.with_columns(
             pl.when(nobody).then(float("nan")).otherwise(pl.col(one)).alias(one) for one in own
         )
-    table = ShownTable.of(frame, by, measures)
-    counts = [
-        LinkedCounts(
-            counts=setting.data.counted(setting.title, table, f"n {name}", where=where, of=[name])
-        )
-        for name in values
-    ]
+    table = SessionTable.of(frame, by, measures)
+    behind = setting.behind([*by, *values], where, weights)
+    linked = tables_of("cells", behind, frame, result.stored)
     return CallResult(
         result=result,
         variables=names,
@@ -280,7 +285,7 @@ def _of_values(
         groups=tuple(by),
         table=table,
         checks=_with_first(result.checks),
-        counts=tuple(counts),
+        linked=tuple(LinkedNumbers(numbers=one) for one in linked),
         missing=missing,
         where=where,
     )
@@ -307,13 +312,14 @@ def _summary(
         setting.data.frame, values, weights=weights, detail=detail, **setting.options(where)
     )
     assert result.frame is not None
-    table = ShownTable.of(result.frame, ["variable"], ["n", *wanted])
-    counts = []
-    for at, name in enumerate(values):
-        single = ShownTable(axes=(), measures={"n": (table.measures["n"][at],)})
-        title = f"{setting.title}: {name}"
-        one = setting.data.counted(title, single, where=where, of=[name])
-        counts.append(LinkedCounts(counts=one, places=(at,)))
+    table = SessionTable.of(result.frame, ["variable"], ["n", *wanted])
+    told = result.frame.select("variable", "n", "mean")
+    behind = setting.behind(values, where, weights)
+    linked = [
+        LinkedNumbers(numbers=one, places=(at,))
+        for at, name in enumerate(values)
+        for one in tables_of("variables", behind, told.filter(variable=name), {})
+    ]
     return CallResult(
         result=result,
         variables=names,
@@ -321,7 +327,7 @@ def _summary(
         about="each",
         table=table,
         checks=_with_first(result.checks),
-        counts=tuple(counts),
+        linked=tuple(linked),
         where=where,
     )
 
@@ -363,10 +369,98 @@ def _model(statistic: str) -> Callable[..., CallResult]:
                 if part.startswith("i.")
             ),
             checks=_with_first(result.checks),
+            linked=_sample(setting, [read.outcome, *read.names], where, weights, result),
             where=where,
         )
 
     return fitted
+
+
+def _sample(
+    setting: CallSetting,
+    used: list[str],
+    where: str | None,
+    weights: str | None,
+    result: SafeResult,
+) -> tuple[LinkedNumbers, ...]:
+    """The number of records that have all variables, which a model shows."""
+    if weights is not None or "N" not in result.stored:
+        return ()
+    behind = setting.behind(used, where, None)
+    return tuple(
+        LinkedNumbers(numbers=one) for one in tables_of("sample", behind, None, result.stored)
+    )
+
+
+def _survival(
+    setting: CallSetting,
+    time: str,
+    event: str,
+    by: str | None = None,
+    edges: list[float] | None = None,
+    width: float | None = None,
+    where: str | None = None,
+) -> CallResult:
+    names = setting.variables([time, event, by], where)
+    options = setting.options(where)
+    result = survival(setting.data.frame, time, event, by=by, edges=edges, width=width, **options)
+    axes = [*([by] if by is not None else []), time]
+    table = None
+    linked: LinkedNumbers | None = None
+    if result.frame is not None:
+        table = replace(SessionTable.of(result.frame, axes, MEASURES), across=False)
+        linked = _steps(setting, result, axes, event, where)
+    return CallResult(
+        result=result,
+        variables=names,
+        used=(time, event, *([by] if by is not None else [])),
+        about="together",
+        groups=() if by is None else (by,),
+        table=table,
+        checks=_with_first(result.checks),
+        linked=() if linked is None else (linked,),
+        style="step" if table is not None else None,
+        measure="survival",
+        where=where,
+    )
+
+
+def _steps(
+    setting: CallSetting, result: SafeResult, axes: list[str], event: str, where: str | None
+) -> LinkedNumbers:
+    """Events and those who left, in each class of time."""
+    assert result.frame is not None
+    behind = setting.behind([*axes, event], where, None)
+    classes = result.evidence["classes"]
+    inside = pl.Series(classes >= 0)
+    time = axes[-1]
+    names = list(dict.fromkeys(result.frame[time].to_list()))
+    labels = behind.labels.filter(inside).select(
+        *axes[:-1],
+        pl.Series(f"class of {time}", [names[at] for at in classes[classes >= 0].tolist()]),
+        pl.when(pl.col(event) > 0).then(pl.lit("events")).otherwise(pl.lit("left")).alias(event),
+    )
+    shown = pl.concat(
+        result.frame.select(
+            *axes[:-1],
+            pl.col(time).alias(f"class of {time}"),
+            pl.lit(one).alias(event),
+            pl.col(one).alias("n"),
+        )
+        for one in ("events", "left")
+    )
+    rows = {cell: at for at, cell in enumerate(result.frame.select(axes).rows())}
+    found = shown_counts(
+        setting.title,
+        shown,
+        labels,
+        behind.numbers[classes >= 0],
+        behind.owners[classes >= 0],
+    )
+    if found is None:
+        return LinkedNumbers(numbers=None)
+    cells = itertools.product(*((*axis.labels, None) for axis in found.axes))
+    return LinkedNumbers(numbers=found, places=tuple(rows.get(cell[:-1], -1) for cell in cells))
 
 
 # Pictures -----------------------------------------------------------------------------------------
@@ -393,7 +487,7 @@ def _hist(
     if result.frame is not None:
         labels = [line.partition(" |")[0].strip() for line in result.shown.splitlines()[2:]]
         sizes = tuple(float(one) for one in result.frame["n"].to_list())
-        table = ShownTable(axes=((variable, tuple(labels)),), measures={"n": sizes})
+        table = SessionTable(axes=((variable, tuple(labels)),), measures={"n": sizes})
     return CallResult(
         result=result,
         variables=names,
@@ -401,6 +495,7 @@ def _hist(
         about="together",
         table=table,
         checks=_with_first(result.checks),
+        linked=_sample(setting, [variable], where, None, result),
         style="bar",
         where=where,
     )
@@ -431,6 +526,7 @@ METHODS: Mapping[str, Callable[..., CallResult]] = {
     "ols": _model("regress"),
     "logit": _model("logit"),
     "probit": _model("probit"),
+    "survival": _survival,
     "hist": _hist,
     "figure": _figure,
 }

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
-from discreet.errors import OutputCheckError, SuppressionError
+from discreet.errors import OutputCheckError
 from discreet_fire.findings import Finding
-from discreet_fire.linked_tables import ShownCounts, linked_findings
-from discreet_fire.linked_tables.advice import LEFT, cells_to_withhold
-from discreet_fire.linked_tables.system import systems_of
-from discreet_fire.research_session.calls import CallResult, LinkedCounts
+from discreet_fire.linked_tables import LEFT, ShownCounts, linked_findings
+from discreet_fire.linked_tables.shown_counts import ShownSums
+from discreet_fire.linked_tables.system import sum_systems_of, systems_of
+from discreet_fire.linked_tables.withholding import more_withheld
+from discreet_fire.research_session.calls import CallResult, LinkedNumbers
+from discreet_fire.statistics.limits import SafeLimits
 
 #: What is hidden in one table can be told by another one; so often tables are looked at again.
 _ROUNDS = 10
@@ -26,37 +29,50 @@ Hidden = Mapping[int, frozenset[int]]
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LinkedOutput:
-    """Counts of an output as they are shown now (confidential)."""
+    """Counts or sums of an output as they are shown now (confidential)."""
 
     output: int
-    of: LinkedCounts
-    counts: ShownCounts
+    of: LinkedNumbers
+    numbers: ShownCounts | ShownSums
 
-    def places(self, cell: int) -> int:
+    @property
+    def table(self) -> ShownCounts:
+        """The cells and the records in them."""
+        return self.numbers.place if isinstance(self.numbers, ShownSums) else self.numbers
+
+    def place(self, cell: int) -> int:
         """The place of a cell in the table that is shown."""
-        return self.of.places[cell] if self.of.places else cell
+        return cell if self.of.places is None else self.of.places[cell]
 
 
-def counts_now(results: Mapping[int, CallResult], hidden: Hidden) -> Iterator[LinkedOutput]:
-    """The counts of all outputs as they are shown now.
+def numbers_now(results: Mapping[int, CallResult], hidden: Hidden) -> Iterator[LinkedOutput]:
+    """The counts and sums of all outputs as they are shown now.
 
     Args:
         results: What calls gave, by the number of the output.
         hidden: Cells that are hidden besides, by the number of the output.
     """
     for output, result in results.items():
-        gone = hidden.get(output, frozenset())
-        for one in result.counts:
-            if one.counts is None:
-                continue
-            size = one.counts.hidden.size
-            mask = np.array([(one.places[at] if one.places else at) in gone for at in range(size)])
-            both = one.counts.hidden | mask.reshape(one.counts.hidden.shape)
-            yield LinkedOutput(output=output, of=one, counts=replace(one.counts, hidden=both))
+        for one in result.linked:
+            if one.numbers is not None:
+                shown = LinkedOutput(output=output, of=one, numbers=one.numbers)
+                yield _without(shown, hidden.get(output, frozenset()))
+
+
+def _without(shown: LinkedOutput, gone: frozenset[int]) -> LinkedOutput:
+    """The same with some cells of the shown table hidden."""
+    if not gone:
+        return shown
+    before = shown.table.hidden
+    mask = np.array([shown.place(at) in gone for at in range(before.size)])
+    table = replace(shown.table, hidden=before | mask.reshape(before.shape))
+    if isinstance(shown.numbers, ShownSums):
+        return replace(shown, numbers=replace(shown.numbers, place=table))
+    return replace(shown, numbers=table)
 
 
 def not_followed(results: Mapping[int, CallResult]) -> tuple[int, ...]:
-    """Outputs whose counts cannot be held against others, such as weighted ones.
+    """Outputs whose numbers cannot be held against others, such as weighted means.
 
     Args:
         results: What calls gave, by the number of the output.
@@ -64,69 +80,78 @@ def not_followed(results: Mapping[int, CallResult]) -> tuple[int, ...]:
     return tuple(
         output
         for output, result in results.items()
-        if any(one.counts is None for one in result.counts)
+        if any(one.numbers is None for one in result.linked)
     )
 
 
 def linked_notes(
-    results: Mapping[int, CallResult], minimum: int, hidden: Hidden | None = None
+    results: Mapping[int, CallResult], limits: SafeLimits, hidden: Hidden | None = None
 ) -> tuple[Finding, ...]:
     """All that is found about the tables, also what was not looked at.
 
     Args:
         results: What calls gave, by the number of the output.
-        minimum: Fewest cases that may stand behind a number.
+        limits: The rules.
         hidden: Cells that are hidden besides, by the number of the output.
     """
-    tables = [one.counts for one in counts_now(results, hidden or {})]
-    return linked_findings(tables, minimum=minimum)
+    tables = [one.numbers for one in numbers_now(results, hidden or {})]
+    return linked_findings(tables, limits=limits)
 
 
 def held_against(
-    results: Mapping[int, CallResult], minimum: int, hidden: Hidden | None = None
+    results: Mapping[int, CallResult], limits: SafeLimits, hidden: Hidden | None = None
 ) -> tuple[str, ...]:
     """What the tables give away, taken together, in sentences.
 
     Args:
         results: What calls gave, by the number of the output.
-        minimum: Fewest cases that may stand behind a number.
+        limits: The rules.
         hidden: Cells that are hidden besides, by the number of the output.
     """
     return tuple(
         f"{one.what} ({one.hint})" if one.hint else one.what
-        for one in linked_notes(results, minimum, hidden)
+        for one in linked_notes(results, limits, hidden)
         if one.rule != LEFT
     )
 
 
 def protected_together(
-    results: Mapping[int, CallResult], hidden: Hidden, minimum: int
+    results: Mapping[int, CallResult], hidden: Hidden, limits: SafeLimits
 ) -> dict[int, frozenset[int]]:
     """Cells to hide besides, so that nothing that is hidden follows; of outputs that change.
 
     Args:
         results: What calls gave, by the number of the output.
         hidden: Cells that are hidden besides already, by the number of the output.
-        minimum: Fewest cases that may stand behind a number.
+        limits: The rules.
     """
     now = {output: set(cells) for output, cells in hidden.items()}
     for _ in range(_ROUNDS):
         frozen = {output: frozenset(cells) for output, cells in now.items()}
-        if not held_against(results, minimum, frozen):
+        if not held_against(results, limits, frozen):
             return {at: one for at, one in frozen.items() if one != hidden.get(at, frozenset())}
-        tables = list(counts_now(results, frozen))
-        of = {id(one.counts): one for one in tables}
-        for system in systems_of([one.counts for one in tables]):
-            try:
-                more = cells_to_withhold(system, minimum)
-            except SuppressionError:
-                continue
-            for cell in more.tolist():
-                table = of[id(system.tables[system.table(cell)])]
-                now.setdefault(table.output, set()).add(table.places(system.place(cell)))
+        for output, places in _more(list(numbers_now(results, frozen)), limits):
+            table = results[output].table
+            if table is None:
+                what = f"output {output} has no cells that could be hidden"
+                raise OutputCheckError(what, code="linked", hint="s.remove() one of the outputs")
+            now.setdefault(output, set()).update(table.together(places))
         if {at: frozenset(one) for at, one in now.items()} == frozen:
             break
+    hint = "s.remove() one of them, or use coarser groups"
     what = "no cells were found that protect these tables together"
-    raise OutputCheckError(
-        what, code="linked", hint="s.remove() one of them, or use coarser groups"
-    )
+    raise OutputCheckError(what, code="linked", hint=hint)
+
+
+def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, set[int]]]:
+    """What to hide besides: the output, and places in its table."""
+    of = {id(one.table): one for one in shown}
+    counts = [one.numbers for one in shown if isinstance(one.numbers, ShownCounts)]
+    sums = [one.numbers for one in shown if isinstance(one.numbers, ShownSums)]
+    for system in chain(systems_of(counts, limits), sum_systems_of(sums, limits)):
+        found = more_withheld(system)
+        if found is None:
+            continue
+        for cell in np.flatnonzero(found.hidden(system) & ~system.hidden).tolist():
+            table = of[id(system.tables[system.table(cell)])]
+            yield table.output, {table.place(system.place(cell))}

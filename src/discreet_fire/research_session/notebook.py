@@ -153,6 +153,30 @@ class ResearchSession:
         """Probit regression; the arguments are those of `ols`."""
         return self._asked("probit", formula=formula, **options)
 
+    def survival(
+        self,
+        time: str,
+        event: str,
+        *,
+        by: str | None = None,
+        edges: Sequence[float] | None = None,
+        width: float | None = None,
+        where: str | None = None,
+    ) -> SessionOutput:
+        """Survival as Kaplan and Meier estimate it, in classes of time.
+
+        Args:
+            time: Until the event, or until nobody looked further.
+            event: 1 if the event happened, 0 if not.
+            by: The same for each group of this variable.
+            edges: Where classes end.
+            width: Width of classes.
+            where: Which records.
+        """
+        return self._asked(
+            "survival", time=time, event=event, by=by, edges=edges, width=width, where=where
+        )
+
     def hist(
         self,
         variable: str,
@@ -207,9 +231,9 @@ class ResearchSession:
 
     def _warn(self, number: int) -> None:
         """Say at once if a new table gives away, with others, what is hidden."""
-        if not self._results[number].counts:
+        if not self._results[number].linked:
             return
-        told = held_against(self._results, self._limits.minimum)
+        told = held_against(self._results, self._limits)
         new = [one for one in told if one not in {check.reason for check in self._old(number)}]
         if not new:
             return
@@ -322,7 +346,7 @@ class ResearchSession:
         Returns:
             The outputs in which something was hidden besides.
         """
-        more = protected_together(self._results, self._hidden, self._limits.minimum)
+        more = protected_together(self._results, self._hidden, self._limits)
         for number, places in more.items():
             self._hidden[number] = places
             call, found, before = self._calls[number], self._results[number], self._outputs[number]
@@ -343,7 +367,7 @@ class ResearchSession:
         """
         if not self._outputs:
             raise OutputCheckError("there is no output to hand in", code="no-output")
-        told = held_against(self._results, self._limits.minimum, self._hidden)
+        told = held_against(self._results, self._limits, self._hidden)
         if told:
             hint = "s.protect() hides what is needed, or s.remove() one of the tables"
             raise OutputCheckError("; ".join(told), code="linked", hint=hint)

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from discreet_fire.research_session.pictures import Style, picture
-from discreet_fire.research_session.shown_tables import ShownTable
+from discreet_fire.research_session.session_tables import SessionTable
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
 
 #: What verdicts are called, and how they look.
@@ -49,7 +49,7 @@ class SessionOutput:
     name: str
     call: str
     checks: tuple[Check, ...]
-    table: ShownTable | None = None
+    table: SessionTable | None = None
     body: str = ""
     coefficients: str = ""
     style: Style | None = None

@@ -1,6 +1,6 @@
 """Pictures of tables that may be shown: bars, and steps of survival, as SVG.
 
-In: a `ShownTable`. Out: an SVG with a title and a description; hidden numbers have no mark. All
+In: a `SessionTable`. Out: an SVG with a title and a description; hidden numbers have no mark. All
 that is drawn stands in the table.
 """
 
@@ -13,7 +13,7 @@ from html import escape
 from typing import Literal
 
 from discreet.errors import OutputCheckError
-from discreet_fire.research_session.shown_tables import TOTAL, ShownTable, number
+from discreet_fire.research_session.session_tables import TOTAL, SessionTable, number
 
 #: How a table is drawn.
 Style = Literal["bar", "line", "step"]
@@ -23,7 +23,7 @@ _COLOURS = ("#1b4f8a", "#b45f06", "#2e7d32", "#7b1fa2", "#5d4037", "#00695c")
 _MOST_MARKS, _MOST_SERIES = 60, 6
 
 
-def picture(table: ShownTable, style: Style, title: str, measure: str | None = None) -> str:
+def picture(table: SessionTable, style: Style, title: str, measure: str | None = None) -> str:
     """An SVG of a table.
 
     Args:
@@ -33,7 +33,7 @@ def picture(table: ShownTable, style: Style, title: str, measure: str | None = N
         measure: Which numbers; the last ones if None.
     """
     chosen = _measure(table, measure)
-    labels, series = _series(table, chosen)
+    labels, series = _series(table, chosen, style)
     known = [x for _, numbers in series for x in numbers if x is not None and math.isfinite(x)]
     top = _round_up(max([*known, 0.0]))
     low = -_round_up(-min([*known, 0.0]))
@@ -56,7 +56,7 @@ def picture(table: ShownTable, style: Style, title: str, measure: str | None = N
     )
 
 
-def _measure(table: ShownTable, measure: str | None) -> str:
+def _measure(table: SessionTable, measure: str | None) -> str:
     names = list(table.measures)
     if measure is None:
         return names[-1]
@@ -69,8 +69,11 @@ def _measure(table: ShownTable, measure: str | None) -> str:
 _Series = Sequence[tuple[str, Sequence[float | None]]]
 
 
-def _series(table: ShownTable, measure: str) -> tuple[list[str], _Series]:
-    """Labels along the bottom, and the numbers of each series; totals are not drawn."""
+def _series(table: SessionTable, measure: str, style: Style) -> tuple[list[str], _Series]:
+    """Labels along the bottom, and the numbers of each series; totals are not drawn.
+
+    The first variable runs along the bottom; of steps, the last one, which is time.
+    """
     if not table.axes:
         raise OutputCheckError("a single number has no picture", code="figure")
     numbers = dict(
@@ -80,14 +83,16 @@ def _series(table: ShownTable, measure: str) -> tuple[list[str], _Series]:
             strict=True,
         )
     )
+    names = [axis for axis, _ in table.axes]
     inner = [[one for one in labels if one != TOTAL] for _, labels in table.axes]
-    *others, last = inner if len(inner) == 1 else [*inner[1:], inner[0]]
+    bottom = len(names) - 1 if style == "step" else 0
+    others = [at for at in range(len(names)) if at != bottom]
     found = []
-    for place in itertools.product(*others):
-        name = ", ".join(
-            f"{axis} = {label}" for (axis, _), label in zip(table.axes[1:], place, strict=True)
-        )
-        found.append((name, [numbers[label, *place] for label in last]))
+    for place in itertools.product(*(inner[at] for at in others)):
+        name = ", ".join(f"{names[at]} = {one}" for at, one in zip(others, place, strict=True))
+        cells = [(*place[:bottom], label, *place[bottom:]) for label in inner[bottom]]
+        found.append((name, [numbers[cell] for cell in cells]))
+    last = inner[bottom]
     if len(last) * len(found) > _MOST_MARKS * _MOST_SERIES or len(found) > _MOST_SERIES:
         raise OutputCheckError(
             "the table is too large for a picture", code="figure", hint="use coarser groups"

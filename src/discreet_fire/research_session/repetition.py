@@ -80,6 +80,6 @@ def repeated(handed: HandedIn, data: SessionData, limits: SafeLimits) -> Session
     hidden_of = {one.number: frozenset(one.hidden) for one in handed.outputs}
     return SessionRepetition(
         outputs=tuple(found),
-        linked=linked_notes(results, limits.minimum, hidden_of),
+        linked=linked_notes(results, limits, hidden_of),
         unfollowed=not_followed(results),
     )

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from discreet_fire.research_session.calls import CallResult
-from discreet_fire.research_session.linked_outputs import counts_now, held_against, not_followed
+from discreet_fire.research_session.linked_outputs import held_against, not_followed, numbers_now
 from discreet_fire.research_session.outputs import SessionOutput
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import CheckVerdict
@@ -129,14 +129,14 @@ def check_of(
         limits: The rules.
     """
     few: dict[int, int] = {}
-    for one in counts_now(results, hidden):
-        shown = one.counts.cases[~one.counts.hidden]
+    for one in numbers_now(results, hidden):
+        shown = one.table.cases[~one.table.hidden]
         for n in shown[shown > 0].tolist():
             few[one.output] = min(n, few.get(one.output, n))
     return SessionCheck(
         minimum=limits.minimum,
         outputs=tuple(_support(one, results[one.number], few.get(one.number)) for one in outputs),
-        linked=held_against(results, limits.minimum, hidden),
+        linked=held_against(results, limits, hidden),
         unfollowed=not_followed(results),
     )
 

@@ -1,7 +1,7 @@
 """The records of a session, and which of them are behind the cells of a table. CONFIDENTIAL.
 
-In: any frame that narwhals reads, or a file. Out: columns for safe statistics, and `ShownCounts`
-that hold tables of counts against each other.
+In: any frame that narwhals reads, or a file. Out: columns for safe statistics, and the records by
+which tables are held against each other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from discreet.errors import DiscreetError, MicrodataError, OutputCheckError
 from discreet.microdata import read_microdata
 from discreet.microdata.frames import eager_columns, open_frame
 from discreet.record_batches import collected
-from discreet_fire.linked_tables import ShownCounts, shown_counts
-from discreet_fire.research_session.shown_tables import TOTAL, ShownTable
+from discreet_fire.linked_tables import OutputRecords
+from discreet_fire.research_session.session_tables import TOTAL
 from discreet_fire.statistics.records import take
 
 _RECORD = "\0record"
@@ -93,37 +93,44 @@ class SessionData:
         data = take(self.frame, names, where=where).data
         return data.select(list(dict.fromkeys(names))).fill_nan(None)
 
-    def counted(
+    def behind(
         self,
         title: str,
-        table: ShownTable,
-        measure: str = "n",
+        names: Sequence[str],
         *,
         where: str | None,
-        of: Sequence[str] = (),
-    ) -> ShownCounts | None:
-        """The counts of a table with the records behind them; None if they cannot be followed.
+        weights: str | None,
+        digits: int,
+    ) -> OutputRecords:
+        """The records behind an output, to hold its numbers against those of others.
 
         Args:
-            title: What it is called.
-            table: What is shown.
-            measure: The counts.
-            where: Which records it is about.
-            of: Variables of which each record that is counted has a value.
+            title: What the output is called.
+            names: Its variables, those that span it first.
+            where: Which records.
+            weights: Column of weights.
+            digits: How many significant digits it shows.
         """
-        axes = [name for name, _ in table.axes]
-        numbered = self.frame.with_row_index(_RECORD)
-        extra = [] if self.entity is None else [self.entity]
-        data = take(numbered, [*axes, *of, *extra, _RECORD], where=where).data
+        more = [name for name in (self.entity, weights) if name is not None]
+        data = take(self.frame.with_row_index(_RECORD), [*names, *more, _RECORD], where=where).data
         data = data.fill_nan(None)
-        for name in of:
-            data = data.filter(pl.col(name).is_not_null())
-        shown = table.frame().select(*axes, pl.col(measure).alias("n"))
-        owners = take(data, [], entity=self.entity).entities() if self.entity else None
-        if owners is not None:
-            owners = np.unique(owners, return_inverse=True)[1].astype(np.int64)
-        records = data[_RECORD].cast(pl.Int64).to_numpy()
-        return shown_counts(title, shown, data.select(axes), records, owners)
+        weighing = None
+        if weights is not None:
+            data = data.filter(pl.col(weights) > 0)
+            weighing = data[weights].cast(pl.Float64).to_numpy()
+        owners = np.arange(data.height, dtype=np.int64)
+        if self.entity is not None:
+            whom = take(data, [], entity=self.entity).entities()
+            assert whom is not None
+            owners = np.unique(whom, return_inverse=True)[1].astype(np.int64)
+        return OutputRecords(
+            title=title,
+            labels=data.select(list(dict.fromkeys(names))),
+            numbers=data[_RECORD].cast(pl.Int64).to_numpy(),
+            owners=owners,
+            weights=weighing,
+            digits=digits,
+        )
 
     def owners(self, where: str | None) -> list[Any] | None:
         """Whom each record of a statistic is about; None if no column says so."""

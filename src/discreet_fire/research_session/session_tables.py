@@ -1,4 +1,4 @@
-"""`ShownTable`: a table as far as it may be shown. It holds no hidden number.
+"""`SessionTable`: a table as far as it may be shown. It holds no hidden number.
 
 In: the protected frame of a safe statistic. Out: the same as text, as HTML with headings that
 screen readers know, as CSV and as a frame. Cells can be hidden besides, never the reverse.
@@ -26,26 +26,31 @@ TOTAL = "Total"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownTable:
+class SessionTable:
     """Numbers by up to three variables, the total of each last; hidden ones are None.
 
     Args:
         axes: Name and labels of each variable.
         measures: What is shown of each cell, and the numbers, the last variable running fastest.
+        across: Whether the last of several variables runs across; else measures do, and the cells
+            along the last variable follow from each other, as those of survival do.
 
-    >>> table = ShownTable(axes=(("sex", ("f", "m", "Total")),), measures={"n": (5.0, None, None)})
+    >>> axes = (("sex", ("f", "m", "Total")),)
+    >>> table = SessionTable(axes=axes, measures={"n": (5.0, None, None)})
     >>> print(table.text())
-    sex      n
-    f        5
-    m        .
-    Total    .
+    sex       n
+    f         5
+    m         .
+    Total     .
+    . withheld for confidentiality
     """
 
     axes: tuple[tuple[str, tuple[str, ...]], ...]
     measures: dict[str, tuple[float | None, ...]]
+    across: bool = True
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, axes: Sequence[str], measures: Sequence[str]) -> ShownTable:
+    def of(cls, frame: pl.DataFrame, axes: Sequence[str], measures: Sequence[str]) -> SessionTable:
         """From a frame with a row for each cell, in order.
 
         Args:
@@ -64,7 +69,19 @@ class ShownTable:
         """How many cells have a hidden number."""
         return sum(None in cell for cell in zip(*self.measures.values(), strict=True))
 
-    def without(self, places: Collection[int]) -> ShownTable:
+    def together(self, places: Collection[int]) -> frozenset[int]:
+        """Cells with all that have to be hidden with them.
+
+        Args:
+            places: Numbers of the cells.
+        """
+        if self.across:
+            return frozenset(places)
+        width = len(self.axes[-1][1])
+        rows = {at // width for at in places}
+        return frozenset(at for row in rows for at in range(row * width, (row + 1) * width))
+
+    def without(self, places: Collection[int]) -> SessionTable:
         """The table with all numbers of some cells hidden.
 
         Args:
@@ -82,7 +99,7 @@ class ShownTable:
                 left = left.with_shares(name.removesuffix(" %"))
         return left
 
-    def with_shares(self, of: str) -> ShownTable:
+    def with_shares(self, of: str) -> SessionTable:
         """The table with percentages of counts that are shown both, and of no others.
 
         Args:
@@ -168,7 +185,8 @@ class ShownTable:
         self, hidden: str
     ) -> tuple[tuple[list[str], list[str]], list[tuple[list[str], list[str]]]]:
         """Headings of stubs and columns, and rows: labels and texts of cells."""
-        *down, last = self.axes if len(self.axes) > 1 else (*self.axes, ("", ("",)))
+        across = self.across and len(self.axes) > 1
+        *down, last = self.axes if across else (*self.axes, ("", ("",)))
         columns = last[1]
         several = len(self.measures) > 1 and len(columns) > 1
         if len(columns) == 1:
