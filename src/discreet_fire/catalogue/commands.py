@@ -54,7 +54,9 @@ class FlowFacts:
         words: Whether its words may be scalars ("figures"), are "coefficients", or "free": shown
             as they stand, or taken for files, variables or names of graphs.
         control: Whether it decides only what else runs.
-        tests: Whether its error tells of the records, as that of `assert`.
+        tests: Whether its error or its count tells of the records, as that of `assert`.
+        columns: Whether names or labels of variables that it makes hold values of others: always
+            ("made"), or "by option"; or whether it lists such names.
         shows: Whether it shows its arguments, with some second words or all.
         uses: Whether it takes values and shows none of them, with some second words or all.
     """
@@ -69,6 +71,7 @@ class FlowFacts:
     words: Literal["figures", "free", "coefficients"]
     control: bool
     tests: bool
+    columns: Literal["none", "made", "by option", "listed"]
     shows: Literal["none", "some", "all"]
     uses: Literal["none", "some", "all"]
 
@@ -80,14 +83,15 @@ class RewritingFacts:
     Args:
         calls: Whether it runs a do-file.
         runs: Whether it runs "any" command behind it, runs it "as it is", or "safely".
-        reserved: Whether it may give names that are the centre's: as `global` or `macro`.
+        reserved: Whether it may give or list names that are the centre's: as `global`, `macro` or
+            `program`.
         table: Whether it makes tables of stored results.
         before: Whether as a prefix it runs a model of its own, so that a safe command goes before.
     """
 
     calls: bool
     runs: Literal["nothing", "any", "as it is", "safely"]
-    reserved: Literal["none", "global", "macro"]
+    reserved: Literal["none", "global", "macro", "program"]
     table: bool
     before: bool
 

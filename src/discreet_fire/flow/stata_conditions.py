@@ -7,7 +7,8 @@ compares: a text that is set under it, a loop that ends, a return code. Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from discreet_fire.catalogue.policy import Policy
 from discreet_fire.flow.engine import BAD, CLEAN, RECORD, Held
 from discreet_fire.flow.stata_values import (
     RETURN_CODE,
+    VALUES,
     StatementParts,
     Taints,
     bare_words,
@@ -31,14 +33,19 @@ class Condition(NamedTuple):
     """What decides whether, or how often, a statement runs.
 
     Args:
-        kind: A `test` is an ``if`` or ``while``, a `loop` goes through a list.
+        kind: A `test` is an ``if``, a `loop` goes through a list, and `while` is both.
         outside: Its code, strings and comments blanked.
         inside: What is expanded in its strings.
     """
 
-    kind: Literal["test", "loop"]
+    kind: Literal["test", "loop", "while"]
     outside: str
     inside: str
+
+    @property
+    def repeats(self) -> bool:
+        """Whether what stands under it may run more than once."""
+        return self.kind != "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,31 @@ class Surroundings:
 
 
 _FREE = Surroundings()
+_COUNTER = re.compile(r"\s*(\w+)")
+_MACRO = re.compile(r"`(\w+)'")
+_BOUND = re.compile(r"[<>]=?[^<>=&|]*?`(\w+)'|`(\w+)'[^<>=&|]*?[<>]|\binrange\s*\(([^()]*)\)")
+
+
+def scans(part: StatementParts, conditions: Iterable[Condition], moving: Set[str]) -> bool:
+    """Whether a statement compares records with a bound that moves as a loop goes on.
+
+    ``count if wage > `i'`` finds the largest wage, however large each count is.
+
+    Args:
+        part: The statement.
+        conditions: Those around it.
+        moving: Macros that loops give other values.
+    """
+    bounds = {name for found in _BOUND.findall(part.outside) for name in _names(found)}
+    counters: set[str] = set()
+    for each in conditions if bounds else ():
+        if each.repeats:
+            counters |= {*_COUNTER.findall(each.outside)[:1], *moving}
+    return not counters.isdisjoint(bounds)
+
+
+def _names(found: tuple[str, str, str]) -> list[str]:
+    return [*found[:2], *_MACRO.findall(found[2])]
 
 
 def surroundings_of(parts: Iterable[StatementParts]) -> Iterator[Surroundings]:
@@ -98,7 +130,8 @@ def _tests(part: StatementParts) -> Iterator[Condition]:
         if prefix.canonical in _TESTS and prefix.arguments:
             yield Condition("test", *pieces(statement, *prefix.arguments))
     if part.name in _TESTS:
-        yield Condition("test", part.outside.rstrip().removesuffix("{"), part.inside)
+        kind: Literal["test", "while"] = "while" if part.name == "while" else "test"
+        yield Condition(kind, part.outside.rstrip().removesuffix("{"), part.inside)
 
 
 def decided(condition: Condition, taints: Taints, policy: Policy) -> Held:
@@ -113,8 +146,8 @@ def decided(condition: Condition, taints: Taints, policy: Policy) -> Held:
     """
     kind, outside, inside = condition
     held = taints.held(outside, inside, policy)
-    if kind == "test" and held.rank < RECORD:
-        if held.rank and RETURN_CODE.search(outside):
+    if kind != "loop" and held.rank < RECORD:
+        if held.rank and (held.what == VALUES.what or RETURN_CODE.search(outside)):
             held = max(held, Held(BAD, held.what))
         known = taints.known_scalars | taints.known_matrices
         for _, word in bare_words(without_macros(outside)):

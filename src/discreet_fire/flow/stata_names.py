@@ -124,13 +124,21 @@ _COUNTING = re.compile(
     r":\s*(?:word\s+count|list\s+sizeof|length|type|format|(?:variable|value)\s+label)\b"
 )
 _EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
-_EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
+_EXTREMES = re.compile(r"\((max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
+#: Functions of `egen` that give records the value of one of them.
+_ONE_OF_MANY = re.compile(r"\s*(?:max|min|first|last|firstnm|lastnm|pctile|mode|range)\s*\(")
+#: ``replace x = x[_n-1] if _n > 1`` hands one value to all.
+_CARRIED = re.compile(r"\s*(\w+)\s*=\s*\1\s*\[\s*_n\s*-\s*1\s*\]\s*if\s[\s\d_nN<>=!~()]*")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
 _GIVING_OPTION = re.compile(r"(?<![\w`$])(l(?:o(?:c(?:al?)?)?)?|m\w*)\s*\(\s*([\w`'$]+)\s*\)", re.I)
 #: The record before or after: another figure in each record.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 #: A text that goes on from what a macro held, so that it counts how often it ran.
 _REPEATS = re.compile(r"\+\+|--|^\s*(?:de\w*\s+)?(\w+)\b.*(?<!\w)(?:`\1'|\$\{?\1\b|\1\b)", re.S)
+_MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
+_MAKE_COLUMNS = commands_where(lambda row: row.flow.columns == "made")
+_MAY_MAKE = commands_where(lambda row: row.flow.columns == "by option")
+_GENERATE = re.compile(r",.*\bg\w*\s*\(", re.S)
 _TESTING = commands_where(lambda row: row.flow.tests)
 _AROUND = ("capture", "quietly", "noisily")
 _GATHERING = commands_where(lambda row: row.flow.gathers in ("variables", "both"))
@@ -158,6 +166,17 @@ class FigureFlow:
         self._decided = CLEAN
         #: Macros whose text may be the name of a variable; globals with ``$``.
         self.names: set[str] = set()
+        #: Macros that programs are given, whose texts are not known.
+        self.arguments = {
+            word for part in parts if part.name == "args" for word in part.outside.split()
+        }
+        #: Macros that loops give other values.
+        self.moving = {
+            found[1]
+            for part, around in self.placed
+            if part.name == "local" and any(one.repeats for one in around.conditions)
+            if (found := _FIRST.match(part.outside)) is not None
+        }
         #: From which place on a variable holds a figure.
         self.since: dict[str, int] = {}
         #: Whether all that names hold was found out.
@@ -179,6 +198,10 @@ class FigureFlow:
         self._decided = self._deciding(part, around)
         if around.caught:
             self._give_return_code(part, around)
+        if part.name in _MAKE_COLUMNS or (
+            part.name in _MAY_MAKE and _GENERATE.search(part.outside)
+        ):
+            self.taints.columns["values"] = _MADE_OF_VALUES
         if (give := _GIVERS.get(part.name)) is not None:
             give(self, part)
         held = GIVEN_BY_OPTION.get(part.name, CLEAN)
@@ -202,7 +225,7 @@ class FigureFlow:
         if not conditions or part.name in LOOPS:
             return CLEAN
         if not _REPEATS.search(part.outside):
-            conditions = tuple(one for one in conditions if one.kind == "test")
+            conditions = tuple(one for one in conditions if one.kind != "loop")
         held = max((decided(one, self.taints, self.policy) for one in conditions), default=CLEAN)
         return Held(DOUBT, f"whether a condition on {held.what} holds") if held.rank else CLEAN
 
@@ -331,7 +354,17 @@ class FigureFlow:
         left, equals, right = part.outside.partition("=")
         words = re.sub(r"\(.*", "", left).split()
         condition = CONDITION.search(right)
+        if "`" in left and self.taints.within(left, self.policy).rank:
+            self.taints.columns["values"] = _MADE_OF_VALUES
+        if equals and words and part.name.endswith("egen"):
+            if _ONE_OF_MANY.match(right):
+                held = Held(DOUBT, "the smallest or largest values of groups")
+                self._note_variable(part, words[-1], held)
+            return
         if condition is not None and part.name == "replace":
+            carried = _CARRIED.fullmatch(part.outside)
+            if carried is not None and not part.by_groups():
+                self._note_variable(part, carried[1], Held(DOUBT, "the value of one record"))
             return  # the other values stay, and are many
         right = right[: condition.start()] if condition else right
         if part.name == "generate":  # `replace x = x[_n-1]` hands the first value to all
@@ -348,9 +381,10 @@ class FigureFlow:
 
     def _give_collapsed(self, part: StatementParts) -> None:
         held = Held(DOUBT, "the smallest or largest values of groups")
-        for targets in _EXTREMES.findall(part.outside.partition(",")[0]):
-            for word in re.findall(r"(\w+)(?:\s*=\s*\w+)?", targets):
-                self._note_variable(part, word, held)
+        for statistic, targets in _EXTREMES.findall(part.outside):
+            for word in re.findall(r"(\w+)(?:\s*=\s*\w+)?", targets.partition(",")[0]):
+                for name in (word, f"{word}_{statistic}", f"{statistic}_{word}"):
+                    self._note_variable(part, name, held)
 
     def _give_foreach(self, part: StatementParts) -> None:
         found = _FIRST.match(part.outside)
@@ -392,7 +426,14 @@ class FigureFlow:
 
     def shown(self) -> list[ShownStatement]:
         """The statements that would show a figure, in the order of the text."""
-        judge = StatementJudge(self.policy, self.taints, self.names, self.since)
+        judge = StatementJudge(
+            self.policy,
+            self.taints,
+            self.names,
+            self.since,
+            arguments=self.arguments,
+            moving=self.moving,
+        )
         return judge.shown(self.placed)
 
 
@@ -406,7 +447,7 @@ _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
 def _may_give(part: StatementParts, around: Surroundings) -> bool:
     """Whether a statement gives anything to a name, or to the return code."""
     gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
-    gives = part.name in _GIVERS or part.name in GIVEN_BY_OPTION
+    gives = part.name in _GIVERS or part.name in GIVEN_BY_OPTION or part.name in _MAKE_COLUMNS
     return gives or gathers or (around.caught and part.name not in _AROUND)
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
-from discreet_fire.flow.stata_conditions import Condition, Surroundings, decided
+from discreet_fire.flow.stata_conditions import Condition, Surroundings, decided, scans
 from discreet_fire.flow.stata_values import (
     CONDITION,
+    FILES,
     StatementParts,
     Taints,
     among,
@@ -85,7 +86,7 @@ def may_name(part: StatementParts, at: int, names: set[str]) -> bool:
     return not rest.lstrip().startswith(":") and bool(bare_words(without_macros(rest)))
 
 
-def named(code: str, names: set[str]) -> list[str]:
+def named(code: str, names: Set[str]) -> list[str]:
     """The macros in an expression whose text may be the name of a variable.
 
     Args:
@@ -197,6 +198,16 @@ _CONTROL = commands_where(lambda row: row.flow.control)
 _FOLLOWED = commands_where(
     lambda row: row.flow.gives not in ("nothing", "variable", "columns", "collapsed")
 )
+#: A function whose name is a macro, and commands that take expressions.
+_BY_MACRO = re.compile(r"=.*'\(|^[^=]*'\(")
+_EXPRESSIONS = commands_where(
+    lambda row: row.flow.gives in ("variable", "scalar", "macro") or row.log == "results"
+)
+_POSITIONS = frozenset("123456789")
+_TESTING = commands_where(lambda row: row.flow.tests)
+_LIST_COLUMNS = commands_where(lambda row: row.flow.columns == "listed")
+#: What such a command gives a figure to.
+_TARGET = re.compile(r"\s*(?:de\w*\s+)?(?:`[^'\s]*'|[^\s=:`])*")
 #: A macro that is part of a name, with what it is joined to.
 _GLUED = re.compile(r"(?<=\w)`[^`']*'|`[^`']*'(?=\w)")
 
@@ -209,19 +220,31 @@ class StatementJudge:
         taints: What names hold.
         names: Macros whose text may be the name of a variable; globals with ``$``.
         since: From which place on a variable holds a figure.
+        arguments: Macros that programs are given.
+        moving: Macros that loops give other values.
     """
 
     def __init__(
-        self, policy: Policy, taints: Taints, names: set[str], since: Mapping[str, int]
+        self,
+        policy: Policy,
+        taints: Taints,
+        names: set[str],
+        since: Mapping[str, int],
+        *,
+        arguments: Set[str],
+        moving: Set[str],
     ) -> None:
         self.policy = policy
         self.taints = taints
         self.names = names
         self.since = since
+        self.arguments = arguments
+        self.moving = moving
         self._places = sorted(since.values())
         self._forms: dict[tuple[str, Held, int], ShownStatement | None] = {}
         self._decided: dict[Condition, Held] = {}
         self._silence: dict[str, int] = {}
+        self._by_scalars = any(held.rank >= RECORD for held in taints.scalars.all())
         self._by_variables = bool(taints.variables.any or taints.unnamed)
 
     def shown(self, placed: Iterable[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
@@ -237,7 +260,7 @@ class StatementJudge:
                 found.append(one)
         return found
 
-    def _decided_around(self, part: StatementParts, conditions: Iterable[Condition]) -> Held:
+    def _decided_around(self, part: StatementParts, conditions: Sequence[Condition]) -> Held:
         """What the conditions around a statement compare, if it must not be told of."""
         held = CLEAN
         for condition in conditions:
@@ -246,8 +269,10 @@ class StatementJudge:
                 known = decided(condition, self.taints, self.policy)
                 self._decided[condition] = known
             # How often a loop runs up to a largest value is told by what it prints.
-            if condition.kind == "test" or known.rank >= RECORD or self._prints(part.name):
+            if condition.kind != "loop" or known.rank >= RECORD or self._prints(part.name):
                 held = max(held, known)
+        if held.rank == 0 and part.name in _TESTING and scans(part, conditions, self.moving):
+            held = Held(BAD, "a bound that moves")
         return held
 
     def _prints(self, name: str) -> bool:
@@ -276,7 +301,13 @@ class StatementJudge:
         silence = self._silence.get(name)
         if silence is None:
             silence = self._silence[name] = self._silence_of(name)
-        if silence == _LOUD or part.by_macro or part.expands() or part.subscripts():
+        if (
+            silence == _LOUD
+            or self._by_scalars
+            or part.by_macro
+            or part.expands()
+            or part.reaches()
+        ):
             return False
         return silence == _SILENT or self._without_figures(part)
 
@@ -285,6 +316,8 @@ class StatementJudge:
         policy = self.policy
         if not name or name in _CONTROL:
             return _SILENT
+        if name == "ereturn" or (name in _LIST_COLUMNS and self.taints.columns):
+            return _LOUD
         if name in policy.gather or policy.may_show(name):
             return _LOUD
         acts = self._by_variables and policy.verdict(name).action.rank > 0
@@ -303,17 +336,10 @@ class StatementJudge:
 
     def _judge(self, part: StatementParts, around: Held) -> ShownStatement | None:
         statement = part.statement
-        for prefix in statement.prefixes:
-            if prefix.canonical in self.policy.gather and prefix.arguments:
-                code = statement.source[slice(*prefix.arguments)]
-                if (held := self._held(_gathered(prefix.canonical, "get", code), "")).rank:
-                    return ShownStatement(statement, held.action, held.what)
+        if (before := self._judge_prefixes(part)) is not None:
+            return before
         if not part.name or part.name in _CONTROL:
             return None
-        if part.name in self.policy.gather:  # the old form: ``bootstrap "su x" "r(max)"``
-            code = statement.source[part.start : statement.end]
-            if (held := self._held(_gathered(part.name, part.word, code), "")).rank:
-                return ShownStatement(statement, held.action, held.what)
         if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
             return self._judge_showing(part, around)
         held = CLEAN
@@ -321,30 +347,61 @@ class StatementJudge:
             held = self._by_macro(part)
         elif part.expands() and not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
-        if self._by_variables and self.policy.verdict(part.name).action.rank > 0:
+        if self._by_variables and self._tells_of_variables(part):
             held = max(held, self._in_variables(part))
         if held.rank == 0:
             held = self._hidden(part, around, part.outside)
         return ShownStatement(statement, held.action, held.what) if held.rank else None
 
+    def _judge_prefixes(self, part: StatementParts) -> ShownStatement | None:
+        """What prefixes gather, and figures in options; also ``bootstrap "su x" "r(max)"``."""
+        statement = part.statement
+        given = [
+            (prefix.canonical or "", "get", statement.source[slice(*prefix.arguments)])
+            for prefix in statement.prefixes
+            if prefix.arguments and prefix.canonical not in _CONTROL
+        ]
+        if part.name in self.policy.gather:
+            given.append((part.name, part.word, statement.source[part.start : statement.end]))
+        for name, word, code in given:
+            held = self._held(_gathered(name, word, code), "")
+            if name not in self.policy.gather:
+                by_name = self._joined(code)
+                held = max(held.at_most(DOUBT), by_name) if held.rank >= RECORD else by_name
+            if held.rank:
+                return ShownStatement(statement, held.action, held.what)
+        return None
+
     def _hidden(self, part: StatementParts, around: Held, outside: str) -> Held:
         """What a command tells by comparing a figure, by running at all, or by a name."""
+        if part.name == "ereturn" and part.word.startswith(("pos", "rep")):
+            held = self._held(outside, "")
+            return Held(DOUBT, f"{held.what} as estimates") if held.rank else CLEAN
+        text = part.statement.source[part.start : part.statement.end]
+        if FILES.search(text) or (part.name in _EXPRESSIONS and _BY_MACRO.search(part.outside)):
+            return Held(DOUBT, "a file that a function reads or writes")
         if part.name in _FOLLOWED:
-            return CLEAN
+            target = _TARGET.match(outside)
+            return self._joined(target.group() if target else "")
         used = self._held(outside, part.inside) if self._may_use(part) else CLEAN
         if used.rank >= RECORD and not part.by_groups():
             return Held(DOUBT, f"what it makes of {used.what}")
-        if part.expands():
-            glued = " ".join(found.group() for found in _GLUED.finditer(outside))
-            named_by = self.taints.within(glued, self.policy) if glued else CLEAN
-            if named_by.rank >= BAD:
-                return Held(DOUBT, f"{named_by.what}, by a name")
+        if (joined := self._joined(outside) if part.expands() else CLEAN).rank:
+            return joined
+        if part.name in _LIST_COLUMNS and self.taints.columns:
+            return self.taints.columns["values"]
         if around.rank:
             return Held(DOUBT, f"whether a condition on {around.what} holds")
         return CLEAN
 
+    def _joined(self, code: str) -> Held:
+        """What macros hold that are part of a name: ``generate v`top' = 1``."""
+        parts = " ".join(found.group() for found in _GLUED.finditer(code))
+        held = self.taints.within(parts, self.policy) if parts else CLEAN
+        return Held(DOUBT, f"{held.what}, by a name") if held.rank >= BAD else CLEAN
+
     def _may_use(self, part: StatementParts) -> bool:
-        return part.subscripts() or part.expands() or self.taints.scalars.any
+        return part.reaches() or part.expands() or self.taints.scalars.any
 
     def _judge_showing(self, part: StatementParts, around: Held) -> ShownStatement | None:
         """A command that shows its arguments."""
@@ -355,6 +412,11 @@ class StatementJudge:
         scalars: list[tuple[int, int]] = []
         if part.name == "display":
             held = max(held, displayed(part, self.names, self.taints, scalars))
+            if held.rank == 0 and part.by_groups():
+                held = Held(DOUBT, "something of each group")
+            given = self.arguments | _POSITIONS if statement.in_program else self.arguments
+            if held.rank == 0 and (words := named(part.outside, given)):
+                held = Held(DOUBT, f"the first value of what {words[0]} names")
         elif part.name in ("matlist", "matrix"):
             held = max(held, listed(part, self.taints.known_matrices))
         elif part.name == "ereturn":
@@ -383,7 +445,8 @@ class StatementJudge:
     def _by_macro(self, part: StatementParts) -> Held:
         """What a command whose word is known at run time only may show."""
         code = _SHIFT.sub(" ", CONDITION.sub(" ", _COLOUR.sub(" ", part.outside)))
-        held = self._held(code, part.inside)
+        word = part.statement.command.text if part.statement.command is not None else ""
+        held = max(self._held(code, part.inside), self._held(word, ""))  # an error names the word
         if held.rank == 0:  # it may be `display` all the same, and `_n` is 1 there
             held = self._held(_IF.sub(" ", part.outside), part.inside).at_most(DOUBT)
         return held
@@ -397,6 +460,11 @@ class StatementJudge:
             code = expansions(CONDITION.sub(" ", part.outside))
             held = self.taints.within(code, self.policy).at_most(DOUBT)
         return held
+
+    def _tells_of_variables(self, part: StatementParts) -> bool:
+        """Whether a command is looked at, and does not run quietly."""
+        verdict = self.policy.verdict(part.name, [part.word])
+        return verdict.action.rank > 0 and verdict.inserted != "quietly "
 
     def _in_variables(self, part: StatementParts) -> Held:
         """A command that shows statistics of a variable which is one figure throughout."""

@@ -54,15 +54,19 @@ _MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
 _GLOBALS = re.compile(r"\$\{?\w+\}?")
 #: What looks up a scalar or a matrix by its name.
 _SCALAR = re.compile(r"\b(?:scalar|el)\s*\(")
+#: The text of a value label: ``: label (sex) 1``, ``: label names 1``.
+_OF_LABEL = re.compile(r"\s*lab(?:el?)?\s*[\w(`$]")
 _OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
 _QUOTED = re.compile(r"\"[^\"]*\"?")
 _BLANK = re.compile(r"\S")
 
 
+#: What a list of categories holds.
+VALUES = Held(DOUBT, "the distinct values of a variable")
 #: What options put into macros and matrices.
 _OPTION_GIVES = {
     "nothing": CLEAN,
-    "values": Held(DOUBT, "the distinct values of a variable"),
+    "values": VALUES,
     "cells": Held(DOUBT, "the cells of a table"),
     "records": Held(BAD, "values of records"),
 }
@@ -159,6 +163,8 @@ class Taints:
     returned: set[tuple[str, str]] = field(default_factory=set)
     #: What names hold of which nothing is known, in this file: scalars, matrices, variables.
     unnamed: dict[str, Held] = field(default_factory=dict)
+    #: What names and labels of variables tell, in any of the files.
+    columns: dict[str, Held] = field(default_factory=dict)
     #: Names that the files give to scalars and matrices at all.
     known_scalars: set[str] = field(default_factory=set)
     known_matrices: set[str] = field(default_factory=set)
@@ -174,7 +180,7 @@ class Taints:
     def size(self) -> int:
         """How much is noted; it only grows."""
         names = (self.local, self.globals, self.scalars, self.matrices, self.variables)
-        noted = [*self.results.values(), *self.unnamed.values()]
+        noted = [*self.results.values(), *self.unnamed.values(), *self.columns.values()]
         for each in names:
             noted += each.all()
         known = len(self.known_scalars) + len(self.known_matrices) + len(self.returned)
@@ -239,6 +245,8 @@ class Taints:
         Args:
             function: What stands behind the colon: ``list uniq levels``, ``copy local top``.
         """
+        if _OF_LABEL.match(function):
+            return Held(DOUBT, "a value label, which may be made of a text of the data")
         is_list = function.lstrip().startswith("list")
         names = re.findall(r"\w+", function) if is_list else _OF_MACRO.findall(function)
         return max([CLEAN, *(max(self.local.of(one), self.globals.of(one)) for one in names)])
@@ -375,6 +383,9 @@ UNTOUCHED = frozenset((
 CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
 _BY = ("by", "bysort", "qby")
+#: Functions that read or write files.
+FILES = re.compile(r"\bfile(?:read|write)")
+_REACHING = re.compile(rf"\[|'\(|{FILES.pattern}")
 
 
 def pieces(statement: DoStatement, start: int, end: int) -> tuple[str, str]:
@@ -475,9 +486,9 @@ class StatementParts:
         """Whether a place such as ``x[1]`` is another one in each group of records."""
         return any(prefix.canonical in _BY for prefix in self.statement.prefixes)
 
-    def subscripts(self) -> bool:
-        """Whether there is any bracket in it in which a record may stand."""
-        return self.statement.source.find("[", self.start, self.statement.end) >= 0
+    def reaches(self) -> bool:
+        """Whether it may name a record, or use a function that reads or writes files."""
+        return _REACHING.search(self.statement.source, self.start, self.statement.end) is not None
 
     def expands(self) -> bool:
         """Whether there is any macro in it."""

@@ -1,4 +1,4 @@
-"""Do-files that a do-file runs: `do`, `run` and `include`.
+"""Do-files that a do-file runs (`do`, `run` and `include`), and logs that it writes.
 
 In: statements. Out: the paths they name, with a judgement of each path: whether it stays
 within the folder of the submission, and where the call must point instead.
@@ -109,6 +109,28 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
     if _ABSOLUTE.match(path):
         return replace(call, action=Action.REVIEW, reason="the path does not start in the folder")
     return call
+
+
+_USING = re.compile(r"[^\"]*?(?<!\w)us(?:ing?)?(?!\w)")
+
+
+def written_log(statement: DoStatement, dofile: DoFile) -> tuple[Action, str]:
+    """What becomes of a log by the place it is written to, and why: logs stay in the folder."""
+    command = statement.command
+    using = _USING.match(dofile.text, command.end, statement.end) if command else None
+    found = _PATH.match(dofile.text, using.end(), statement.end) if using else None
+    if found is None or found.lastgroup is None:
+        return Action.ALLOWED, ""
+    written = found.group(found.lastgroup)
+    path = _filled(written, dofile)
+    for trick, reason in _TRICKS:
+        if trick.search(path) or trick.search(written):
+            return Action.REFUSED, reason
+    if _MACRO.search(path):
+        return Action.REVIEW, "the folder of the log is a macro"
+    if _ABSOLUTE.match(path):
+        return Action.REVIEW, "the path does not start in the folder"
+    return Action.ALLOWED, ""
 
 
 def _behind_comments(statement: DoStatement, at: int) -> int:

@@ -94,6 +94,7 @@ _PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
 #: Names that begin with FDZ where a global is given or dropped.
 _RESERVED_NAMES = {
     "global": re.compile(r"\s+(?i:fdz)"),
+    "program": re.compile(r"\s+(?:dr\w*|di\w*|l\w*)\s(?:\s*\S+\s)*?\s*(?i:fdz)"),
     "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?:(?i:fdz)|S_ADO\b)"),
 }
 _RESERVED = {
@@ -101,7 +102,9 @@ _RESERVED = {
     for name, row in command_table().rows.items()
     if row.rewriting.reserved != "none"
 }
-_PROGRAM_WORDS = ("drop", "dir", "list")
+_PROGRAM_WORDS = ("drop", "di", "dir", "l", "li", "lis", "list")
+#: A global macro of the centre, as its value or as its name.
+_OWN_MACRO = re.compile(r"\$\{?(?i:fdz)|\bglobal\s+(?i:fdz)")
 
 #: Prefixes that take any command.
 _RUN_ANY = commands_where(lambda row: row.rewriting.runs == "any")
@@ -220,7 +223,12 @@ class Decider:
             allowed = self.policy.verdict(name).action is Action.ALLOWED
             free = allowed and not looked_at and not self.policy.has_words(name)
             self._free[name] = free
-        return free and statement.source.find(",", command.end, statement.end) < 0
+        text, end = statement.source, statement.end
+        return (
+            free
+            and text.find(",", command.end, end) < 0
+            and not _OWN_MACRO.search(text, command.end, end)
+        )
 
     def _decide(self, statement: DoStatement) -> Iterator[Decision]:
         if statement.kind is Kind.COMMAND and statement.command is not None:
@@ -281,6 +289,8 @@ class Decider:
             decision.refuse(
                 "reserved-name", name, "the name is the centre's, or says which programs run"
             )
+        elif _OWN_MACRO.search(statement.source, statement.start, statement.end):
+            decision.refuse("reserved-name", name, "it reads a macro of the centre")
         if name in TABLES and shows_extremes(statement, command.end):
             decision.refuse("option", name, "its cells are smallest and largest values")
         around = any(prefix.canonical == "for" for prefix in statement.prefixes)

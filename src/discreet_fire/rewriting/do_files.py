@@ -21,7 +21,13 @@ from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import Taints, statements_of
-from discreet_fire.rewriting.called_files import CALLERS, CalledFile, called_files, pointed_call
+from discreet_fire.rewriting.called_files import (
+    CALLERS,
+    CalledFile,
+    called_files,
+    pointed_call,
+    written_log,
+)
 from discreet_fire.rewriting.changes import (
     Edit,
     Language,
@@ -236,10 +242,12 @@ def _point_calls(
     """Have `do`, `run` and `include` run the rewritten files."""
     calls = []
     for statement in statements_of(dofile):
-        if statement.canonical not in CALLERS:
+        if statement.canonical not in CALLERS and statement.canonical != "log":
             continue
-        call = called_files(statement, dofile)
         decision = decisions.get((statement.start, statement.end))
+        if statement.canonical == "log" and decision is not None:
+            _judge_log(decision, written_log(statement, dofile))
+        call = called_files(statement, dofile)
         if call is None or decision is None:
             continue
         if place_call is not None and call.action is not Action.REFUSED:
@@ -253,6 +261,14 @@ def _point_calls(
         if (change := pointed_call(call)) is not None:
             decision.changes.append(change)
     return calls
+
+
+def _judge_log(decision: Decision, judged: tuple[Action, str]) -> None:
+    action, reason = judged
+    if action is Action.REFUSED:
+        decision.refuse("path", "log", reason)
+    elif action is Action.REVIEW:
+        decision.note("path", Severity.REVIEW, f"log: {reason}")
 
 
 def _edits(dofile: DoFile, decisions: Iterable[Decision], wording: str, lines: Lines) -> list[Edit]:

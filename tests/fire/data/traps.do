@@ -1,0 +1,1894 @@
+* Programs that try to show or carry away the value of one record, or names of records, each
+* with what must become of it at least: error, refused, review or safe (a safe command runs in
+* its place), and the line of the program in which that must be so. Nothing in them is real.
+* ---- refused 2: label of a variable from a macro function
+local v : display wage[17]
+label variable age "`v'"
+* ---- refused 1: label define with a value in a number
+label define one `=wage[17]' "x"
+* ---- refused 2: label define with modify
+scalar top = wage[17]
+label define one 1 "`=top'", modify
+* ---- refused 1: label data
+label data "`=wage[17]'"
+* ---- refused 1: label values by a name made of a value
+label values age l`=wage[17]'
+* ---- review 3: encoded text by a macro function of a variable
+encode name, generate(code)
+local t : label (code) 17
+display "`t'"
+* ---- review 3: encoded text by a macro function of a label
+encode name, generate(code) label(names)
+local t : label names 17
+display "`t'"
+* ---- review 2: encoded text shown on the spot
+encode name, generate(code)
+display "`: label code 17'"
+* ---- review 2: encoded text in a title
+encode name, generate(code)
+graph bar wage, title("`: label code 17'")
+* ---- review 4: encoded text in a loop
+encode name, generate(code)
+forvalues i = 1/20 {
+local t : label code `i'
+display "`t'"
+}
+* ---- review 2: encoded text in a note
+encode name, generate(code)
+notes: `: label code 17'
+* ---- review 3: encoded text as the label of a variable
+encode name, generate(code)
+local t : label code 17
+label variable age "`t'"
+* ---- review 2: labels turned into data
+encode name, generate(code)
+uselabel code, clear
+* ---- safe 2: labels made of a text variable
+labmask code, values(name)
+tabulate code
+* ---- review 2: label list with prefixes
+encode name, generate(code)
+capture noisily by age: label list code
+* ---- review 2: label dir and list by abbreviation
+encode name, generate(code)
+la li code
+* ---- review 2: label save by abbreviation
+encode name, generate(code)
+lab sav code using x.do
+* ---- refused 1: note with a value
+note wage: `=wage[17]'
+* ---- refused 2: notes by a macro
+local v = wage[17]
+notes wage : "case `v'"
+* ---- refused 1: note read back
+notes replace wage in 1 : `=wage[17]'
+* ---- refused 1: characteristic
+char wage[top] `=wage[17]'
+* ---- refused 2: characteristic of the data set
+local v = wage[17]
+char _dta[top] "`v'"
+* ---- refused 1: characteristic defined in full
+char define wage[top] `=wage[17]'
+* ---- refused 2: characteristic read by a function
+local v : char wage[top]
+display "`v'"
+* ---- refused 1: characteristic shown on the spot
+display "`wage[top]'"
+* ---- refused 2: characteristic by the macro form
+local v `wage[top]'
+display "`v'"
+* ---- refused 3: characteristics renamed
+char rename wage age
+local v : char age[top]
+display "`v'"
+* ---- review 1: name of a variable
+generate v`=wage[17]' = 1
+* ---- review 3: name of a variable by a macro
+local v = wage[17]
+generate byte v`v' = 1
+describe
+* ---- review 2: name of a variable by egen
+local v = wage[17]
+egen v`v' = mean(age)
+* ---- refused 1: name of a variable by rename
+rename age a`=round(wage[17])'
+* ---- refused 2: names of variables by a rename of a group
+local v = wage[17]
+rename (age sex) (a`v' s`v')
+* ---- review 1: name of a variable by clonevar
+clonevar w`=wage[17]' = wage
+* ---- review 1: name of a variable by an option
+xtile q, nq(5) gen(q`=wage[17]')
+* ---- review 2: name of a variable by a scalar
+scalar top = wage[17]
+generate v`=top' = 1
+* ---- review 2: names of dummies
+tabulate wage, generate(d)
+describe d*
+* ---- review 2: names by reshape
+reshape wide age, i(sex) j(wage)
+describe
+* ---- review 2: names by separate
+separate age, by(wage)
+describe
+* ---- review 1: names by xpose
+xpose, clear varname
+describe
+* ---- review 2: names by xi
+xi i.wage
+describe
+* ---- refused 3: names of rows of a matrix
+matrix A = (1, 2)
+matrix rownames A = r`=wage[17]'
+matrix list A
+* ---- refused 4: names of columns of a matrix
+matrix A = (1, 2)
+local v = wage[17]
+matrix colnames A = a`v' b
+matrix list A
+* ---- refused 3: names of equations of a matrix
+matrix A = (1, 2)
+matrix roweq A = `=name[17]'
+matrix list A
+* ---- refused 4: names of rows listed by a function
+matrix A = (1, 2)
+matrix rownames A = r`=wage[17]'
+local r : rownames A
+display "`r'"
+* ---- review 1: name of a matrix
+matrix m`=wage[17]' = 1
+matrix dir
+* ---- refused 2: name of a scalar
+scalar s`=wage[17]' = 1
+scalar dir
+* ---- refused 1: name of a program
+program p`=wage[17]'
+end
+program dir
+* ---- refused 1: name of a frame
+frame create f`=wage[17]'
+frames dir
+* ---- review 2: name of a stored model
+quietly regress wage age
+estimates store m`=wage[17]'
+estimates dir
+* ---- review 1: name of a stored model by eststo
+eststo m`=wage[17]': regress wage age
+* ---- refused 2: title of a stored model
+quietly regress wage age
+estimates title: `=wage[17]'
+* ---- refused 2: notes of a stored model
+quietly regress wage age
+estimates notes: `=wage[17]'
+* ---- review 2: label of a value in a stored model
+quietly regress wage age
+estimates store a, title("`=wage[17]'")
+* ---- refused 1: name of a timer result
+timer on `=wage[17]'
+timer list
+* ---- refused 1: name of a constraint
+constraint 1 age = `=wage[17]'
+constraint list
+* ---- refused 1: name of a file that is saved
+save "d`=wage[17]'", replace
+* ---- refused 1: name of a log
+log using "l`=wage[17]'.log"
+* ---- refused 1: name of a graph
+graph bar wage, name(g`=wage[17]')
+* ---- refused 2: name of a graph file
+local v = wage[17]
+graph export "g`v'.png"
+* ---- refused 1: name of a folder
+mkdir f`=wage[17]'
+* ---- refused 1: name of a folder that is not there
+cd f`=wage[17]'
+* ---- refused 1: name of a data set that is not there
+capture noisily use d`=wage[17]'
+* ---- review 2: name of a data set to merge
+local v = wage[17]
+merge 1:1 id using d`v'
+* ---- refused 1: name of a data set to append
+append using "d`=wage[17]'"
+* ---- refused 1: name of a do-file
+do d`=wage[17]'
+* ---- refused 1: name of a data set in a prefix
+frame other: use d`=wage[17]'
+* ---- review 1: name of a variable that is not there
+summarize v`=wage[17]'
+* ---- review 2: name of a variable that is not there, confirmed
+local v = wage[17]
+confirm variable v`v'
+* ---- refused 1: name of a file that is not there, confirmed
+confirm file "`=name[17]'"
+* ---- review 1: a number that is confirmed
+confirm integer number `=wage[17]'
+* ---- review 1: name of a variable that is dropped
+drop v`=wage[17]'
+* ---- review 2: name of a variable that is kept
+local v = wage[17]
+keep v`v'
+* ---- review 1: name of a variable in an order
+order v`=wage[17]'
+* ---- review 1: name of a variable in a sort
+sort v`=wage[17]'
+* ---- refused 1: name of a command that is not there
+x`=wage[17]'
+* ---- review 1: name of an option that is not there
+summarize wage, o`=wage[17]'
+* ---- review 1: version that is not there
+version `=wage[17]'
+* ---- refused 1: width of the lines
+set linesize `=wage[17]'
+* ---- refused 1: seed
+set seed `=wage[17]'
+* ---- refused 1: number of observations
+set obs `=wage[17]'
+* ---- refused 1: sleep
+sleep `=wage[17]'
+* ---- refused 1: error code
+error `=wage[17]'
+* ---- refused 1: exit code
+exit `=wage[17]'
+* ---- refused 1: exit code by an expression
+exit wage[17]
+* ---- refused 2: error text
+local v = wage[17]
+display as error "`v'"
+* ---- refused 1: text of a window
+window stopbox note "`=wage[17]'"
+* ---- refused 1: text of a pause
+pause `=wage[17]'
+* ---- refused 2: text of more
+set more on
+more `=wage[17]'
+* ---- refused 1: text of an assertion
+assertmac "`=wage[17]'"
+* ---- refused 4: text of a title that is split
+local a = wage[17]
+local b "`a'"
+local c "`b'"
+histogram age, title("mean of `c'")
+* ---- refused 1: text in a graph
+graph bar wage, text(1 1 "`=wage[17]'")
+* ---- refused 1: subtitle of a graph
+histogram wage, subtitle("`=wage[17]'")
+* ---- review 1: caption of a graph
+histogram wage, caption(`=wage[17]')
+* ---- review 1: line of a graph
+histogram wage, xline(`=wage[17]')
+* ---- review 1: range of a graph
+histogram wage, xscale(range(0 `=wage[17]'))
+* ---- review 1: labels of an axis
+histogram wage, xlabel(`=wage[17]' "x")
+* ---- review 1: labels of an axis that are made
+histogram wage, xlabel(minmax)
+* ---- review 1: width of bars
+histogram wage, width(1) discrete
+* ---- review 1: start of bars
+histogram wage, start(`=wage[17]')
+* ---- refused 1: function that is drawn
+twoway function y = wage[17]*x
+* ---- refused 1: immediate plot
+twoway scatteri 1 `=wage[17]'
+* ---- refused 2: immediate plot by a macro
+local v = wage[17]
+twoway pci 0 0 1 `v'
+* ---- refused 1: marker labels
+twoway scatter wage age, mlabel(id)
+* ---- refused 1: line under a prefix of the graph
+graph twoway line wage id
+* ---- refused 1: plot by its abbreviation
+tw sc wage id
+* ---- refused 1: plot by an old word
+gr7 wage id
+* ---- review 2: plot by a macro
+local p scatter
+twoway `p' wage id
+* ---- refused 1: plot within an option
+twoway lfit wage age, addplot(scatter wage age)
+* ---- refused 1: plot that another becomes
+twoway lfit wage age, recast(scatter)
+* ---- review 1: plot of means of single cases
+graph bar wage, over(id)
+* ---- review 1: plot as it is
+graph bar (asis) wage, over(id)
+* ---- review 1: plot of extremes
+graph bar (max) wage (min) wage
+* ---- review 1: dot chart of each case
+graph dot wage, over(name)
+* ---- review 1: pie of each case
+graph pie wage, over(name)
+* ---- refused 1: matrix of plots
+graph matrix wage age
+* ---- refused 1: plots of outliers
+graph box wage, marker(1, mlabel(id))
+* ---- review 2: plots that are put together
+scatter wage age, name(a)
+graph combine a
+* ---- refused 2: plot of a model with residuals
+regress wage age
+rvfplot, mlabel(id)
+* ---- refused 2: plot of added variables
+regress wage age
+avplots, mlabel(id)
+* ---- review 2: plot after margins at a single case
+regress wage age
+margins, at(age = `=age[17]')
+* ---- review 2: coefplot of a matrix of values
+mkmat wage in 1/5, matrix(A)
+coefplot matrix(A)
+* ---- review 2: plot of a matrix
+mkmat wage age, matrix(A)
+plotmatrix, mat(A)
+* ---- refused 1: event plot with each case
+twoway connected wage year, by(id)
+* ---- refused 1: bars of a range
+twoway rbar low high id
+* ---- refused 1: quantile plot
+quantile wage
+* ---- review 1: one bar by a condition
+graph bar wage if id == 17
+* ---- review 1: kernel of a few
+kdensity wage if id == 17
+* ---- review 1: graph exported as data
+graph export x.svg
+* ---- review 1: graph saved with its data
+graph save x.gph
+* ---- review 1: graph with its data in the file
+graph bar wage, saving(x.gph, asis)
+* ---- review 1: serset of a graph
+serset use
+* ---- refused 1: edited graph
+gr_edit .title.text = {"`=wage[17]'"}
+* ---- refused 1: object of a graph
+.Graph.title.text.Arrpush "`=wage[17]'"
+* ---- review 2: capture and assert on one record
+capture assert wage[17] > 5000
+display _rc
+* ---- review 2: capture and assert on all records
+capture assert wage < 5000
+display _rc
+* ---- review 4: capture in a block
+capture {
+assert wage[17] > 5000
+}
+display _rc
+* ---- review 3: capture that decides what is shown
+capture assert wage[17] > 5000
+if _rc display "less"
+else display "more"
+* ---- review 4: capture that decides a loop
+forvalues i = 1/100 {
+capture assert wage < `i' * 100
+if _rc == 0 {
+display `i'
+}
+}
+* ---- review 3: capture kept in a macro
+capture assert wage[17] > 5000
+local r = _rc
+display `r'
+* ---- review 3: capture kept in a scalar
+capture assert wage[17] > 5000
+scalar r = _rc
+display scalar(r)
+* ---- review 2: capture by another name
+capture assert wage[17] > 5000
+display c(rc)
+* ---- review 2: capture and confirm
+capture confirm integer number `=wage[17]'
+display _rc
+* ---- review 2: capture and error
+capture error (wage[17] > 5000) * 198
+display _rc
+* ---- review 2: capture and exit
+capture exit wage[17]
+display _rc
+* ---- review 2: capture and a variable that may be there
+capture confirm variable v`=wage[17]'
+display _rc
+* ---- review 1: capture and keep
+capture keep if wage[17] > 5000
+display _N
+* ---- review 2: capture and merge
+capture merge 1:1 wage using guess, assert(match)
+display _rc
+* ---- review 2: capture and isid
+capture isid wage
+display _rc
+* ---- review 1: assert that is fast
+assert wage[17] < 5000
+* ---- review 2: assert in a loop
+forvalues i = 1/100 {
+assert wage < `i' * 100
+}
+* ---- review 2: a condition on one record
+if wage[17] > 5000 {
+display "more"
+}
+* ---- review 1: a condition on one record in a line
+if wage[17] > 5000 display "more"
+* ---- review 2: a condition that decides a table
+if wage[17] > 5000 {
+tabulate sex
+}
+* ---- review 1: a condition that decides a model
+if wage[17] > 5000 regress wage age
+* ---- review 2: a condition that decides a variable
+if wage[17] > 5000 {
+generate more = 1
+}
+describe
+* ---- review 4: a condition that decides a macro
+if wage[17] > 5000 {
+local t "more"
+}
+display "`t'"
+* ---- review 3: a condition that decides a macro in a line
+local t "less"
+if wage[17] > 5000 local t "more"
+display "`t'"
+* ---- review 3: a condition that decides a scalar
+if wage[17] > 5000 scalar t = 1
+else scalar t = 2
+display scalar(t)
+* ---- review 3: a condition that decides a matrix
+matrix A = (0, 0)
+if wage[17] > 5000 matrix A[1,1] = 1
+matrix list A
+* ---- review 2: a condition that decides a global
+if wage[17] > 5000 global t "more"
+display "$t"
+* ---- review 1: a condition that decides an end
+if wage[17] > 5000 exit
+display "less"
+* ---- review 1: a condition that decides an error
+if wage[17] > 5000 error 198
+* ---- review 1: a condition that decides a label
+if wage[17] > 5000 label variable age "more"
+describe
+* ---- review 1: a condition that decides a file
+if wage[17] > 5000 save more, replace
+* ---- review 1: a condition that decides a seed
+if wage[17] > 5000 set seed 1
+* ---- review 1: a condition that decides a note
+if wage[17] > 5000 notes: more
+* ---- review 3: a condition by a macro
+local v = wage[17]
+if `v' > 5000 {
+tabulate sex
+}
+* ---- review 3: a condition by a scalar
+scalar v = wage[17]
+if v > 5000 {
+tabulate sex
+}
+* ---- review 3: a condition by a macro of a condition
+local v = wage[17] > 5000
+if `v' {
+tabulate sex
+}
+* ---- review 3: a condition on the first record
+sort wage
+if wage > 5000 {
+display "more"
+}
+* ---- review 1: a condition on the name of a record
+if name[17] == "Miller" display "yes"
+* ---- review 4: a condition on a maximum in a loop
+summarize wage
+forvalues i = 1/100 {
+if r(max) > `i' * 100 {
+display `i'
+}
+}
+* ---- review 4: a condition on a maximum that decides a macro
+summarize wage
+local t "less"
+if r(max) > 5000 local t "more"
+display "`t'"
+* ---- review 2: a condition on a maximum that decides a table
+summarize wage
+if r(max) > 5000 tabulate sex
+* ---- review 6: a loop that finds a maximum
+summarize wage
+local i 0
+while `i' < r(max) {
+local i = `i' + 1
+}
+display `i'
+* ---- review 6: a loop that finds a maximum by a prefix sign
+summarize wage
+local i 0
+while `i' < r(max) {
+local ++i
+}
+display `i'
+* ---- review 5: a loop that finds one record
+local i 0
+while `i' < wage[17] {
+local ++i
+}
+display `i'
+* ---- review 2: a loop with an end by one record
+forvalues i = 1/10000 {
+if `i' > wage[17] continue, break
+local j = `i'
+}
+display `j'
+* ---- review 2: a loop as long as one record
+forvalues i = 1/`=wage[17]' {
+display "x"
+}
+* ---- review 4: a loop as long as one record that makes variables
+forvalues i = 1/`=wage[17]' {
+generate v`i' = 1
+}
+describe
+* ---- review 5: a loop as long as one record that counts
+local j 0
+forvalues i = 1/`=wage[17]' {
+local ++j
+}
+display `j'
+* ---- refused 3: a loop through the values of a variable
+levelsof wage, local(l)
+foreach i of local l {
+display `i'
+}
+* ---- review 2: a loop through the values by a short option
+levelsof wage, l(l)
+display "`l'"
+* ---- review 2: a loop through the values by a shorter command
+levels wage, loc(l)
+display "`l'"
+* ---- review 2: values in a result
+levelsof wage
+display r(levels)
+* ---- review 2: values in a matrix by a short option
+levelsof wage, matrow(A)
+matrix list A
+* ---- review 2: cells in a matrix
+tabulate id wage, matcell(A)
+matrix list A
+* ---- review 2: cells in a matrix, rows
+tabulate wage, matrow(A)
+matrix list A
+* ---- refused 2: values in a matrix by a short option of mkmat
+mkmat wage, mat(A)
+matrix list A
+* ---- refused 2: values in a matrix by the shortest option of mkmat
+mkmat wage, m(A)
+matrix list A
+* ---- refused 3: values in a matrix and its transpose
+mkmat wage age, mat(A)
+matrix B = A'
+matrix list B
+* ---- refused 3: values in a matrix and a product
+mkmat wage in 17, matrix(A)
+matrix B = A * 2
+display B[1,1]
+* ---- review 2: values by accum
+matrix accum A = wage if id == 17, noconstant
+matrix list A
+* ---- review 2: values by vecaccum
+matrix vecaccum A = wage age if id == 17
+matrix list A
+* ---- review 2: values by glsaccum
+matrix glsaccum A = wage, group(id) glsmat(W) row(r)
+matrix list A
+* ---- review 2: values by opaccum
+matrix opaccum A = wage, group(id) opvar(age)
+matrix list A
+* ---- refused 2: values by score
+matrix score w = b
+list w
+* ---- refused 4: values posted as estimates
+mkmat wage in 1/5, matrix(A)
+matrix A = A'
+ereturn post A
+ereturn display
+* ---- refused 6: values posted in a program
+program p, eclass
+matrix A = (wage[17])
+ereturn post A
+end
+p
+matrix list e(b)
+* ---- refused 5: values posted as a scalar
+program p, eclass
+ereturn scalar top = wage[17]
+end
+p
+display e(top)
+* ---- review 5: values posted as a macro
+program p, eclass
+ereturn local top "`=wage[17]'"
+end
+p
+ereturn list
+* ---- refused 6: values posted as a matrix
+program p, eclass
+mkmat wage in 1/5, matrix(A)
+ereturn matrix top = A
+end
+p
+matrix list e(top)
+* ---- refused 6: values returned as a matrix
+program p, rclass
+mkmat wage in 1/5, matrix(A)
+return matrix top = A
+end
+p
+matrix list r(top)
+* ---- refused 5: values returned by sclass
+program p, sclass
+sreturn local top = wage[17]
+end
+p
+display "`s(top)'"
+* ---- review 3: values posted and shown as a table of models
+mkmat wage in 1/5, matrix(A)
+matrix A = A'
+ereturn post A
+estimates table
+* ---- review 3: values posted and stored
+mkmat wage in 1/5, matrix(A)
+matrix A = A'
+ereturn post A
+estimates store a
+estimates replay a
+* ---- review 3: values posted and tested
+matrix A = (1)
+matrix A[1,1] = wage[17]
+ereturn post A
+test c1 = 0
+* ---- review 2: values posted and combined
+matrix A = (wage[17])
+ereturn post A
+lincom c1
+* ---- review 3: values posted and tabled
+matrix A = (wage[17])
+ereturn post A
+esttab
+* ---- review 3: values posted by name of a temporary matrix
+tempname b
+matrix `b' = wage[17]
+ereturn post `b'
+estimates store a
+estimates table a
+* ---- review 4: values posted by repost
+regress wage age
+matrix b = e(b)
+matrix b[1,1] = wage[17]
+ereturn repost b = b
+estimates table
+* ---- review 3: values added to a model
+regress wage age
+estadd scalar top = wage[17]
+esttab, stats(top)
+* ---- refused 3: values added to a model by estadd of a matrix
+regress wage age
+mkmat wage, matrix(A)
+estadd matrix top = A
+* ---- refused 1: values in the constraint of a model
+constraint 1 age = `=wage[17]'
+cnsreg wage age, constraints(1)
+* ---- refused 2: values in an offset
+regress wage age
+test age = wage[17]
+* ---- refused 1: values in a nonlinear combination
+nlcom _b[age] * wage[17]
+* ---- refused 3: values by predict
+regress wage i.id
+predict p
+list p
+* ---- safe 2: values by predict, then summarized for one
+predict p
+summarize p if id == 17
+display r(mean)
+* ---- safe 1: mean of one case
+summarize wage if id == 17
+display r(mean)
+* ---- safe 1: sum of one case
+quietly summarize wage if id == 17
+display r(sum)
+* ---- safe 1: mean of one record by its place
+quietly summarize wage in 17
+display r(mean)
+* ---- safe 1: mean of one case, meanonly
+summarize wage if _n == 17, meanonly
+local m = r(mean)
+display `m'
+* ---- safe 2: mean of the largest
+egen r = rank(-wage)
+quietly summarize wage if r == 1
+display r(mean)
+* ---- safe 2: mean of the largest by a maximum
+quietly summarize wage
+quietly summarize wage if wage == r(max)
+display r(mean)
+* ---- review 2: median of two
+quietly summarize wage if id == 17, detail
+display r(p50)
+* ---- refused 2: smallest four by summarize
+quietly summarize wage, detail
+display r(p99)
+* ---- review 2: mean by the mean of a variable of one value
+egen m = max(wage)
+summarize m
+* ---- review 2: mean by the mean of a variable of one value in groups
+bysort sex: egen m = max(wage)
+tabstat m, by(sex)
+* ---- review 1: difference of a variable and one record
+generate d = wage - wage[17]
+summarize d
+* ---- review 2: one record for all
+generate d = wage[17]
+mean d
+* ---- review 3: one record for all by a sort
+sort wage
+generate d = wage[_N]
+regress d
+* ---- review 3: the last record for all by a carry
+sort wage
+replace wage = wage[_n-1] if _n > 1
+summarize wage
+* ---- safe 2: one case among missing
+generate d = wage if id == 17
+summarize d
+* ---- review 2: one case by cond
+generate d = cond(id == 17, wage, .)
+mean d
+* ---- review 2: one case by a product
+generate d = wage * (id == 17)
+total d
+* ---- refused 2: one case by an egen total
+egen d = total(wage * (id == 17))
+display d
+* ---- refused 3: one case by collapse
+keep if id == 17
+collapse (mean) wage
+list
+* ---- safe 2: one case by collapse, then tabulated
+collapse (mean) wage, by(id)
+tabulate wage
+* ---- review 2: one case by collapse, first
+collapse (first) wage, by(sex)
+tabulate wage
+* ---- review 2: one case by collapse, first not missing
+collapse (firstnm) wage, by(sex)
+mean wage
+* ---- review 2: one case by collapse, percentile
+collapse (p99) wage, by(sex)
+summarize wage
+* ---- refused 2: one case by collapse, then a display
+collapse (max) wage
+display wage[1]
+* ---- safe 2: one case by contract
+contract wage
+tabulate wage [fweight=_freq]
+* ---- review 2: one case by contract, saved
+contract wage
+save freq
+* ---- safe 2: one case by statsby
+statsby m=r(mean), by(id) clear: summarize wage
+summarize m
+* ---- review 1: one case by statsby, saved
+statsby m=r(mean), by(id) saving(x): summarize wage
+* ---- review 1: one case by rolling
+rolling m=r(mean), window(1) saving(x): summarize wage
+* ---- refused 1: one case by simulate
+simulate m=r(max), reps(2): summarize wage
+* ---- safe 6: one case by a program that is simulated
+program p, rclass
+summarize wage in 17
+return scalar m = r(mean)
+end
+simulate m=r(m), reps(2): p
+summarize m
+* ---- review 1: one case by jackknife
+jackknife m=r(mean), saving(x): summarize wage
+* ---- refused 1: one case by a bootstrap of a maximum
+bootstrap m=r(max), reps(5): summarize wage
+* ---- refused 1: one case by permute
+permute wage m=r(max), reps(5): summarize wage
+* ---- review 1: one case by svy
+svy: mean wage if id == 17
+* ---- refused 1: one case by mi
+mi xeq: list wage
+* ---- refused 1: one case by by
+by id: display wage
+* ---- safe 1: one case by by and summarize
+by id, sort: summarize wage
+* ---- safe 1: one case by bysort with tabulate
+bysort id: tabulate wage
+* ---- safe 1: one case by xi
+xi: regress wage i.id
+* ---- review 1: one case by table
+table id, statistic(mean wage)
+* ---- review 1: one case by an old table
+table id, c(mean wage)
+* ---- safe 1: one case by tabstat
+tabstat wage, by(id)
+* ---- review 1: one case by tabulate with sums
+tabulate id, summarize(wage)
+* ---- review 1: one case by mean over
+mean wage, over(id)
+* ---- safe 1: one case by margins over
+regress wage i.id
+margins id
+* ---- review 1: one case by total over
+total wage, over(id)
+* ---- review 1: one case by ratio
+ratio wage/age if id == 17
+* ---- review 1: one case by ameans
+ameans wage if id == 17
+* ---- review 1: one case by ci
+ci means wage if id == 17
+* ---- review 1: one case by centile
+centile wage, centile(100)
+* ---- refused 2: one case by pctile
+pctile p = wage, nq(100)
+list p
+* ---- review 2: one case by _pctile
+_pctile wage, percentiles(99.9)
+display r(r1)
+* ---- safe 2: one case by xtile
+xtile q = wage, nq(100)
+tabstat wage, by(q)
+* ---- refused 1: one case by lv
+lv wage
+* ---- refused 1: one case by stem
+stem wage
+* ---- safe 1: one case by codebook
+codebook wage
+* ---- refused 1: one case by inspect
+inspect wage
+* ---- review 1: one case by tab1
+tab1 wage
+* ---- review 1: one case by tab2
+tab2 id wage
+* ---- review 1: one case by tabi
+tabi `=wage[17]' 1 \ 1 1
+* ---- review 1: one case by ttesti
+ttesti 10 `=wage[17]' 1 0
+* ---- review 1: one case by cii
+cii means 10 `=wage[17]' 1
+* ---- refused 1: one case by tabdisp
+tabdisp id, cell(wage)
+* ---- refused 1: one case by duplicates
+duplicates list wage
+* ---- refused 1: one case by duplicates examples
+duplicates ex wage
+* ---- review 1: one case by ttest
+ttest wage if inlist(id, 17, 18), by(id)
+* ---- review 1: one case by oneway
+oneway wage id, tabulate
+* ---- safe 1: one case by anova
+anova wage id
+* ---- safe 1: one case by a saturated model
+regress wage ibn.id, noconstant
+* ---- safe 2: one case by a dummy
+generate d = id == 17
+regress wage d
+* ---- review 1: one case by a quantile model
+qreg wage, quantile(.999)
+* ---- safe 3: one case by areg and its effects
+areg wage age, absorb(id)
+predict u, d
+summarize u if id == 17
+* ---- safe 3: one case by xtreg and its effects
+xtreg wage age, fe
+predict u, u
+tabstat u, by(id)
+* ---- refused 3: one case by dfbeta
+regress wage age
+dfbeta
+list _dfbeta_1
+* ---- refused 4: one case by leverage
+regress wage age
+predict h, hat
+summarize h, detail
+display r(max)
+* ---- refused 2: one case by estat
+regress wage age
+estat summarize
+* ---- refused 2: one case by estat with a prefix
+quietly regress wage age
+capture noisily estat su
+* ---- refused 1: one case by misstable
+misstable summarize wage
+* ---- refused 1: one case by misstable by abbreviation
+misstable sum
+* ---- review 1: one case by mi describe
+mi misstable summarize wage
+* ---- refused 1: one case by compare
+compare wage age
+* ---- refused 1: one case by cf
+cf wage using other, verbose
+* ---- review 2: one case by datasignature
+keep if id == 17
+datasignature
+* ---- review 2: one case by checksum
+save one
+checksum one.dta
+* ---- refused 1: one case by sts list
+sts list
+* ---- review 1: one case by stsum
+stsum, by(id)
+* ---- review 1: one case by strate
+strate id
+* ---- review 1: one case by ltable
+ltable wage
+* ---- review 1: one case by xttab
+xttab wage
+* ---- safe 1: one case by xtsum
+xtsum wage if id == 17
+* ---- safe 1: one case by xtdescribe
+xtdescribe, patterns(1000)
+* ---- safe 1: one case by tsset
+tsset wage
+* ---- safe 1: one case by xtset
+xtset id wage
+* ---- refused 1: one case by tsreport
+tsreport, list
+* ---- review 1: one case by corrgram
+corrgram wage if id == 17
+* ---- review 1: one case by cluster
+cluster list
+* ---- review 2: one case by matrix dissimilarity
+matrix dissimilarity D = wage in 1/3
+matrix list D
+* ---- review 2: one case by a distance in a variable
+matrix dissimilarity D = wage
+matlist D
+* ---- refused 1: log outside the folder
+log using ../x.log
+* ---- review 1: log in another drive
+log using "C:\temp\x.log", replace
+* ---- review 1: log at the root
+log using /tmp/x.log, text
+* ---- refused 1: log at home
+log using ~/x.log
+* ---- refused 1: log on another computer
+log using "\\server\share\x.log"
+* ---- review 1: log in an unknown folder
+log using "$out/x.log", replace
+* ---- review 2: log in a folder by a macro
+args folder
+log using "`folder'/x.log", replace
+* ---- review 1: log by a short name outside the folder
+capture noisily lo using "../x.log"
+* ---- refused 1: log with a name outside the folder
+log using ../x, name(second)
+* ---- refused 2: log by a macro outside the folder
+local f "../x.log"
+log using "`f'"
+* ---- refused 1: command log
+cmdlog using x.txt
+* ---- review 1: log of results in another folder
+quietly log using "/media/x.smcl", smcl
+* ---- review 1: saved outside the folder
+save ../x.dta
+* ---- refused 1: exported by an old word
+outs wage using x.csv
+* ---- refused 1: exported by a long word
+export delimited wage using x.csv
+* ---- refused 1: exported by a short word
+export delim x.csv
+* ---- refused 1: exported to a worksheet
+export excel using x.xlsx
+* ---- refused 1: exported by outfile
+outf wage using x
+* ---- refused 2: a file that is written
+file open f using x.txt, write
+file write f "`=wage[17]'"
+* ---- refused 2: a file that is written in numbers
+file open f using x.txt, write
+file write f (wage[17])
+* ---- refused 3: a file that is written in a loop
+file open f using x.txt, write
+forvalues i = 1/`=_N' {
+file write f (wage[`i']) _n
+}
+* ---- refused 2: a file that is written by a macro
+local v = wage[17]
+file write f "`v'" _n
+* ---- refused 1: a file that is written in binary
+file write f %8z (wage[17])
+* ---- review 1: a file that is written with a name of a variable
+file write f (wage)
+* ---- refused 1: a file that is written with a variable in a macro
+file write f "`=wage'"
+* ---- review 2: a file that is written with the text of a label
+encode name, generate(code)
+file write f "`: label code 17'"
+* ---- refused 1: a file that is opened by a name made of a value
+file open f using "`=wage[17]'.txt", write
+* ---- review 2: a file that is posted
+postfile h wage using x
+post h (wage[17])
+postclose h
+* ---- review 4: a file that is posted in a loop
+tempname h
+postfile `h' id wage using x
+forvalues i = 1/`=_N' {
+post `h' (id[`i']) (wage[`i'])
+}
+postclose `h'
+* ---- review 2: a file that is posted by a short word
+postf h wage using x
+post h (wage)
+* ---- review 1: a file that is posted with a prefix
+quietly post h (wage[17])
+* ---- refused 6: a file that is posted to a temporary file
+tempfile f
+postfile h wage using `f'
+post h (wage[17])
+postclose h
+use `f', clear
+list
+* ---- review 6: a posted value shown by a mean
+tempfile f
+postfile h wage using `f'
+post h (wage[17])
+postclose h
+use `f', clear
+mean wage
+* ---- review 1: a posted value in a frame
+frame post f (wage[17])
+* ---- refused 3: a value in a frame
+frame create f wage
+frame post f (wage[17])
+frame f: list
+* ---- safe 2: a value by frame put
+frame put wage if id == 17, into(f)
+frame f: summarize wage
+* ---- refused 3: a value by frval
+frlink m:1 id, frame(f)
+generate w = frval(f, wage)
+display frval(f, wage, 17)
+* ---- refused 1: a value in a document
+putdocx text ("`=wage[17]'")
+* ---- refused 1: a value in a document by an expression
+putdocx text (wage[17])
+* ---- review 1: a value in a table of a document
+putdocx table t = data("wage")
+* ---- refused 1: a value in a table of a document by a list
+putdocx table t(1,1) = (wage[17])
+* ---- refused 2: a matrix in a document
+mkmat wage, matrix(A)
+putdocx table t = matrix(A)
+* ---- refused 1: a value in a document of pages
+putpdf text ("`=wage[17]'")
+* ---- refused 1: a value in a worksheet
+putexcel A1 = (wage[17])
+* ---- refused 2: a matrix in a worksheet
+mkmat wage, matrix(A)
+putexcel A1 = matrix(A)
+* ---- refused 2: a value in a worksheet by a macro
+local v = wage[17]
+putexcel A1 = "`v'"
+* ---- review 1: a picture in a worksheet
+putexcel A1 = picture(x.png)
+* ---- refused 1: a formula in a worksheet
+putexcel A1 = formula("=`=wage[17]'")
+* ---- refused 1: names of a worksheet
+putexcel set x, sheet("`=wage[17]'")
+* ---- refused 1: the file of a worksheet
+putexcel set "x`=wage[17]'.xlsx"
+* ---- refused 1: etable of records
+collect get wage=(wage[17])
+* ---- review 1: a collection of values
+collect: summarize wage
+* ---- review 1: a collection exported
+collect export x.html
+* ---- refused 1: title of a collection
+collect title "`=wage[17]'"
+* ---- refused 2: notes of a collection
+local v = wage[17]
+collect notes "`v'"
+* ---- refused 1: label of a collection
+collect label dim d "`=wage[17]'"
+* ---- refused 1: header of a document
+putdocx begin, header(h`=wage[17]')
+* ---- refused 1: document with a style of a value
+putdocx paragraph, style("`=wage[17]'")
+* ---- review 3: document of blocks
+putdocx textblock begin
+The case earns <<dd_docx_display: wage[17]>>.
+putdocx textblock end
+* ---- refused 1: document by dyndoc
+dyndoc x.txt
+* ---- review 2: mata view
+mata: st_view(X=., ., "wage")
+mata: X
+* ---- review 1: mata in a block
+mata
+st_data(17, "wage")
+end
+* ---- review 1: mata under a prefix
+quietly mata: st_data(17, "wage")
+* ---- review 1: mata by an old word
+mata : st_local("v", strofreal(st_data(17, "wage")))
+display "`v'"
+* ---- review 1: putmata
+putmata wage
+* ---- review 1: python in a line
+python: print(1)
+* ---- review 1: python script
+python script x.py
+* ---- refused 1: java
+java: 1
+* ---- refused 1: shell by a sign
+!echo `=wage[17]'
+* ---- refused 1: shell under a prefix
+quietly shell echo x
+* ---- refused 1: shell by a short word
+winexec notepad
+* ---- safe 2: shell by a macro
+local s shell
+`s' echo x
+* ---- refused 2: plugin
+program p, plugin using("x.plugin")
+plugin call p wage
+* ---- refused 1: ado from the net
+net install x
+* ---- refused 1: program of one's own folder
+adopath ++ "."
+* ---- refused 1: folder of programs
+sysdir set PLUS "."
+* ---- refused 1: safe program dropped
+program drop fdzsummarize
+* ---- refused 1: safe program dropped with a prefix
+capture program drop fdzsummarize
+* ---- refused 1: safe program dropped by a short word
+cap pr drop fdztabulate
+* ---- refused 1: safe program dropped in a list
+capture noisily program drop mine fdzregress
+* ---- review 1: all programs dropped
+discard
+* ---- error 1: safe program replaced
+program define fdzsummarize
+list
+end
+* ---- error 2: safe program replaced after a drop
+capture program drop fdzsummarize
+program fdzsummarize
+summarize `0'
+end
+* ---- refused 1: safe program listed
+program list fdzparameters
+* ---- refused 1: safe program listed with a prefix
+capture noisily pr list fdzcheck
+* ---- refused 1: safe program looked at
+viewsource fdzsummarize.ado
+* ---- refused 1: safe program typed
+type fdzsummarize.ado
+* ---- refused 1: parameters of the centre
+fdzparameters
+* ---- safe 2: parameters of the centre by a macro
+local p fdzparameters
+`p'
+* ---- refused 1: globals of the centre
+display "$FDZ_k"
+* ---- refused 1: globals of the centre listed
+macro list
+* ---- refused 1: critical number of an option
+fdzsummarize wage, critical(1)
+* ---- refused 1: critical number by an abbreviation
+fdzsummarize wage, crit(1)
+* ---- refused 1: list by its shortest word
+l wage
+* ---- refused 1: list with prefixes
+capture noisily quietly noisily list wage
+* ---- refused 1: list by a condition
+if 1 list wage
+* ---- refused 2: list in a block
+capture {
+noisily list wage
+}
+* ---- refused 2: list in a program
+program p
+list `0'
+end
+p wage
+* ---- safe 2: list by a macro
+local c list
+`c' wage
+* ---- safe 3: list in parts of a macro
+local a li
+local b st
+`a'`b' wage
+* ---- refused 1: list behind an empty macro
+`x' list wage
+* ---- refused 2: list in a comment that goes on
+* a ///
+list wage
+* ---- refused 1: list behind a comment
+/* a */ list wage
+* ---- refused 1: list with a comment within
+li/**/st wage
+* ---- refused 1: list with lines within
+li///
+st wage
+* ---- refused 2: list behind a semicolon
+#delimit ;
+local a 1; list wage;
+* ---- safe 2: list in a text that is run
+local c "list wage"
+`c'
+* ---- safe 1: list in an evaluated macro
+`=char(108) + "ist wage"'
+* ---- refused 1: list by for
+for any wage: list X
+* ---- refused 1: list by for with a word
+for any list: X wage
+* ---- safe 2: list by foreach
+foreach c in list {
+`c' wage
+}
+* ---- safe 2: list by tokenize
+tokenize list wage
+`1' `2'
+* ---- safe 2: list by a global
+global c list
+$c wage
+* ---- safe 2: list by a global in braces
+global c li
+${c}st wage
+* ---- safe 3: list by a nested macro
+local c1 list
+local i 1
+`c`i'' wage
+* ---- refused 1: list behind a colon
+version 14: list wage
+* ---- refused 1: list by a frame
+frame default: list wage
+* ---- refused 2: list by a frame in a block
+frame default {
+list wage
+}
+* ---- refused 1: list by a file
+do x.txt
+* ---- review 2: list by a file of a value
+file open f using x.do, write
+file write f "list wage"
+file close f
+do x.do
+* ---- review 4: list by a program of a value
+local p "program p"
+`p'
+list wage
+end
+* ---- refused 1: list by an ado
+run mine.ado
+* ---- refused 1: list by capture with a label
+capture noisily : list wage
+* ---- refused 1: list by a prefix that is not there
+nosuch: list wage
+* ---- refused 1: list by timer
+timeit 1: list wage
+* ---- refused 1: browse
+br wage
+* ---- refused 1: edit
+ed wage
+* ---- refused 1: display of a variable
+display wage
+* ---- refused 1: display of a variable in quotes
+display "`=wage'"
+* ---- refused 1: display by a short word
+di wage
+* ---- refused 1: display under by
+by id: di wage
+* ---- refused 1: display of a lag
+display L.wage
+* ---- refused 1: display of a value label
+display "`: label (sex) `=sex[17]''"
+* ---- refused 1: display of a text function
+display substr(name[17], 1, 3)
+* ---- refused 1: display of a variable in a function
+display string(wage)
+* ---- refused 1: display of a comparison
+display wage[17] > 5000
+* ---- refused 1: display of a comparison of a variable
+display wage > 5000
+* ---- refused 1: display of a condition
+display cond(wage[17] > 5000, 1, 0)
+* ---- refused 1: display with a macro function
+display "`:display wage[17]'"
+* ---- refused 3: display of a word
+local v = name[17]
+local w : word 1 of `v'
+display "`w'"
+* ---- review 3: display of a length
+local v = name[17]
+local n : length local v
+display `n'
+* ---- refused 1: display of a length on the spot
+display length("`=name[17]'")
+* ---- review 3: display of a count of words
+local v = name[17]
+local n : word count `v'
+display `n'
+* ---- refused 3: display of a piece
+local v = name[17]
+local p : piece 1 10 of "`v'"
+display "`p'"
+* ---- refused 3: display of a part
+local v = wage[17]
+local p = substr("`v'", 1, 1)
+display "`p'"
+* ---- refused 3: display of a changed part
+local v = wage[17]
+local p : subinstr local v "1" "2"
+display "`p'"
+* ---- refused 3: display of a comparison of macros
+local v = wage[17]
+local p = "`v'" == "5000"
+display `p'
+* ---- refused 4: display of a comparison of lists
+local v = wage[17]
+local w 5000
+local p : list v == w
+display `p'
+* ---- refused 4: display of a place in a list
+local v = wage[17]
+local w 1 2 3 4 5000
+local p : list posof "`v'" in w
+display `p'
+* ---- review 1: display of a number of macros
+local v`=wage[17]' 1
+display "`v5000'"
+* ---- refused 3: display of a macro named by a value
+local v = wage[17]
+local x5000 yes
+display "`x`v''"
+* ---- review 3: display of a macro in a macro
+local a = wage[17]
+local b a
+display "``b''"
+* ---- refused 2: display of an increment
+local v = wage[17]
+display `++v'
+* ---- refused 3: display of a scalar by a macro
+scalar s = wage[17]
+local n s
+display `n'
+* ---- refused 2: display of a matrix element
+matrix A = J(1, 1, wage[17])
+display A[1,1]
+* ---- refused 2: display of a trace
+matrix A = J(1, 1, wage[17])
+display trace(A)
+* ---- refused 2: display of a determinant
+matrix A = J(1, 1, wage[17])
+display det(A)
+* ---- refused 2: display of el
+matrix A = J(1, 1, wage[17])
+display el(A, 1, 1)
+* ---- refused 3: display of a matrix made in steps
+matrix A = J(1, 1, 0)
+matrix A[1, 1] = wage[17]
+display A[1,1]
+* ---- refused 2: display of rows of a matrix
+matrix A = J(wage[17], 1, 0)
+display rowsof(A)
+* ---- refused 2: display of colsof
+matrix A = J(1, wage[17], 0)
+display colsof(A)
+* ---- refused 2: display of a sorted maximum
+gsort -wage
+display wage[1]
+* ---- safe 2: display of a coefficient of a dummy
+generate d = id == 17
+quietly regress wage d
+display _b[d] + _b[_cons]
+* ---- refused 3: display of a predicted value
+quietly regress wage i.id
+predict p
+display p[17]
+* ---- review 2: display of a count that decides
+forvalues i = 1/100 {
+quietly count if wage > `i' * 100
+if r(N) == 0 {
+display `i'
+}
+}
+* ---- review 1: display of a count up to a value
+count if _n <= wage[17]
+* ---- review 1: display of a count by a comparison of records
+count if wage > wage[17]
+* ---- review 2: display of a sum up to a value
+generate n = _n <= wage[17]
+total n
+* ---- review 1: display of a number of observations
+drop in 1/`=wage[17]'
+display _N
+* ---- review 1: display of a number of observations kept
+keep if _n <= wage[17]
+count
+* ---- review 2: display of a number of observations by expand
+keep in 1
+expand wage
+count
+* ---- refused 2: display of a number of observations by set obs
+local v = wage[17]
+set obs `v'
+* ---- review 4: display of a number of variables
+forvalues i = 1/`=age[17]' {
+generate v`i' = .
+}
+describe, short
+* ---- review 1: display of a number of digits
+format wage %`=age[17]'.0f
+describe wage
+* ---- refused 2: display of a format
+local v = wage[17]
+display %`v'.0f 1
+* ---- refused 1: display of columns
+display _col(`=wage[17]') "x"
+* ---- refused 1: display of dup
+display _dup(wage[17]) "x"
+* ---- refused 1: display of a newline
+display _newline(wage[17])
+* ---- refused 1: display of a random number
+set seed `=wage[17]'
+display runiform()
+* ---- refused 1: display of a date
+display %td birth[17]
+* ---- refused 1: type of a file
+type other.csv
+* ---- refused 1: view of a file
+view other.csv
+* ---- review 1: checksum of a file
+checksum other.csv
+* ---- refused 1: trace
+set trace on
+* ---- refused 1: trace with a prefix
+quietly set tr on
+* ---- refused 2: results listed
+summarize wage
+return list
+* ---- refused 2: results listed by abbreviation
+summarize wage
+ret li
+* ---- refused 2: scalars listed
+scalar s = wage[17]
+scalar list
+* ---- refused 2: scalars listed by abbreviation
+scalar s = wage[17]
+sca l
+* ---- refused 2: matrices listed
+mkmat wage, matrix(A)
+mat l A
+* ---- refused 2: macros listed
+local v = wage[17]
+mac li
+* ---- review 1: estimates listed
+ereturn list
+* ---- refused 1: constants listed
+creturn list
+* ---- refused 1: copied data
+copy x.dta y.dta
+* ---- refused 1: data from the web
+webuse auto
+* ---- refused 1: database
+odbc load, table("x")
+* ---- refused 1: zipped
+zipfile x.dta, saving(x.zip)
+* ---- refused 1: sent
+sendmail x
+* ---- review 3: argument that names a variable
+program p
+args v
+display `v'
+end
+p wage
+* ---- review 5: argument that is an expression
+program p
+syntax =exp
+display `exp'
+end
+p =wage[17]
+* ---- review 4: argument that is a value
+program p
+display "`1'"
+end
+p `=wage[17]'
+* ---- review 1: argument of a value by a file
+do next.do `=wage[17]'
+* ---- review 5: options of a program
+program p
+syntax, top(real)
+display `top'
+end
+p, top(`=wage[17]')
+* ---- refused 2: macro function in short
+loc v : di wage[17]
+di "`v'"
+* ---- refused 2: global in short
+gl v = wage[17]
+di "${v}"
+* ---- refused 2: each record in a loop
+forvalues i = 1/`=_N' {
+di wage[`i']
+}
+* ---- refused 2: a variable of a list
+foreach v of varlist wage {
+di `v'[17]
+}
+* ---- refused 2: a place in a macro
+local i 17
+di wage[`i']
+* ---- refused 1: a comment before a value
+di /* a */ wage[17]
+* ---- refused 1: a line before a value
+di ///
+wage[17]
+* ---- refused 1: compound quotes
+di `"`=wage[17]'"'
+* ---- refused 2: scalar on the spot
+scalar s = wage[17]
+di "`=scalar(s)'"
+* ---- refused 2: largest value by meanonly
+summarize wage, meanonly
+di r(max)
+* ---- review 2: largest value by collapse
+collapse (max) wage
+summarize wage
+* ---- review 2: largest value by gcollapse
+gcollapse (max) wage
+summarize wage
+* ---- review 2: largest value by fcollapse
+fcollapse (max) wage
+summarize wage
+* ---- review 2: largest value by collapse in short
+collapse (count) n=id (max) m=wage, by(sex)
+tabstat m, by(sex)
+* ---- review 2: largest value by gegen
+gegen m = max(wage)
+summarize m
+* ---- review 2: largest value by fegen
+fegen m = max(wage)
+summarize m
+* ---- review 2: largest value by rangestat
+rangestat (max) wage, interval(id . .)
+summarize wage_max
+* ---- review 3: largest value by a group of all
+generate one = 1
+bysort one (wage): generate m = wage[_N]
+summarize m
+* ---- review 4: smallest value by a group of all
+generate one = 1
+sort one wage
+by one: generate m = wage[1]
+summarize m
+* ---- review 1: text of a file
+display fileread("other.csv")
+* ---- review 1: text of a file in a scalar
+scalar s = fileread("other.csv")
+display s
+* ---- review 1: text of a file in a macro
+local s = fileread("other.csv")
+display "`s'"
+* ---- review 1: text of a file in a variable
+generate strL s = fileread("other.csv")
+* ---- review 1: records into a file by a function
+generate b = filewrite("out.txt", name)
+* ---- review 1: records into a file by a function on the spot
+local b = filewrite("out.txt", string(wage[17]))
+* ---- review 1: records into a file by a function of a loop
+replace b = filewrite("out.txt", name, 2) if id == 17
+* ---- review 2: lines of a file
+file open h using other.csv, read
+file read h line
+display "`line'"
+* ---- review 1: a coefficient with a value in it
+nl (age = {a} * wage[17])
+* ---- refused 1: repetitions as many as a value
+bootstrap, reps(`=wage[17]'): regress wage age
+* ---- refused 2: repetitions as many as a macro
+local v = wage[17]
+simulate m=r(mean), reps(`v'): summarize wage
+* ---- refused 1: seed of a prefix
+bootstrap, seed(`=wage[17]'): regress wage age
+* ---- review 2: title of a table of estimates
+local v = wage[17]
+estimates table, title("`v'")
+* ---- review 1: level of an interval
+regress wage age, level(`=wage[17]')
+* ---- refused 1: level of an interval by set
+set level `=wage[17]'
+* ---- review 2: margins at the largest
+regress wage age
+margins, at((max) age)
+* ---- review 2: margins at a centile
+regress wage age
+margins, at((p99) age)
+* ---- review 2: margins of one case
+regress wage age
+margins, over(id)
+* ---- refused 2: deciles as a variable
+pctile p = wage, nq(10)
+display p[9]
+* ---- review 2: deciles as results
+quietly _pctile wage, nq(10)
+display r(r9)
+* ---- review 2: covariance of two cases
+quietly correlate wage age if inlist(id, 17, 18), covariance
+display r(cov_12)
+* ---- review 2: variance of two cases
+quietly correlate wage age if inlist(id, 17, 18), covariance
+display r(Var_1)
+* ---- review 2: covariance matrix of two cases
+quietly correlate wage age if inlist(id, 17, 18), covariance
+matrix list r(C)
+* ---- review 2: correlation of two cases
+quietly correlate wage age if inlist(id, 17, 18)
+display r(rho)
+* ---- review 1: size of each group
+by id: display _N
+* ---- review 1: size of each group in a title
+by id: display "case " _n
+* ---- review 3: values of one case by a condition on them
+levelsof wage if id == 17, local(v)
+if `v' > 5000 {
+display "more"
+}
+* ---- review 3: values of one case in a name
+levelsof wage if id == 17, local(v)
+generate v`v' = 1
+describe
+* ---- review 4: values by a condition in a loop
+levelsof wage, local(l)
+foreach i of local l {
+if `i' > 5000 {
+display "yes"
+}
+}
+* ---- refused 2: a value by a frame
+frame create f
+frame f: display wage[1]
+* ---- refused 2: a value by a frame in a macro
+frame f: local v = wage[1]
+display "`v'"
+* ---- review 3: a matrix by another name
+matrix A = wage[17]
+matrix rename A B
+matrix list B
+* ---- review 2: a matrix in a table
+matrix A = wage[17]
+esttab matrix(A)
+* ---- refused 2: a matrix in a text file
+matrix A = wage[17]
+mat2txt, matrix(A) saving(x)
+* ---- refused 2: a matrix as tex
+matrix A = wage[17]
+outtable using x, mat(A)
+* ---- refused 2: a matrix as a table
+matrix A = wage[17]
+frmttable using x, statmat(A)
+* ---- refused 3: a matrix as variables
+mkmat wage, matrix(A)
+svmat A, names(v)
+list v1
+* ---- review 3: a temporary variable of one value
+tempvar t
+generate `t' = wage[17]
+summarize `t'
+* ---- review 3: a label of a group
+egen g = group(name), label
+local t : label (g) 17
+display "`t'"
+* ---- review 2: a label of a group by abbreviation
+egen g = group(name), label
+display "`: lab (g) 17'"
+* ---- review 2: a label in a table of a document
+encode name, generate(code)
+putdocx text ("`: label code 17'")
+* ---- review 5: a label in a matrix
+encode name, generate(code)
+local t : label code 17
+matrix A = (1)
+matrix rownames A = "`t'"
+matrix list A
+* ---- refused 2: a decoded label
+decode code, generate(s)
+display s[17]
+* ---- review 1: graph outside the folder
+graph export ../x.png
+* ---- review 1: folder changed
+cd ..
+* ---- refused 2: log closed and opened elsewhere
+log close
+log using "../../x", replace
+* ---- refused 2: log by a macro of parts
+local up ".."
+log using "`up'/x.log"
+* ---- refused 1: log by append
+log using "../x.log", append
+* ---- review 1: log in text elsewhere
+log using "Z:\out\x.txt", text replace
+* ---- review 2: estimates saved
+regress wage i.id
+estimates save x
+* ---- review 2: statistics kept by tabstat
+tabstat wage, by(id) save
+matrix list r(Stat1)
+* ---- review 3: totals kept by tabstat
+quietly tabstat wage, statistics(max) save
+matrix A = r(StatTotal)
+matrix list A
+* ---- refused 2: table that replaces the data
+table id, replace
+list
+* ---- review 2: times kept
+tsset wage
+display r(tmin)
+* ---- review 2: times kept by xtset
+xtset id wage
+display r(tmax)
+* ---- review 2: ranges of indicators
+xi i.wage
+ds _I*
+* ---- review 1: a condition by an old prefix
+by id: if wage[17] > 5000 display 1
+* ---- review 1: a condition under capture
+capture if wage[17] > 5000 display 1
+* ---- review 6: a condition in a condition
+if 1 {
+if wage[17] > 5000 {
+local t 1
+}
+}
+display `t'
+* ---- review 4: an else of a condition
+if wage[17] > 5000 {
+}
+else {
+display "less"
+}
+* ---- review 6: an else of an else
+if wage[17] > 5000 {
+}
+else if age[17] > 50 {
+}
+else {
+tabulate sex
+}
+* ---- review 7: an else of a condition that sets a text
+local t "more"
+if wage[17] > 5000 {
+}
+else {
+local t "less"
+}
+display "`t'"
+* ---- review 4: a condition that ends a loop
+local i 0
+while 1 {
+local i = `i' + 1
+if `i' > wage[17] continue, break
+}
+display `i'
+* ---- review 2: a condition that ends a program
+program p
+if wage[17] > 5000 exit
+display "less"
+end
+p
+* ---- review 1: a condition that runs a file
+if wage[17] > 5000 do next.do
+* ---- refused 2: a condition that quiets
+local q = cond(wage[17] > 5000, "quietly", "")
+`q' tabulate sex
+* ---- refused 2: a condition that comments
+local q = cond(wage[17] > 5000, "*", "")
+`q' tabulate sex
+* ---- review 2: a condition that chooses a variable
+local q = cond(wage[17] > 5000, "sex", "age")
+tabulate `q'
+* ---- review 2: a condition that chooses an option
+local q = cond(wage[17] > 5000, "missing", "")
+tabulate sex, `q'
+* ---- review 2: a condition that chooses records
+local q = cond(wage[17] > 5000, "if sex == 1", "")
+regress wage age `q'
+* ---- review 2: a condition that chooses a scalar
+scalar q = wage[17] > 5000
+regress wage age if sex == q
+* ---- review 1: a condition that chooses a sort
+generate z = cond(wage[17] > 5000, age, -age)
+sort z
+* ---- review 3: a caught comparison
+capture assert wage[17] == 5000
+local found = !_rc
+display `found'
+* ---- review 1: a caught comparison in a name
+capture assert wage[17] > 5000
+generate r`=_rc' = 1
+* ---- review 2: a caught comparison in a title
+capture assert wage[17] > 5000
+graph bar age, title("`=_rc'")
+* ---- review 9: a caught comparison in a loop
+local lo 0
+local hi 10000
+while `hi' - `lo' > 1 {
+local mid = (`lo' + `hi') / 2
+capture assert wage[17] > `mid'
+if _rc local hi = `mid'
+else local lo = `mid'
+}
+display `lo'
+* ---- review 8: a comparison by cond in a loop
+local lo 0
+local hi 10000
+while `hi' - `lo' > 1 {
+local mid = (`lo' + `hi') / 2
+if wage[17] > `mid' local lo = `mid'
+else local hi = `mid'
+}
+display `lo'
+* ---- review 5: a comparison by a count in a loop
+local lo 0
+local hi 10000
+while `hi' - `lo' > 1 {
+local mid = (`lo' + `hi') / 2
+quietly count if wage > `mid'
+if r(N) > 0 local lo = `mid'
+else local hi = `mid'
+}
+display `lo'
+* ---- review 9: a comparison of a largest in a loop
+quietly summarize wage
+local lo 0
+local hi 10000
+while `hi' - `lo' > 1 {
+local mid = (`lo' + `hi') / 2
+if r(max) > `mid' local lo = `mid'
+else local hi = `mid'
+}
+display `lo'
+* ---- review 2: a comparison by a set of values
+forvalues i = 1/10000 {
+quietly count if inrange(wage, `i', .)
+if !r(N) continue, break
+}
+display `i'
+* ---- review 4: a comparison of a text
+forvalues i = 1/26 {
+if substr(name[17], 1, 1) == char(64 + `i') local found `i'
+}
+display `found'
+* ---- refused 2: a comparison by strpos
+local found = strpos("ABCDEFGHIJ", substr(name[17], 1, 1))
+display `found'
+* ---- refused 3: a comparison by a list
+local names "Adams Baker"
+local found : list posof "`=name[17]'" in names
+display `found'
+* ---- review 3: a comparison by a confirmed name
+generate v5000 = 1
+capture confirm variable v`=wage[17]'
+display _rc
+* ---- review 2: a comparison by a file that is there
+capture confirm file "f`=wage[17]'.txt"
+if _rc display "no"
+* ---- review 2: a comparison by the length of a loop
+foreach i of numlist 1/`=wage[17]' {
+quietly summarize age
+}
+* ---- refused 2: a comparison by a number list
+numlist "1/`=wage[17]'"
+display "`r(numlist)'"
+* ---- refused 2: a comparison by a matrix of that size
+matrix A = J(1, `=wage[17]', 0)
+display colsof(A)
+* ---- review 2: a comparison by an error of a matrix
+capture matrix A = J(wage[17] - 5000, 1, 0)
+display _rc
+* ---- review 2: a comparison by an error of a number
+capture numlist "1/`=wage[17]'", max(5000)
+display _rc

@@ -1,0 +1,65 @@
+"""Programs that try to show or carry away single values: none passes as it is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from discreet_fire.rewriting.changes import Rewriting
+from discreet_fire.rewriting.do_files import rewrite
+
+TRAPS = Path(__file__).parent.parent / "data" / "traps.do"
+_HEAD = re.compile(r"^\* ---- (\w+) (\d+): (.*)\n", re.M)
+
+#: What must become of a line, from the mildest on.
+RANKS = {"safe": 1, "review": 2, "refused": 3, "error": 4}
+
+
+def traps() -> list[tuple[str, int, str, str]]:
+    """Verdict, line, name and program of each."""
+    parts = _HEAD.split(TRAPS.read_text("utf-8"))[1:]
+    return [
+        (verdict, int(line), name, program)
+        for verdict, line, name, program in zip(*(parts[at::4] for at in range(4)), strict=True)
+    ]
+
+
+def caught(done: Rewriting, line: int) -> int:
+    """What became of a line of a program; 0 if it stays and nobody is told."""
+    found = [RANKS.get(one.severity.value, 0) for one in done.findings if one.line == line]
+    return max([*found, *(RANKS["safe"] for edit in done.edits if edit.line == line)], default=0)
+
+
+def test_no_trap_passes() -> None:
+    found = traps()
+    milder = [
+        name for verdict, line, name, program in found
+        if caught(rewrite(program), line) < RANKS[verdict]
+    ]  # fmt: skip
+    assert milder == []
+    assert len(found) >= 600
+
+
+def test_names_and_programs_of_traps_come_once() -> None:
+    found = traps()
+    for each in (2, 3):
+        assert [
+            one for one, times in Counter(trap[each] for trap in found).items() if times > 1
+        ] == []
+
+
+@pytest.mark.parametrize(
+    "around", ["#delimit ;\n{}\n;", "quietly {{\n{}\n}}", "program p9\n{}\nend"]
+)
+def test_traps_of_one_line_are_caught_in_other_surroundings(around: str) -> None:
+    """What is refused by itself is refused in a block, in a program, and up to a semicolon."""
+    alone = [one for one in traps() if one[0] == "refused" and one[3].count("\n") == 1]
+    assert len(alone) > 100
+    passed = [
+        name for _, _, name, program in alone
+        if caught(rewrite(around.format(program.strip())), 2) < RANKS["review"]
+    ]  # fmt: skip
+    assert passed == []
