@@ -4,7 +4,18 @@ In: which records are in which cell of each table, and which cells are shown (CO
 findings in words, without a figure: what follows from what, and what to withhold besides.
 """
 
-from discreet_fire.linked_tables.advice import linked_findings
+from discreet_fire.linked_tables.advice import LEFT, linked_findings
+from discreet_fire.linked_tables.outputs import GroupsShown, OutputRecords, ShownTable, tables_of
 from discreet_fire.linked_tables.shown_counts import ShownCounts, TableAxis, shown_counts
 
-__all__ = ["ShownCounts", "TableAxis", "linked_findings", "shown_counts"]
+__all__ = [
+    "LEFT",
+    "GroupsShown",
+    "OutputRecords",
+    "ShownCounts",
+    "ShownTable",
+    "TableAxis",
+    "linked_findings",
+    "shown_counts",
+    "tables_of",
+]

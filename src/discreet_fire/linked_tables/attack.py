@@ -1,25 +1,31 @@
 """What somebody can work out about withheld cells from all that several tables show.
 
-In: a `LinkedSystem`. Out: for each withheld cell the smallest and largest number of records that
-fits everything shown, and the shown cells from which the largest follows. Shown cells, the
-possible combinations and that no withheld inner cell is empty are all that is used; still the
-intervals are CONFIDENTIAL, as they may meet the true value.
+In: a `LinkedSystem`. Out: for each withheld cell the smallest and largest number that fits
+everything shown, and the shown cells from which the largest follows. Shown cells, the possible
+combinations, that no withheld inner cell is empty, and that values which are never negative are
+not, are all that is used; still the intervals are CONFIDENTIAL, as they may meet the true value.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, starts
+from discreet.arrays import BoolArray, FloatArray, starts
 from discreet.errors import OutputCheckError
 from discreet.solver import column_values, is_optimal, loaded_solver
 from discreet_fire.linked_tables.system import LinkedSystem
 
 _NEAR = 1e-6
+
+
+class TimeOverError(Exception):
+    """The time for the tables is over; what was not looked at yet is not known."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -28,40 +34,52 @@ class CellRange:
 
     Args:
         cell: Its number.
-        low: It has no fewer records.
+        low: It is no less.
         high: And no more.
+        determined: Whether only one number is left, up to how it would be shown.
+        open: Whether it is less uncertain than it must be.
     """
 
     cell: int
     low: float
     high: float
-
-    @property
-    def determined(self) -> bool:
-        """Whether only one number is left."""
-        return bool(np.floor(self.high + _NEAR) - np.ceil(self.low - _NEAR) < 1)
+    determined: bool
+    open: bool
 
     def __repr__(self) -> str:
         return f"<CellRange of {self.cell} (confidential)>"
 
 
 class LinkedAttack:
-    """One linear program over the atoms of a system, asked about one cell after the other."""
+    """One linear program over the atoms of a system, asked about one cell after the other.
 
-    def __init__(self, system: LinkedSystem) -> None:
-        self.system = system
-        size = len(system.atoms)
+    Args:
+        system: The system.
+        hidden: Which cells are not shown; those of the system if None.
+        until: When to stop, by the monotonic clock; never if None.
+    """
+
+    def __init__(
+        self,
+        system: LinkedSystem,
+        *,
+        hidden: BoolArray | None = None,
+        until: float | None = None,
+    ) -> None:
+        self.system, self._until = system, until
+        self._hidden = system.hidden if hidden is None else hidden
+        size, told = len(system.atoms), system.numbers
         self._rows = [at for at in range(system.cells) if system.members[at].size]
         members = [system.members[at] for at in self._rows]
-        low = np.where(system.hidden, system.least, system.counts).astype(np.float64)
-        high = np.where(system.hidden, np.inf, system.counts.astype(np.float64))
+        low = np.where(self._hidden, told.floor, told.cells - told.slack)
+        high = np.where(self._hidden, np.inf, told.cells + told.slack)
         self._solver: Any = loaded_solver(
             (
                 starts([len(one) for one in members]),
                 np.concatenate(members) if members else np.zeros(0, dtype=np.int64),
                 np.ones(sum(map(len, members))),
             ),
-            np.zeros(size),
+            np.full(size, -np.inf if told.signed else 0.0),
             np.full(size, np.inf),
             rows=(low[self._rows], high[self._rows]),
         )
@@ -71,9 +89,20 @@ class LinkedAttack:
         """What can be worked out about a cell."""
         wish = np.zeros(len(self.system.atoms))
         wish[self.system.members[cell]] = 1.0
-        low = self._ask(wish)
-        high = self._ask(-wish)
-        return CellRange(cell=cell, low=low, high=-high)
+        low, high = self._ask(wish), -self._ask(-wish)
+        told = self.system.numbers
+        if told.whole:
+            single = bool(np.floor(high + _NEAR) - np.ceil(low - _NEAR) < 1)
+        else:  # no closer than it would be shown
+            single = bool(high - low <= told.rounding + _NEAR)
+        n = float(told.cells[cell])
+        near = high < n + told.upper[cell] - _NEAR or low > n - told.lower[cell] + _NEAR
+        is_open = single or (bool(told.small[cell]) and bool(near))
+        return CellRange(cell=cell, low=low, high=high, determined=single, open=is_open)
+
+    def opened(self, cells: Sequence[int]) -> list[CellRange]:
+        """Those of some cells that are less uncertain than they must be."""
+        return [one for one in map(self.range_of, cells) if one.open]
 
     def reason(self, found: CellRange) -> list[tuple[int, float]]:
         """The shown cells from which the upper end of a range follows, and by what each counts.
@@ -81,8 +110,8 @@ class LinkedAttack:
         Among all ways to put shown cells together so that they bound the cell as closely, the one
         that takes least.
         """
-        system = self.system
-        shown = [at for at in self._rows if not system.hidden[at]]
+        system, told = self.system, self.system.numbers
+        shown = [at for at in self._rows if not self._hidden[at]]
         if not shown or not np.isfinite(found.high):
             return []
         held: list[list[int]] = [[] for _ in system.atoms]
@@ -91,7 +120,9 @@ class LinkedAttack:
                 held[atom].append(number)
         wanted = np.zeros(len(held))
         wanted[system.members[found.cell]] = 1.0
-        counts = system.counts[shown].astype(np.float64)
+        counts = told.cells[shown]
+        near = _NEAR + float(told.slack[shown].sum())
+        above = wanted if told.signed else np.full(len(wanted), np.inf)
         width = len(shown)
         rows = [*held, list(range(width))]
         column = np.array([*itertools.chain.from_iterable(rows)], dtype=np.int64)
@@ -105,9 +136,9 @@ class LinkedAttack:
             np.zeros(2 * width),
             np.full(2 * width, np.inf),
             cost=np.ones(2 * width),
-            rows=(np.append(wanted, -found.high - _NEAR), np.full(len(rows), np.inf)),
+            rows=(np.append(wanted, -found.high - near), np.append(above, np.inf)),
         )
-        solver.run()
+        self._run(solver)
         if not is_optimal(solver):
             return []
         taken = column_values(solver)
@@ -120,16 +151,27 @@ class LinkedAttack:
         if changed.size:
             self._solver.changeColsCost(changed.size, changed, cost[changed])
             self._cost = cost.copy()
-        self._solver.run()
+        self._run(self._solver)
         if not is_optimal(self._solver):
             self._solver.clearSolver()
-            self._solver.run()
+            self._run(self._solver)
         if is_optimal(self._solver):
             return float(self._solver.getInfo().objective_function_value)
         if self._endless():
             return -np.inf
         hint = "report this: what tables show always fits together"
         raise OutputCheckError("linked tables have no solution", code="linked", hint=hint)
+
+    def _run(self, solver: Any) -> None:
+        """Solve, if there is time."""
+        if self._until is not None:
+            left = self._until - time.monotonic()
+            if left <= 0:
+                raise TimeOverError
+            solver.setOptionValue("time_limit", solver.getRunTime() + left)
+        solver.run()
+        if self._until is not None and time.monotonic() >= self._until:
+            raise TimeOverError
 
     def _endless(self) -> bool:
         import highspy

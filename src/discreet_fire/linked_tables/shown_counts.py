@@ -23,6 +23,8 @@ from discreet_fire.statistics.table_suppression import margins_of, with_margins
 
 #: How safe commands call the total of an axis.
 TOTAL = "Total"
+#: What weights are called where they are added up; no variable can be called so.
+WEIGHTS = "the weights"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -131,8 +133,24 @@ class ShownSums:
         """The sum of each cell and margin."""
         place = self.place
         size = int(np.prod(place.sizes, dtype=np.int64))
-        inner = np.bincount(place.cells, weights=self.values, minlength=size)
+        inner: FloatArray = np.bincount(place.cells, weights=self.values, minlength=size)
         return with_margins(inner.reshape(place.sizes))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it is weights that are added up."""
+        return self.variable == WEIGHTS
+
+    def meets(self, other: ShownSums) -> bool:
+        """Whether both have a record in common."""
+        return bool(np.isin(self.place.records, other.place.records).any())
+
+    def agrees(self, other: ShownSums) -> bool:
+        """Whether records that both have, have the same values."""
+        _, own, others = np.intersect1d(
+            self.place.records, other.place.records, assume_unique=True, return_indices=True
+        )
+        return bool((self.values[own] == other.values[others]).all())
 
     def __repr__(self) -> str:
         return f"<ShownSums of {self.variable}, {self.place.name}>"

@@ -1,10 +1,11 @@
 """`LinkedSystem`: several tables as one system of equations over groups of records. CONFIDENTIAL.
 
-In: `ShownCounts`s. Out: atoms – sets of records that are in the same cells of every table – and
-which atoms each cell is made of. Atoms are all combinations of categories that an attacker must
-take for possible: where variables are related (nested, overlapping, or rarely together), only
-the combinations that occur; where there are too many, those that occur too, which takes the
-attacker to know more than he does.
+In: `ShownCounts`s or `ShownSums`s. Out: atoms – sets of records that are in the same cells of every
+table – and which atoms each cell is made of. Atoms are all combinations of categories that an
+attacker must take for possible: where variables are related (nested, overlapping, or rarely
+together), only the combinations that occur; where there are too many, those that occur too, which
+takes the attacker to know more than he does. Sums are a system for each variable, in units of the
+largest of them.
 """
 
 from __future__ import annotations
@@ -12,18 +13,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
-from discreet_fire.linked_tables.shown_counts import ShownCounts
-from discreet_fire.statistics.table_suppression import margins_of, with_margins
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.table_suppression import (
+    SumTable,
+    count_levels,
+    margins_of,
+    with_margins,
+)
 
 #: More combinations are not made; those that occur stand for them.
 _MOST_ATOMS = 2_000
 #: Systems with more entries are taken apart: their tables are held against each other by twos.
-_MOST_ENTRIES = 10_000
+_MOST_ENTRIES = 100_000
+#: Sums are counted in such parts of the largest of a system.
+_PARTS = 1e4
 #: A combination that would occur so often by chance, and does not, tells that variables are
 #: related.
 _EXPECTED = 5.0
@@ -42,6 +51,46 @@ class _Division:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CellNumbers:
+    """What the cells of a system tell: counts, or sums of one variable (confidential).
+
+    Args:
+        variable: The variable; empty for counts.
+        cells: The number of each cell.
+        atoms: And of each atom.
+        floor: Everyone knows that a cell has no less.
+        slack: By how much a shown number may be off.
+        small: Withheld cells that break a rule, not only withheld for the sake of others.
+        lower: How much smaller these must possibly be.
+        upper: And how much larger.
+    """
+
+    variable: str
+    cells: FloatArray
+    atoms: FloatArray
+    floor: FloatArray
+    slack: FloatArray
+    small: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def whole(self) -> bool:
+        """Whether they are whole numbers that are never negative."""
+        return not self.variable
+
+    @property
+    def rounding(self) -> float:
+        """How far apart numbers may lie that are the same one as far as rounding tells."""
+        return 4 * float(self.slack.max(initial=0.0))
+
+    @property
+    def signed(self) -> bool:
+        """Whether they may be negative."""
+        return bool(np.isneginf(self.floor).any())
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LinkedSystem:
     """Tables over the same variables, cell by cell.
 
@@ -50,8 +99,12 @@ class LinkedSystem:
         first: The number of the first cell of each table, and of all cells.
         members: For each cell, which atoms it is made of.
         counts: How many records each cell has.
-        hidden: Which cells are withheld.
+        hidden: Which cells are not shown.
+        asked: Which of these are withheld.
+        records: The numbers of all records.
+        atom_of: The atom of each.
         atoms: How many records each atom has.
+        numbers: What is asked about.
         apart: Whether it is a part of a system that was too large.
     """
 
@@ -60,7 +113,11 @@ class LinkedSystem:
     members: list[IntArray]
     counts: IntArray
     hidden: BoolArray
+    asked: BoolArray
+    records: IntArray
+    atom_of: IntArray
     atoms: IntArray
+    numbers: CellNumbers
     apart: bool = False
 
     @property
@@ -75,29 +132,22 @@ class LinkedSystem:
 
     def name(self, cell: int) -> str:
         """The table and the place of a cell."""
-        table = self.table(cell)
-        return f"{self.tables[table].name}: {self.tables[table].place(self.place(cell))}"
+        table, of = self.table(cell), self.numbers.variable
+        place = self.tables[table].place(self.place(cell))
+        return f"{self.tables[table].name}: {f'{of} of ' if of else ''}{place}"
 
     def table(self, cell: int) -> int:
         """Which table a cell is in."""
         return int(np.searchsorted(self.first, cell, side="right")) - 1
 
+    def cells_of(self, table: int) -> IntArray:
+        """The cells of a table."""
+        return np.arange(int(self.first[table]), int(self.first[table + 1]))
+
     def place(self, cell: int) -> int:
         """The number of a cell within its table."""
         return cell - int(self.first[self.table(cell)])
 
-    @cached_property
-    def cases(self) -> IntArray:
-        """Persons or firms in each cell."""
-        return np.concatenate([table.cases.ravel() for table in self.tables])
-
-    @cached_property
-    def least(self) -> IntArray:
-        """How small each cell can be: everyone sees which inner cells are empty."""
-        inner = [table.counts[(slice(None, -1),) * len(table.axes)] for table in self.tables]
-        return np.concatenate([with_margins((n > 0).astype(np.int64)).ravel() for n in inner])
-
-    @cached_property
     def margins(self) -> BoolArray:
         """Which cells are totals."""
         return np.concatenate([margins_of(table.hidden.shape).ravel() for table in self.tables])
@@ -106,10 +156,95 @@ class LinkedSystem:
         return f"<LinkedSystem of {len(self.tables)} tables>"
 
 
-def systems_of(tables: Sequence[ShownCounts]) -> Iterator[LinkedSystem]:
+def _counted_cells(
+    tables: Sequence[ShownCounts], atoms: IntArray, counts: IntArray, limits: SafeLimits
+) -> CellNumbers:
+    """Counts: small ones must seem possible from the smallest to a safe one."""
+    inner = [table.counts[(slice(None, -1),) * len(table.axes)] for table in tables]
+    # Everyone sees which inner cells are empty.
+    least = np.concatenate([with_margins((n > 0).astype(np.int64)).ravel() for n in inner])
+    cases = np.concatenate([table.cases.ravel() for table in tables])
+    withheld = np.concatenate([table.withheld.ravel() for table in tables])
+    small = withheld & (cases > 0) & (cases < limits.minimum)
+    lower, upper = count_levels(counts, least, limits.minimum)
+    return CellNumbers(
+        variable="",
+        cells=counts.astype(np.float64),
+        atoms=atoms.astype(np.float64),
+        floor=least.astype(np.float64),
+        slack=np.zeros(len(counts)),
+        small=small,
+        lower=(lower * small).astype(np.float64),
+        upper=(upper * small).astype(np.float64),
+    )
+
+
+def sum_systems_of(tables: Sequence[ShownSums], limits: SafeLimits) -> Iterator[LinkedSystem]:
+    """The systems of sums of the same variable, whatever it is called.
+
+    Args:
+        tables: The sums.
+        limits: The rules of output checking.
+    """
+    for group in _same_values(tables):
+        places = {id(one.place): one for one in group}
+        for system in systems_of([one.place for one in group], limits):
+            yield _of_sums(system, [places[id(one)] for one in system.tables], limits)
+
+
+def _same_values(tables: Sequence[ShownSums]) -> list[list[ShownSums]]:
+    """Sums of variables that have the same values wherever both are known."""
+    found: list[list[ShownSums]] = []
+    for one in tables:
+        for group in found:
+            if all(map(one.agrees, group)) and any(map(one.meets, group)):
+                group.append(one)
+                break
+        else:
+            found.append([one])
+    return found
+
+
+def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits) -> LinkedSystem:
+    """The same system, about sums."""
+    values = np.zeros(len(system.records))
+    for one in sums:
+        values[np.searchsorted(system.records, one.place.records)] = one.values
+    cells = np.concatenate([one.sums.ravel() for one in sums])
+    unit = max(float(np.abs(cells).max(initial=0.0)), 1e-300) / _PARTS
+    signed = bool((values < 0).any())
+    rules, levels = [], []
+    for one in sums:
+        size = int(np.prod(one.place.sizes, dtype=np.int64))
+        holding = GroupedValues.of(one.values, one.place.cells, size, one.place.owners)
+        table = SumTable(holding=holding, sizes=one.place.sizes, limits=limits)
+        rules.append(np.array([bool(broken) for broken in table.rules], dtype=np.bool_))
+        levels.append(table.levels.ravel())
+    small = system.asked & np.concatenate(rules)
+    slack = [np.abs(one.sums).ravel() * 10.0 ** (1 - one.digits) for one in sums]
+    wanted = np.maximum(np.concatenate(levels), 1e-6 * np.abs(cells)) / unit * small
+    atoms = np.bincount(system.atom_of, weights=values, minlength=len(system.atoms))
+    numbers = CellNumbers(
+        variable=sums[0].variable,
+        cells=cells / unit,
+        atoms=atoms / unit,
+        floor=np.full(len(cells), -np.inf if signed else 0.0),
+        slack=np.concatenate(slack) / unit,
+        small=small,
+        lower=wanted if signed else np.minimum(wanted, cells / unit),
+        upper=wanted,
+    )
+    return replace(system, numbers=numbers)
+
+
+def systems_of(tables: Sequence[ShownCounts], limits: SafeLimits) -> Iterator[LinkedSystem]:
     """The systems of tables that have to do with each other, if something is withheld there.
 
     Each has two and more tables; large ones are taken apart into all their twos.
+
+    Args:
+        tables: The tables.
+        limits: The rules of output checking.
     """
     kept = _distinct(tables)
     records = np.unique(np.concatenate([table.records for table in kept])) if kept else None
@@ -122,10 +257,11 @@ def systems_of(tables: Sequence[ShownCounts]) -> Iterator[LinkedSystem]:
     }
 
     def withheld(group: Sequence[int]) -> bool:
-        return any((kept[at].hidden & (kept[at].counts > 0)).any() for at in group)
+        return any(kept[at].withheld.any() for at in group)
 
     def made(group: Sequence[int]) -> LinkedSystem:
-        return _system([kept[at] for at in group], [spans[at] for at in group], columns, records)
+        some, spanned = [kept[at] for at in group], [spans[at] for at in group]
+        return _system(some, spanned, columns, records, limits)
 
     for group in _groups(spans, related):
         if len(group) < 2 or not withheld(group):
@@ -146,7 +282,7 @@ def _distinct(tables: Sequence[ShownCounts]) -> list[ShownCounts]:
         axes = tuple((axis.name, axis.labels) for axis in table.axes)
         order = np.argsort(table.records, kind="stable")
         inside = (table.records[order].tobytes(), table.cells[order].tobytes())
-        found.setdefault((axes, *inside, table.hidden.tobytes()), table)
+        found.setdefault((axes, *inside, table.hidden.tobytes(), table.silent), table)
     return list(found.values())
 
 
@@ -238,6 +374,7 @@ def _system(
     spans: Sequence[Sequence[int]],
     columns: Sequence[_Division],
     records: IntArray,
+    limits: SafeLimits,
 ) -> LinkedSystem:
     used = sorted({number for span in spans for number in span})
     inside = np.stack([np.isin(records, table.records) for table in tables])
@@ -249,7 +386,9 @@ def _system(
         np.where(one < 0, len(columns[at].labels), one) for at, one in zip(used, codes, strict=True)
     ]
     known = np.stack([*codes, *sets.astype(np.int64)])
-    occurring, numbers = np.unique(known, axis=1, return_counts=True)
+    occurring, number_of, numbers = np.unique(
+        known, axis=1, return_inverse=True, return_counts=True
+    )
     possible = _combinations(occurring, numbers, len(used))
     atoms = occurring if possible is None else possible
     members: list[IntArray] = []
@@ -262,13 +401,20 @@ def _system(
             axes.append(np.array([*numbered, -1])[atoms[used.index(column)][within]])
         members += _members(within, axes, table.sizes)
     sizes = [table.hidden.size for table in tables]
+    counts = np.concatenate([table.counts.ravel() for table in tables])
+    atom_of = _numbered(atoms, occurring)[number_of.ravel()]
+    atom_counts = np.bincount(atom_of, minlength=atoms.shape[1]).astype(np.int64)
     return LinkedSystem(
         tables=tuple(tables),
         first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         members=members,
-        counts=np.concatenate([table.counts.ravel() for table in tables]),
+        counts=counts,
         hidden=np.concatenate([table.hidden.ravel() for table in tables]),
-        atoms=_counted(atoms, occurring, numbers),
+        asked=np.concatenate([table.withheld.ravel() for table in tables]),
+        records=records[kept],
+        atom_of=atom_of,
+        atoms=atom_counts,
+        numbers=_counted_cells(tables, atom_counts, counts, limits),
     )
 
 
@@ -294,6 +440,7 @@ def _combinations(occurring: IntArray, numbers: IntArray, variables: int) -> Int
         np.add.at(pairs, (occurring[a], occurring[b]), numbers)
         if b >= variables or _is_related(pairs):
             allowed[a, b] = pairs > 0
+    filters = [*_filters(occurring, numbers, variables)]
     found = np.unique(occurring[0])[None, :]
     for at in range(1, len(occurring)):
         more = np.unique(occurring[at])
@@ -306,12 +453,45 @@ def _combinations(occurring: IntArray, numbers: IntArray, variables: int) -> Int
             if (before, at) in allowed:
                 fits &= allowed[before, at][old[before], new]
         found = np.concatenate([old, new[None, :]])[:, fits]
+        for columns, inside in filters:
+            if max(columns[-1], inside) == at:
+                found = found[:, _fitting(found, occurring, columns, inside)]
         if found.shape[1] > _MOST_ATOMS:
             return None
     return found
 
 
-def _counted(atoms: IntArray, occurring: IntArray, numbers: IntArray) -> IntArray:
-    """How many records each atom has."""
-    known = dict(zip(map(tuple, occurring.T.tolist()), numbers.tolist(), strict=True))
-    return np.array([known.get(tuple(one), 0) for one in atoms.T.tolist()], dtype=np.int64)
+def _filters(
+    occurring: IntArray, numbers: IntArray, variables: int
+) -> Iterator[tuple[list[int], int]]:
+    """Variables that tell together who is in a table, and which table.
+
+    Two of them, as in a condition on both, or all of them if they say it of everybody.
+    """
+    every = list(range(variables))
+    some = [[a, b] for a, b in itertools.combinations(every, 2)]
+    for columns in [*some, *([every] if variables > 2 else [])]:
+        _, joint = np.unique(occurring[columns], axis=1, return_inverse=True)
+        joint = joint.ravel().astype(np.int64)
+        for inside in range(variables, len(occurring)):
+            pairs = np.zeros((joint.max() + 1, occurring[inside].max() + 1), dtype=np.int64)
+            np.add.at(pairs, (joint, occurring[inside]), numbers)
+            if (len(columns) == 2 and _is_related(pairs)) or ((pairs > 0).sum(axis=1) == 1).all():
+                yield columns, inside
+
+
+def _fitting(
+    found: IntArray, occurring: IntArray, columns: Sequence[int], inside: int
+) -> BoolArray:
+    """Combinations that are in a table as those of the same categories are, if there are any."""
+    known: dict[tuple[int, ...], set[int]] = {}
+    for one, at in zip(occurring[columns].T.tolist(), occurring[inside].tolist(), strict=True):
+        known.setdefault(tuple(one), set()).add(at)
+    asked = zip(found[columns].T.tolist(), found[inside].tolist(), strict=True)
+    return np.array([at in known.get(tuple(one), (at,)) for one, at in asked], dtype=np.bool_)
+
+
+def _numbered(atoms: IntArray, occurring: IntArray) -> IntArray:
+    """The atom of each combination that occurs."""
+    known = {tuple(one): at for at, one in enumerate(atoms.T.tolist())}
+    return np.array([known[tuple(one)] for one in occurring.T.tolist()], dtype=np.int64)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.files import check_writable, write_text
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.linked_tables import ShownCounts, linked_findings
+from discreet_fire.linked_tables import LEFT, ShownTable, linked_findings
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, worst
 from discreet_fire.texts import SourceText, read_source
@@ -44,8 +45,9 @@ _MARK = "run by discreet fire run"
 
 
 #: How variables of a statistic are about units: all of them in "cells", "each" by itself, each by
-#: itself if there are "groups", in "pairs", all "together", or in a "model" with its categories.
-Universes = Literal["cells", "each", "groups", "pairs", "together", "model"]
+#: itself if there are "groups", in "pairs", all "together", or in a "model" with its categories;
+#: "none" where a ledger is told nothing, as only its tables are held against others.
+Universes = Literal["cells", "each", "groups", "pairs", "together", "model", "none"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -61,7 +63,8 @@ class StatisticShown:
         groups: Those that span the output.
         categories: Those whose values have coefficients of their own.
         missing: Whether missing values are a group of their own.
-        tables: The counts that it shows; None stands for some that cannot be followed.
+        tables: What it shows over groups of records; None stands for numbers that cannot be
+            followed.
     """
 
     line: int
@@ -72,7 +75,7 @@ class StatisticShown:
     groups: tuple[str, ...]
     categories: frozenset[str]
     missing: bool
-    tables: tuple[ShownCounts | None, ...]
+    tables: tuple[ShownTable | None, ...]
 
 
 Witness = Callable[[StatisticShown], None]
@@ -158,7 +161,8 @@ class RunResult:
     def verdict(self) -> CheckVerdict:
         """The worst that any check found; what came without checks is no pass."""
         missing = [] if self.checked else [_UNCHECKED]
-        linked = [_LINKED] if any(one.severity is Severity.REVIEW for one in self.linked) else []
+        review = {one.rule for one in self.linked if one.severity is Severity.REVIEW}
+        linked = [_LEFT if one == LEFT else _LINKED for one in sorted(review)]
         checks = (check for one in self.outputs for check in _checks(one))
         return worst([*missing, *linked, *checks])
 
@@ -233,8 +237,9 @@ def run_program(runner: Runner, program: Path, **given: Unpack[RunInput]) -> Run
     _check_data(data)
     shown = _ShownTables(given["witness"])
     given["witness"] = shown.note
+    until = None if given["seconds"] is None else time.monotonic() + given["seconds"]
     try:
-        result = shown.held_against(runner.run(program, **given), given["limits"].minimum)
+        result = shown.held_against(runner.run(program, **given), given["limits"], until)
     except DiscreetError:
         raise
     except Exception as error:  # its text may quote data
@@ -248,28 +253,37 @@ class _ShownTables:
 
     def __init__(self, witness: Witness | None) -> None:
         self._witness = witness
-        self._tables: list[ShownCounts] = []
+        self._tables: list[ShownTable] = []
         self._unknown: list[str] = []
+        self._lines: set[int] = set()
 
     def note(self, told: StatisticShown) -> None:
         """Take down the tables of a statistic."""
+        self._lines.add(told.line)
         self._tables += [one for one in told.tables if one is not None]
         if None in told.tables:
             self._unknown.append(f"line {told.line}, {told.command}")
-        if self._witness is not None:
+        if self._witness is not None and told.universes != "none":
             self._witness(told)
 
-    def held_against(self, result: object, minimum: int) -> object:
+    def held_against(self, result: object, limits: SafeLimits, until: float | None) -> object:
         """The result, with what its tables tell, taken together."""
         redacted = isinstance(result, RunResult) and getattr(result.error, "redacted", False)
         if not isinstance(result, RunResult) or redacted:
             return result
-        found = linked_findings(self._tables, minimum=minimum)
-        if self._unknown and len(self._tables) + len(self._unknown) > 1:
-            places = "; ".join(self._unknown[:_PLACES])
-            what = f"{len(self._unknown)} tables were not held against others: {places}"
-            hint = "look for weights, copies of records, and records that the program made"
-            found += (_finding("linked-tables", Severity.REVIEW, what, 0, hint),)
+        found = linked_findings(self._tables, limits=limits, until=until)
+        untold = [
+            f"line {one.line}, {one.command.partition(',')[0]}"
+            for one in result.outputs
+            if one.result.frame is not None and one.line not in self._lines
+        ]
+        unknown = list(dict.fromkeys([*self._unknown, *untold]))
+        if unknown and len(self._tables) + len(unknown) > 1:
+            places = "; ".join(unknown[:_PLACES])
+            places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
+            what = f"the numbers of {len(unknown)} outputs were not held against others: {places}"
+            hint = "look whether they tell numbers that another output withholds"
+            found += (_finding(LEFT, Severity.REVIEW, what, 0, hint),)
         return replace(result, linked=found)
 
 
@@ -340,6 +354,11 @@ _LINKED = Check(
     rule="linked-tables",
     verdict=CheckVerdict.review,
     reason="tables give withheld cells away, taken together",
+)
+_LEFT = Check(
+    rule=LEFT,
+    verdict=CheckVerdict.review,
+    reason="not all tables were held against each other",
 )
 _SEVERITIES = {CheckVerdict.review: Severity.REVIEW, CheckVerdict.fail: Severity.INFO}
 

@@ -15,9 +15,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import SuppressionError
@@ -28,6 +29,7 @@ from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, count_of
 
 _UNBOUNDED = 2**53
+_Number = TypeVar("_Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -140,7 +142,7 @@ def solved(
     return hidden, bool((hidden & known).any())
 
 
-def with_margins(inner: IntArray) -> IntArray:
+def with_margins(inner: NDArray[_Number]) -> NDArray[_Number]:
     """A table with its sums at the end of each axis.
 
     >>> with_margins(np.array([[1, 2]])).tolist()

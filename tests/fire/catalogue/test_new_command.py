@@ -32,7 +32,8 @@ remote = true
 #: Where the lists of its facts begin.
 ROW_ALIKE = [
     '"r()" = """\n', 'r = """\n', 'each = "', 'variables = "', 'usual = """\n',
-    'variables = "centile ', '[facts."reads.counts"]\ntrue = """\n', '[facts."shows.remote"]\ntrue = "',
+    'variables = "centile ',
+    '[facts."reads.counts"]\ntrue = """\n', '[facts."shows.remote"]\ntrue = "',
 ]  # fmt: skip
 STATISTIC = '''\
 """Means of variables."""

@@ -19,7 +19,7 @@ import polars as pl
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import DiscreetError
 from discreet_fire.catalogue.execution import facts_of
-from discreet_fire.linked_tables import ShownCounts, shown_counts
+from discreet_fire.linked_tables import GroupsShown, OutputRecords, ShownTable, tables_of
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
 from discreet_fire.runners.builtin.disclosure.units import (
@@ -424,6 +424,7 @@ def _tell_whom(
     name, *words = result.command.split(",")[0].rpartition(": ")[2].split()
     facts = facts_of(name)
     found = None if facts is None else facts.shows.universes
+    how = "unfollowed" if facts is None else facts.shows.groups
     session.log.witness(
         StatisticShown(
             line=session.log.line,
@@ -436,57 +437,43 @@ def _tell_whom(
                 part.partition(".")[2] for word in words for part in word.split("#") if "." in part
             ),
             missing=chosen.missing,
-            tables=_shown_tables(session, result, chosen, name),
+            tables=_shown_tables(session, result, chosen, how),
         )
     )
 
 
-#: Commands of which the counts are held against each other, with how many of their words span them.
-_OF_COUNTS = {"tabulate": 2, "table": 3, "count": 0}
-
-
 def _shown_tables(
-    session: Session, result: SafeResult, chosen: ChosenRecords, name: str
-) -> tuple[ShownCounts | None, ...]:
-    """The counts that an output shows, with the records behind them."""
-    if name not in _OF_COUNTS:
-        return ()
-    title, frame = f"line {session.log.line}, {result.command.partition(',')[0]}", result.frame
-    if frame is None:
-        frame = pl.DataFrame({"n": [result.stored.get("N")]}, schema={"n": pl.Float64})
-    axes = [one for one in frame.columns if frame.schema[one] == pl.String]
-    counted = [one for one in frame.columns if one == "n" or one.startswith("n ")]
+    session: Session, result: SafeResult, chosen: ChosenRecords, how: GroupsShown
+) -> tuple[ShownTable | None, ...]:
+    """What an output shows over groups, with the records behind it."""
     record = hidden_column(session.data, RECORD)
-    if not counted or len(axes) > _OF_COUNTS[name]:
-        return ()
-    if record is None or chosen.weight is not None:
-        return (None,) * len(counted)
-    if "cumulated" in frame.columns:  # frequencies of one variable stand without their total
-        last = {axes[0]: ["Total"], "n": [result.stored.get("N")]}
-        end = pl.DataFrame(last, schema={axes[0]: pl.String, "n": pl.Float64})
-        frame = pl.concat([frame.select(axes[0], "n"), end])
-    mask = counted_records(chosen)
-    inside = chosen.frame
+    if record is None:
+        return () if how == "nothing" else (None,)
+    mask, inside, weights = counted_records(chosen), chosen.frame, chosen.weight
+    if ENTITY in inside.columns and inside.height != int(chosen.mask.sum()):
+        # Frequency weights have repeated the records; each is one, and counts for several.
+        inside = _once(inside, chosen)
     if INSIDE in inside.columns:
         inside = inside.filter(pl.col(INSIDE) == 1)
+        weights = None if weights is None else weights[mask[chosen.mask]]
     numbers = record.values[mask]
-    known = np.where(numbers < MISSING, numbers, -1).astype(np.int64)
-    whom = owners(session)[mask]
-    found = []
-    for one in counted:
-        kept = np.ones(len(known), dtype=np.bool_)
-        if one != "n" and one[2:] in inside.columns:
-            kept = inside[one[2:]].is_not_null().to_numpy()
-        found.append(
-            shown_counts(
-                title,
-                frame.select(*axes, pl.col(one).alias("n")),
-                inside.filter(kept).select(inside.columns[: len(axes)]),
-                known[kept],
-                whom[kept],
-            )
-        )
-    return tuple(found)
+    title = f"line {session.log.line}, {result.command.partition(',')[0]}"
+    records = OutputRecords(
+        title=title,
+        labels=inside.select(pl.exclude(ENTITY, WEIGHT, INSIDE, _ROW)),
+        numbers=np.where(numbers < MISSING, numbers, -1).astype(np.int64),
+        owners=owners(session)[mask],
+        weights=weights,
+        digits=session.limits.digits,
+    )
+    return tables_of(how, records, result.frame, result.stored)
+
+
+def _once(repeated: pl.DataFrame, chosen: ChosenRecords) -> pl.DataFrame:
+    """Each record once, where frequency weights have repeated it."""
+    assert chosen.weight is not None
+    times = chosen.weight.astype(np.int64)
+    return repeated[np.cumsum(times) - times]
 
 
 def _too_few(session: Session, result: SafeResult, chosen: ChosenRecords) -> bool:

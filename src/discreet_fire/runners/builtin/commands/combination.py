@@ -218,14 +218,15 @@ def _report(session: Session, found: Any, name: str, *, named: bool) -> None:
     if matched != [3]:
         lines += [f"        {words[one]:<18}{text[one]:>19}{mark[one]}" for one in matched]
     lines.append(rule)
-    show_counts(session, "merge", lines, hidden=bool(hidden))
+    told = [_whom(session, found == one) for one in used if one not in hidden]
+    show_counts(session, "merge", lines, hidden=bool(hidden), counts=told)
 
 
 def _whom(session: Session, rows: Any) -> AffectedRecords:
     """Whom records are about; each counts for itself where that is not known."""
     known = affected(session, rows)
     unknown = int((owners(session)[rows] < 0).sum())
-    return AffectedRecords(known.records, known.cases + unknown, known.even)
+    return replace(known, cases=known.cases + unknown)
 
 
 @command("append")

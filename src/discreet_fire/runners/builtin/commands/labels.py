@@ -17,10 +17,12 @@ import numpy as np
 
 from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values, text_kind
 from discreet_fire.runners.builtin.disclosure.record_counts import (
+    AffectedRecords,
     affected,
     all_records,
     count_text,
     show_counts,
+    tell_counts,
 )
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
@@ -227,6 +229,8 @@ def describe(session: Session, call: CommandCall) -> None:
     verdict = CheckVerdict.fail if small else CheckVerdict.passed
     reason = "the number of observations is too small" if small else "names and labels"
     session.flag("describe", "minimum", verdict, reason, shown="\n".join(lines))
+    if count != "." and not call.head and not call.has("simple") and data.variables:
+        tell_counts(session, "describe", [affected(session, slice(None))])
     safe = {"k": float(len(data.variables))}
     if count != ".":
         safe["N"] = float(data.rows)
@@ -365,15 +369,17 @@ def missing_table(session: Session, call: CommandCall) -> None:
     names = data.listed(rest) if rest.strip() else list(data.variables)
     lines = [f"{'Variable':<20} {'Missing':>12} {'Known':>12}", "-" * 46]
     small = False
+    counts: list[AffectedRecords] = []
     for name in names:
         if data.variables[name].is_text:
             continue
         missing = missing_values(data.variables[name])
-        gone = affected(session, mask & missing)
-        texts = [count_text(session, one) for one in (gone, affected(session, mask & ~missing))]
+        gone, known = affected(session, mask & missing), affected(session, mask & ~missing)
+        texts = [count_text(session, one) for one in (gone, known)]
         hidden = "." in texts or not (session.trace.plain or gone.records)
         if hidden or gone.records or call.has("all"):
             small |= hidden
+            counts += [] if hidden else [gone, known]
             texts = [".", "."] if hidden else texts
             lines.append(f"{name:<20} {texts[0]:>12} {texts[1]:>12}")
-    show_counts(session, "misstable", lines, hidden=small)
+    show_counts(session, "misstable", lines, hidden=small, counts=counts)

@@ -241,7 +241,9 @@ def _report(session: Session, size: Any, codes: Any, mask: Any) -> None:
     shown = [(f"{row[0]}", f"{row[1]:,}", f"{row[2]:,}") for row in table if row not in hidden]
     shown += [("(other)", ".", ".")] if hidden else []
     lines += [f"{cells[0]:>12} | {cells[1]:>14} {cells[2]:>12}" for cells in shown]
-    show_counts(session, "duplicates report", lines, hidden=bool(hidden))
+    counts = [affected(session, mask & (size[codes] == row[0])) for row in table
+              if row not in hidden]  # fmt: skip
+    show_counts(session, "duplicates report", lines, hidden=bool(hidden), counts=counts)
     session.store("r", {"unique_value": float(len(sizes)), "N": float(sizes.sum())})
 
 

@@ -13,13 +13,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from discreet.arrays import FloatArray
+from discreet.arrays import FloatArray, IntArray
+from discreet_fire.linked_tables import ShownCounts, shown_counts
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
-from discreet_fire.runners.builtin.disclosure.units import few, few_in, owners
+from discreet_fire.runners.builtin.disclosure.units import (
+    RECORD,
+    few,
+    few_in,
+    hidden_column,
+    owners,
+)
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import MISSING, limited
 from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.protocol import StatisticShown
 from discreet_fire.statistics.disclosure_rules import concentrated
 from discreet_fire.statistics.results import CheckVerdict
 
@@ -74,12 +83,14 @@ def repeated(codes: Any) -> Any:
 class AffectedRecords:
     """Records that a command changes (confidential), and the persons or firms they are about.
 
-    They are even if no one or two of these have nearly all of them.
+    They are even if no one or two of these have nearly all of them. Their numbers in the data are
+    None where they are not known.
     """
 
     records: int
     cases: int
     even: bool = True
+    numbers: IntArray | None = None
 
 
 def affected(session: Session, rows: Any) -> AffectedRecords:
@@ -90,7 +101,11 @@ def affected(session: Session, rows: Any) -> AffectedRecords:
     even = True
     if number.size > 1:
         even = not concentrated(largest[0], largest[1], float(number.sum()), session.limits)
-    return AffectedRecords(len(who), number.size, even)
+    record = hidden_column(session.data, RECORD)
+    numbers = None if record is None else record.values[rows]
+    if numbers is not None:
+        numbers = np.where(numbers < MISSING, numbers, -1).astype(np.int64)
+    return AffectedRecords(len(who), number.size, even, numbers)
 
 
 def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) -> AffectedRecords:
@@ -106,7 +121,10 @@ def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) 
         told = rest.any() or not mask.any() or (whole and session.trace.plain)
         shown &= bool(told) and (not one.records or one.cases >= least) and not few(session, rest)
     even = all(one.even for one in found)
-    return AffectedRecords(sum(one.records for one in found), least if shown else 0, even)
+    parts = [one.numbers for one in found if one.numbers is not None]
+    numbers = np.concatenate(parts) if len(parts) == len(found) and parts else None
+    several = sum(one.records for one in found)
+    return AffectedRecords(several, least if shown else 0, even, numbers)
 
 
 def all_records(session: Session) -> str:
@@ -146,11 +164,50 @@ def cases_note(
             session.note(f"(. {several})")
         return
     shown = f"({text} {one if text == '1' else several})"
+    tell_counts(session, command, [count if isinstance(count, AffectedRecords) else None])
     session.flag(command, "minimum", CheckVerdict.passed, "a number of cases", shown=shown)
 
 
-def show_counts(session: Session, command: str, lines: Sequence[str], *, hidden: bool) -> None:
-    """Show lines with numbers of cases, some of which may be withheld."""
+def tell_counts(session: Session, command: str, counts: Sequence[AffectedRecords | None]) -> None:
+    """Tell numbers of records that are shown, to be held against those of other outputs.
+
+    None stands for some whose records are not known.
+    """
+    if session.log.witness is None or session.log.quiet or session.trace.branches:
+        return
+    title = f"line {session.log.line}, {command}"
+    tables: list[ShownCounts | None] = []
+    for one in counts:
+        if one is None or one.numbers is None:
+            tables.append(None)
+            continue
+        shown = pl.DataFrame({"n": [float(one.records)]})
+        tables.append(shown_counts(title, shown, pl.DataFrame(), one.numbers))
+    session.log.witness(
+        StatisticShown(
+            line=session.log.line,
+            command=command,
+            universes="none",
+            units=None,
+            frame=pl.DataFrame(),
+            groups=(),
+            categories=frozenset(),
+            missing=False,
+            tables=tuple(tables),
+        )
+    )
+
+
+def show_counts(
+    session: Session,
+    command: str,
+    lines: Sequence[str],
+    *,
+    hidden: bool,
+    counts: Sequence[AffectedRecords | None],
+) -> None:
+    """Show lines with numbers of cases, some of which may be withheld; `counts` are the shown."""
+    tell_counts(session, command, counts)
     verdict = CheckVerdict.fail if hidden else CheckVerdict.passed
     reason = "numbers of cases are too small" if hidden else "numbers of cases"
     session.flag(command, "minimum", verdict, reason, shown="\n".join(lines))
