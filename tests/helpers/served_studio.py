@@ -34,6 +34,8 @@ PLAYERS = {
     "second custodian": "carl",
     "methodologist": "mira",
     "reviewer": "vera",
+    "second reviewer": "viktor",
+    "researcher": "rosa",
     "auditor": "otto",
     "admin": "adam",
 }

@@ -309,7 +309,8 @@ def _sheet(
         later=last if last <= len(standing.parts) else 0,
         log=log,
         more_log=more_log,
-        open=standing.state.open and report.decides and not report.damage,
+        open=standing.state.open and report.decides,
+        decidable=standing.state.open and report.decides and not report.damage,
         approved=principal.name in standing.approvals,
         longest=_LONGEST_REASON,
     )

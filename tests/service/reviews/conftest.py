@@ -13,13 +13,11 @@ import pytest
 from discreet_fire.queue import Queue, QueueSettings
 from discreet_service.application import create_app
 from discreet_service.installation import LOCAL, new_service
-from discreet_service.jobs.child import problem_of
-from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import Grant
-from discreet_service.reviews.jobs import run_submission
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ReviewSettings, ServiceSettings
 from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.review_jobs import do_submissions
 
 #: Whoever hands something in here may review, too, but not that.
 ROLES = {
@@ -70,22 +68,7 @@ class ReviewedCentre:
 
     def work(self) -> list[Any]:
         """Do all jobs as a worker does; their problems."""
-        jobs, problems = self.service.jobs, []
-        while (job := jobs.claim("test")) is not None:
-            folder = jobs.work_folder(job)
-            context = JobContext(
-                service=self.service,
-                job=job,
-                folder=folder,
-                report=lambda *_: None,
-                cancelled=lambda: False,
-            )
-            try:
-                jobs.finish(job, run_submission(context).written(folder))
-            except Exception as error:
-                problems.append(problem_of(error, job.id))
-                jobs.fail(job, problems[-1])
-        return problems
+        return do_submissions(self.service)
 
     def handed_in(self, name: str = "ruth", content: bytes = PROGRAM) -> int:
         assert self.upload(name, content).status_code == 202

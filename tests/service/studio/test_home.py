@@ -39,6 +39,8 @@ def test_first_table_can_be_tried(readers: Any) -> None:
         ("rita", {"/jobs"}, {"/programmes", "/people", "/designs", "/approvals"}),
         ("adam", {"/people"}, {"/jobs", "/programmes", "/designs"}),
         ("cora", {"/approvals"}, {"/people", "/jobs"}),
+        ("vera", {"/reviews"}, {"/submissions", "/jobs"}),
+        ("rosa", {"/submissions"}, {"/reviews", "/jobs", "/tables"}),
     ],
 )
 def test_navigation_by_permission(readers: Any, name: str, some: set[str], none: set[str]) -> None:
@@ -48,7 +50,7 @@ def test_navigation_by_permission(readers: Any, name: str, some: set[str], none:
 
 
 def test_nothing_in_the_navigation_is_refused(readers: Any) -> None:
-    for name in ("", "rita", "paul", "cora", "vera", "otto", "adam"):
+    for name in ("", "rita", "paul", "cora", "vera", "rosa", "otto", "adam"):
         for path in _pages(readers.page("/", name)):
             readers.page(path, name)
 

@@ -1,0 +1,494 @@
+"""The review queue in the studio: pages tell and do what the library does, to each their part."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet_fire.queue import (
+    OutputDecision,
+    PartVerdict,
+    Queue,
+    QueueSettings,
+    Submission,
+    approve,
+    decide,
+    release,
+    submit,
+    view,
+)
+from discreet_fire.queue.links import links_if_held
+from discreet_service.permissions import Grant, Principal
+from discreet_service.studio.reviewed_outputs import said_in_language
+from tests.helpers.asgi_browser import form_of
+from tests.helpers.review_jobs import do_submissions
+from tests.service.studio.conftest import GERMAN, HTML
+
+PROGRAM = """\
+* <b>wages</b> & more
+summarize wage
+tabulate occupation
+tabulate state occupation
+tabulate state if age < 63
+list pid if wage > 9000
+"""
+OTHERS = ("", "rita", "paul", "cora", "mira", "otto", "adam")
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left(readers: Any) -> None:
+    """Persons that only these tests need."""
+    readers.add("ruth", Grant("researcher"), Grant("reviewer"))
+    readers.add("ronja", Grant("researcher"))
+    readers.add("stella", Grant("reviewer"))
+
+
+def send(readers: Any, name: str, program: str | bytes = PROGRAM, **fields: Any) -> Any:
+    """Hand in what the form of the page would send."""
+    browser = readers.browser(name)
+    text = browser.get("/submissions", headers=HTML).text
+    data = {"data": "wages", **form_of(text, "/submissions"), **fields.pop("data_", {})}
+    content = program if isinstance(program, bytes) else program.encode()
+    files = fields.pop("files_", [("files", ("wages.do", content, "text/plain"))])
+    return browser.post("/submissions", data=data | fields, files=files, headers=HTML)
+
+
+_VERA = Principal(name="vera", kind="session", grants=())
+_UNIQUE = iter(range(10**6))
+
+
+def handed_in(readers: Any, name: str = "rosa", program: str = PROGRAM) -> int:
+    """A submission; a remark makes it one that was not there before."""
+    answer = send(readers, name, f"{program}* {next(_UNIQUE)}\n")
+    assert answer.status_code == 303, answer.text
+    assert do_submissions(readers.service) == []
+    own = readers.service.reviews.own(Principal(name=name, kind="session", grants=()))
+    return int(own[0].number)
+
+
+def post(readers: Any, name: str, number: int, kind: str, start: int = 1, **fields: Any) -> Any:
+    """Send a form of the page of a submission."""
+    browser, action = readers.browser(name), f"/reviews/{number}/{kind}"
+    text = browser.get(f"/reviews/{number}?from={start}", headers=HTML).text
+    data = {**form_of(text, action), "reason": "seen", **fields}
+    return browser.post(action, data=data, headers=HTML)
+
+
+def told(page: str) -> str:
+    """The words of a page."""
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split()))
+
+
+def outputs_of(page: str) -> list[str]:
+    """The texts of the outputs that a page shows."""
+    found = re.findall(r"<h4>Would be released</h4><pre[^>]*>(.*?)</pre>", page, re.DOTALL)
+    return [html.unescape(re.sub(r"</?mark>", "", one)) for one in found]
+
+
+@pytest.fixture
+def directly(readers: Any, tmp_path: Path) -> Iterator[tuple[Queue, int]]:
+    """The same program by the library itself, in a queue of its own."""
+    (tmp_path / "wages.do").write_text(PROGRAM)
+    rules = QueueSettings(persons=("vera", "viktor"), approvals=2, clean_approvals=2, rate=0.0)
+    reviews = readers.service.settings.reviews
+    with Queue.create(tmp_path / "queue", rules) as queue:
+        handed = Submission(
+            program=tmp_path / "wages.do",
+            researcher="rosa",
+            data=(reviews.folder / "wages.csv",),
+            unit="pid",
+        )
+        yield queue, submit(queue, handed)
+
+
+def test_page_tells_what_the_library_finds(readers: Any, directly: tuple[Queue, int]) -> None:
+    queue, number = directly
+    seen = view(queue, number)
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    text = readers.page(f"/reviews/{handed_in(readers)}", "vera")
+    parts = seen.row.standing.parts
+    assert outputs_of(text) == [one.text(home).rstrip("\n") for one in parts]
+    words = told(text)
+    assert len(seen.findings) > 5
+    for one in seen.findings:
+        assert " ".join(one.what.split()) in words, one
+    for number_, sentences in links_if_held(queue, number, seen.row.standing).items():
+        part = text[text.index(f'id="o{number_}"') :].split("</section>")[0]
+        assert [each for each in sentences if each not in told(part)] == []
+    assert all(one.sha256 in text for one in parts)
+    # Lines of the program: what ran, and what was handed in in its place.
+    lines = re.findall(r"<del>.*?</span>(.*?)</del><code>(.*?)</code>", text)
+    assert ("tabulate state if age &lt; 63", "fdztabulate state if age &lt; 63") in lines
+    assert "&lt;b&gt;wages&lt;/b&gt;" in text
+    assert "<b>wages" not in text
+
+
+def test_from_submission_to_release(readers: Any, directly: tuple[Queue, int]) -> None:
+    number = handed_in(readers)
+    page = f"/reviews/{number}"
+    # Output 4 is given away by output 3: nothing is decided, and nothing that was written is lost.
+    some = {"verdict-4": "hold", "comment-4": "one firm & more", "verdict-3": "accept"}
+    answer = post(readers, "vera", number, "decide", rest="on", **some)
+    assert answer.status_code == 409
+    assert "output 3 tells, or may tell, of the same variables as output 4" in told(answer.text)
+    assert 'value="one firm &amp; more"' in answer.text
+    assert re.search(r'name="verdict-4" value="hold" checked', answer.text)
+    assert 'name="act" value="approve"' not in readers.page(page, "vera")
+    # With exceptions that say why it is taken.
+    some |= {"verdict-3": "exception", "comment-3": "in the yearbook"}
+    answer = post(readers, "vera", number, "decide", rest="on", **some)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{page}?from=1")
+    assert post(readers, "vera", number, "decide", **some).status_code == 422  # nothing new
+    for name in ("vera", "viktor"):
+        assert 'name="act" value="release"' not in readers.page(page, name)
+        answer = post(readers, name, number, "act", act="approve")
+        assert answer.status_code == 303, told(answer.text)
+        if name == "vera":
+            text = readers.page(page, "vera")
+            assert "Another person has to approve it, too." in text
+            assert 'name="act" value="approve"' not in text
+    assert post(readers, "viktor", number, "act", act="release").status_code == 303
+    assert "Released: the researcher can fetch" in readers.page(page, "vera")
+    own = readers.page(f"/submissions/{number}", "rosa")
+    assert "one firm &amp; more" in own
+    assert "accepted as an exception" in own
+    assert "vera" not in own
+    assert "viktor" not in own
+    sent = readers.browser("rosa").get(f"/submissions/{number}/files/wages.log")
+    assert "attachment" in sent.headers["content-disposition"]
+    assert _figures_of(sent.content) == _figures_of(_released_directly(*directly))
+    assert b"(held back)" in sent.content
+
+
+def test_differences_are_accepted_by_name_or_not_at_all(readers: Any) -> None:
+    number = handed_in(readers)
+    assert post(readers, "vera", number, "decide", rest="on").status_code == 303
+    answer = post(readers, "vera", number, "act", act="approve")
+    assert answer.status_code == 409
+    assert "differs from line 10, tabulate: state = 1 by fewer units" in told(answer.text)
+    assert 'name="despite"' in answer.text
+    assert post(readers, "vera", number, "act", act="approve", despite="on").status_code == 303
+    standing = readers.service.reviews.report(_VERA, number).view.row.standing
+    assert "vera" in standing.approvals
+    assert len(standing.approvals["vera"]) > 0
+
+
+def _released_directly(queue: Queue, number: int) -> bytes:
+    """The same decisions by the library."""
+    standing = view(queue, number).row.standing
+    made = {
+        one.number: OutputDecision(verdict=PartVerdict.accept) for one in standing.parts
+    } | {
+        4: OutputDecision(verdict=PartVerdict.hold, comment="one firm & more"),
+        3: OutputDecision(verdict=PartVerdict.exception, comment="in the yearbook"),
+    }  # fmt: skip
+    more = {"reason": "seen", "version": standing.version}
+    done = decide(queue, number, made, person="vera", **more)
+    for name in ("vera", "viktor"):
+        done = approve(queue, number, person=name, reason="seen", version=done.version)
+    target = release(queue, number, person="viktor", reason="seen", version=done.version)
+    return (target / "wages.log").read_bytes()
+
+
+def _figures_of(log: bytes) -> list[bytes]:
+    """All lines but the one that names the program by its digest."""
+    return [line for line in log.splitlines() if not line.startswith(b". * program ")]
+
+
+def _figures(readers: Any, number: int) -> list[str]:
+    """Figures of a log that cannot be met by chance."""
+    report = readers.service.reviews.report(_VERA, number)
+    found = re.findall(r"(?<![\w.])\d{3,}\.\d{3,}(?![\w.])", report.log)
+    assert len(found) >= 2
+    return found
+
+
+def test_researchers_learn_nothing_before_the_release(readers: Any) -> None:
+    number = handed_in(readers)
+    secret = _figures(readers, number)
+    hold = {"verdict-1": "hold", "comment-1": "only for reviewers until it is over"}
+    post(readers, "vera", number, "decide", **hold)
+    for path in ("/submissions", f"/submissions/{number}"):
+        text = readers.page(path, "rosa")
+        assert f"/submissions/{number}" in text or f"Submission {number}" in text
+        for word in (*secret, "only for reviewers", "vera", "linked", "differ", "too few"):
+            assert not re.search(rf"\b{re.escape(word)}\b", text), (path, word)
+    assert readers.browser("rosa").get(f"/submissions/{number}/files/wages.log").status_code == 404
+    for path in (f"/reviews/{number}", f"/reviews/{number}/log", f"/reviews/{number}/files/0"):
+        for name in ("rosa", *OTHERS):
+            answer = readers.browser(name).get(path, headers=HTML)
+            assert answer.status_code == (403 if name else 401), (path, name)
+            assert not [one for one in secret if one in answer.text]
+    # Others have no such submission, and are not told that there is one.
+    assert str(number) not in told(readers.page("/submissions", "ronja"))
+    readers.page(f"/submissions/{number}", "ronja", 404)
+
+
+def test_nobody_reviews_what_they_handed_in(readers: Any) -> None:
+    number = handed_in(readers, "ruth")
+    assert f"/reviews/{number}" in readers.page("/reviews?state=all", "vera")
+    assert f"/reviews/{number}" not in readers.page("/reviews?state=all", "ruth")
+    csrf = form_of(readers.page("/account", "ruth"), "/logout")
+    for path in ("", "/log", "/files/0"):
+        readers.page(f"/reviews/{number}{path}", "ruth", 403)
+    for act in ("decide", "act"):
+        fields = {**csrf, "version": "2", "reason": "mine", "act": "approve", "verdict-1": "accept"}
+        answer = readers.browser("ruth").post(f"/reviews/{number}/{act}", data=fields, headers=HTML)
+        assert answer.status_code == 403
+
+
+def test_whoever_is_not_named_reads_and_does_not_act(readers: Any) -> None:
+    number = handed_in(readers)
+    text = readers.page(f"/reviews/{number}", "stella")
+    assert "does not name you" in text
+    assert 'name="act"' not in text
+    assert 'name="verdict-1"' not in text
+    answer = post(readers, "vera", number, "act", act="reject", csrf="x")
+    assert answer.status_code == 403
+    fields = {
+        **form_of(readers.page("/account", "stella"), "/logout"),
+        "reason": "no",
+        "version": "9",
+    }
+    sent = readers.browser("stella").post(
+        f"/reviews/{number}/act", data={**fields, "act": "reject"}, headers=HTML
+    )
+    assert sent.status_code == 403
+    assert "waiting" in readers.page(f"/reviews/{number}", "vera")
+
+
+def test_a_colleague_was_faster(readers: Any) -> None:
+    number = handed_in(readers)
+    seen = form_of(readers.page(f"/reviews/{number}", "viktor"), f"/reviews/{number}/decide")
+    assert post(readers, "vera", number, "decide", rest="on").status_code == 303
+    fields = {**seen, "reason": "mine", "verdict-1": "exception", "comment-1": "kept as written"}
+    answer = readers.browser("viktor").post(f"/reviews/{number}/decide", data=fields, headers=HTML)
+    assert answer.status_code == 412
+    assert "kept as written" in answer.text
+    assert "has changed since you looked" in told(answer.text)
+
+
+@pytest.mark.parametrize("act", ["change", "reject"])
+def test_what_is_sent_back_says_why(readers: Any, act: str) -> None:
+    number = handed_in(readers)
+    answer = post(readers, "vera", number, "act", act=act, reason="group the ages, please")
+    assert answer.status_code == 303
+    assert "This submission is closed." in readers.page(f"/reviews/{number}", "viktor")
+    own = readers.page(f"/submissions/{number}", "rosa")
+    assert "group the ages, please" in own
+    assert "the whole submission" in own
+
+
+def test_the_queue_is_filtered(readers: Any) -> None:
+    number = handed_in(readers)
+    link = f'href="/reviews/{number}"'
+
+    def shown(name: str, **asked: str) -> bool:
+        query = "&".join(f"{key}={value}" for key, value in asked.items())
+        return link in readers.page(f"/reviews?{query}", name)
+
+    assert shown("vera")
+    assert shown("vera", whose="waiting")
+    assert shown("vera", whose="others")
+    assert not shown("vera", whose="mine")
+    assert not shown("vera", state="released")
+    post(readers, "vera", number, "decide", rest="on")
+    post(readers, "vera", number, "act", act="approve", despite="on")
+    assert shown("vera", whose="mine")
+    assert not shown("vera", whose="waiting")
+    assert shown("viktor", whose="waiting", state="waiting")
+    post(readers, "viktor", number, "act", act="reject")
+    assert not shown("vera")
+    assert shown("vera", state="rejected")
+    readers.page("/reviews?state=lost", "vera", 422)
+
+
+def test_many_outputs_are_decided_page_by_page(readers: Any) -> None:
+    """Pages stay small, and what is decided on one of them leaves the others alone."""
+    lines = "".join(f"summarize wage if age > {18 + n}\n" for n in range(45))
+    number = handed_in(readers, program=lines)
+    for start, here, there in ((1, (1, 20), 21), (21, (21, 40), 41), (41, (41, 45), 1)):
+        text = readers.page(f"/reviews/{number}?from={start}", "vera")
+        assert len(text.encode()) < 115_000
+        assert all(f'id="o{one}"' in text for one in here)
+        assert f'id="o{there}"' not in text
+    answer = post(readers, "vera", number, "decide", 41, **{"verdict-45": "accept"})
+    assert answer.headers["location"].endswith("?from=41")
+    assert "44" in told(readers.page(f"/reviews/{number}", "vera")).split("decided on these")[1]
+
+
+def test_a_run_elsewhere_comes_with_its_log(readers: Any) -> None:
+    log = b". tabulate occupation\n\n" + (
+        b" occupation |      Freq.     Percent        Cum.\n"
+        b"------------+-----------------------------------\n"
+        b"          1 |        300       50.00       50.00\n"
+        b"          2 |        298       49.67       99.67\n"
+        b"          3 |          2        0.33      100.00\n"
+        b"------------+-----------------------------------\n"
+        b"      Total |        600      100.00\n"
+    )
+    files = [
+        ("folder", ("work/main.do", b"tabulate occupation\n", "text/plain")),
+        ("folder", ("work/more/other.do", b"count\n", "text/plain")),
+        ("log", ("main.log", log, "text/plain")),
+    ]
+    both = send(readers, "rosa", files_=files, main="main.do")
+    assert both.status_code == 422
+    assert "either the data" in told(both.text)
+    answer = send(readers, "rosa", files_=files, main="main.do", data_={"data": ""})
+    assert answer.status_code == 303, told(answer.text)
+    assert "main.do" in readers.page("/submissions", "rosa")
+    assert do_submissions(readers.service) == []
+    own = readers.service.reviews.own(Principal(name="rosa", kind="session", grants=()))
+    text = readers.page(f"/reviews/{own[0].number}", "vera")
+    assert "elsewhere: log as handed in" in text
+    assert "more/other.do" in text
+    assert re.search(r'<li class="cut"><code>\s+3 \|\s+2\s+0.33\s+100.00</code>', text)
+    sent = readers.browser("vera").get(f"/reviews/{own[0].number}/log")
+    assert sent.content == log
+    assert sent.headers["cache-control"] == "no-store"
+
+
+def _zip(**files: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "said"),
+    [
+        ([], {}, "there is no program"),
+        ([("a.csv", b"1,2")], {}, "there is no do-file in it"),
+        ([("a.do", b"count"), ("b.do", b"count")], {}, "it holds several do-files"),
+        ([("../a.do", b"count")], {}, "a name that is not taken"),
+        ([(".DS_Store", b"x"), ("a.do", b"count")], {}, "a name that is not taken"),
+        ([("a.zip", _zip(**{"../a.do": b"count"}))], {}, "a name that is not taken"),
+        ([("a.do", b"x" * 5_000_001)], {}, "larger than what is taken"),
+        ([("a.do", b"count")], {"data": "taxes"}, "there are no such data"),
+        ([("a.do", b"count")], {"data": ""}, "name either the data"),
+        ([("a.do", b"count")], {"project": "p" * 201}, "200 characters at most"),
+    ],
+)
+def test_what_is_not_taken_is_said_at_once(
+    readers: Any, files: list[tuple[str, bytes]], fields: dict[str, str], said: str
+) -> None:
+    sent = [("files", (name, content, "text/plain")) for name, content in files]
+    before = set(readers.service.job_inputs.folder.iterdir())
+    answer = send(readers, "ronja", files_=sent or [("files", ("", b"", "text/plain"))], **fields)
+    assert answer.status_code in (413, 422)
+    assert said in told(answer.text)
+    assert set(readers.service.job_inputs.folder.iterdir()) == before
+
+
+def test_what_fails_later_is_told_in_words_of_the_page(readers: Any) -> None:
+    for _ in range(2):
+        assert send(readers, "ronja", "tabulate sex\n").status_code == 303
+    do_submissions(readers.service)
+    text = readers.page("/submissions", "ronja")
+    assert "The same was handed in before" in text
+    assert text.count('class="tag problem"') == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "nothing was decided"),
+        ({"verdict-1": "maybe"}, "no such verdict"),
+        ({"verdict-1": "hold"}, "needs a comment"),
+        ({"verdict-99": "accept"}, "there is no output 99"),
+        ({"verdict-1": "accept", "reason": " "}, "a reason is needed"),
+    ],
+)
+def test_decisions_that_are_none(readers: Any, fields: dict[str, str], said: str) -> None:
+    answer = post(readers, "vera", 2, "decide", **fields)
+    assert answer.status_code == 422
+    assert said in told(answer.text)
+    assert "none_decided" not in answer.text
+    long = post(readers, "vera", 2, "decide", **{"verdict-1": "hold", "comment-1": "x" * 2_001})
+    assert long.status_code == 422
+
+
+def test_what_was_changed_on_the_disk_is_not_decided_on(readers: Any) -> None:
+    number = handed_in(readers, program="tabulate state\n")
+    with Queue.open(readers.service.settings.reviews.queue) as queue:
+        path = queue.store(queue.told(number, "token")) / "outputs" / "wages.log"
+    path.write_text("another text")
+    text = readers.page(f"/reviews/{number}", "vera")
+    assert "wages.log was changed" in text
+    assert "another text" not in text
+    for word in ('value="approve"', 'name="verdict-1"'):
+        assert word not in text
+    assert post(readers, "vera", number, "decide", rest="on").status_code == 503
+    assert post(readers, "vera", number, "act", act="reject").status_code == 303
+
+
+def test_pages_without_a_queue_or_a_submission(readers: Any) -> None:
+    readers.add("renate", Grant("researcher"))
+    text = readers.page("/submissions", "renate")
+    assert "You have not handed in anything yet" in text
+    assert "tabulate state" in text
+    assert "It would say, for example" in readers.page("/reviews?state=releasing", "vera")
+    service = readers.service
+    kept = service.settings
+    service.settings = dataclasses.replace(kept, reviews=None)
+    try:
+        assert "queue init" in readers.page("/reviews", "vera")
+        assert "takes no submissions" in readers.page("/submissions", "rosa")
+    finally:
+        service.settings = kept
+
+
+def test_pages_in_german(readers: Any) -> None:
+    number = handed_in(readers)
+    text = told(readers.page(f"/reviews/{number}", "vera", **GERMAN))
+    said = ("unterscheidet sich von Zeile", "sagt etwas über dieselben Variablen")
+    for word in ("Befunde nach Ursache", "zurückhalten", "Ausnahme", "Protokoll", *said):
+        assert word in text, word
+    # All sentences about links and differences are in German.
+    assert "which is held back" not in text
+    assert "differs from" not in text
+    assert "Zur Prüfung einreichen" in readers.page("/submissions", "rosa", **GERMAN)
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        (
+            "line 9, tabulate: a = 1 differs from line 8, tabulate and line 7, tabulate together "
+            "by fewer units than the minimum, released as 4 and 5",
+            "Zeile 9, tabulate: a = 1 unterscheidet sich von Zeile 8, tabulate und Zeile 7, "
+            "tabulate zusammen um weniger Einheiten als das Minimum, freigegeben als 4 und 5",
+        ),
+        (
+            "line 9, count: too many pairs of released tables to look at all of them",
+            "Zeile 9, count: zu viele Paare freigegebener Tabellen, um alle anzusehen",
+        ),
+        (
+            "output 3, which is held back, can be worked out from outputs 5 and 2",
+            "das zurückgehaltene Ergebnis 3 lässt sich aus den Ergebnissen 5 und 2 berechnen",
+        ),
+        (
+            "the figures of output 1, which is held back, stand in output 2",
+            "die Zahlen des zurückgehaltenen Ergebnisses 1 stehen in Ergebnis 2",
+        ),
+    ],
+)
+def test_sentences_in_german(english: str, german: str) -> None:
+    assert said_in_language(english, "de") == german
+    assert said_in_language(english, "en") == english
+
+
+def test_labels_that_could_be_read_in_two_ways_stay() -> None:
+    odd = "a differs from b differs from c by fewer units than the minimum"
+    assert said_in_language(odd, "de") == odd
