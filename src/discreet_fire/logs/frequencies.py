@@ -28,9 +28,9 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "frequencies",
-    "one_way copies storage long_name key key_word statistic value merge_head merge_row described contains "
-    "describe_head describe_row sorted count reshape_head reshape reshape_row group observed "
-    "correlation_head",
+    "one_way copies storage long_name key key_word statistic value merge_head merge_row described "
+    "contains describe_head describe_row sorted count reshape_head reshape reshape_row group "
+    "observed correlation_head",
 )
 _TOTALS = ("Total", "Gesamt")
 
@@ -295,7 +295,7 @@ def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
 
 
 def _is_described(lines: Sequence[LogLine], at: int) -> bool:
-    """Whether a line of a description tells of variables only; a long name has a line of its own."""
+    """Whether a line of a description tells of variables only; a long name has its own line."""
     text = lines[at].text
     if is_rule(text) or _FORM.describe_head.fullmatch(text) or _FORM.describe_row.fullmatch(text):
         return True

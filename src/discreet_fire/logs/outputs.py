@@ -48,14 +48,22 @@ from discreet_fire.logs.statistics import (
     read_xtdescribe,
     read_xtsum,
 )
+from discreet_fire.logs.summary_tables import (
+    read_dtable,
+    read_estimates_table,
+    read_esttab,
+    read_fre,
+    read_frequency_table,
+    read_utest,
+)
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind
 
 _FORM = OutputForms(
     "outputs",
     "prompt numbered mata mata_starts mata_ends qualifier loops quoted rule_start words "
-    "record_values observation_row label error_code string extreme given figure name "
-    "display_words numbered_word folders",
+    "record_values row_name legend table_option observation_row label error_code string extreme "
+    "given figure name display_words numbered_word folders",
 )
 
 
@@ -379,6 +387,18 @@ _WITH_WORDS: tuple[Reader, ...] = (
 )
 
 
+#: Readers of tables that only one command prints.
+_OF_COMMANDS: dict[str, Reader] = {
+    "fre": read_fre,
+    "dtable": read_dtable,
+    "table": read_frequency_table,
+    "estimates": read_estimates_table,
+    "esttab": read_esttab,
+    "estout": read_esttab,
+    "utest": read_utest,
+}
+
+
 @dataclass(slots=True)
 class BlockJudgement:
     """What becomes of one block.
@@ -404,6 +424,7 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     """Look at the output of a block."""
     found = BlockJudgement()
     names = set(block.names)
+    names -= {name for one in block.statements for name in _of_own_making(one)}
     telling = block.telling
     told = frozenset(word for at in block.echo for word in _numbered(lines[at].text))
     forbidden = names & passages.rules.withheld
@@ -418,8 +439,8 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     while at < block.end:
         text = lines[at].text
         window = Window(lines, at, long[bisect_right(long, at)])
-        claim = Claim(1, "")
-        if text.strip():
+        claim = None if text.strip() else Claim(1, "")
+        if claim is None:
             claim = _claim(window, passages, names) or _notice(window, passages.rules, block, told)
         if claim is None:
             known = passages.knows(text) and not (any(telling) and _digits(text))
@@ -461,6 +482,9 @@ def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
         return None
     if "count" in names and (claim := read_count(window, passages.rules)) is not None:
         return claim
+    for name in sorted(names & _OF_COMMANDS.keys()):
+        if (claim := _OF_COMMANDS[name](window, passages.rules)) is not None:
+            return claim
     if any(name.startswith(SAFE) for name in names):
         claim = read_safe(window, passages.rules, names)
         if claim is not None:
@@ -482,6 +506,16 @@ def _whole(lines: Sequence[LogLine], block: EchoBlock) -> Iterator[tuple[int, in
     shown = [at for at in places if lines[at].text.strip() not in ("", WITHHELD)]
     if shown:
         yield shown[0], shown[-1]
+
+
+def _of_own_making(statement: DoStatement) -> Iterator[str]:
+    """The command, if its options make its table hold what no reader can know."""
+    word = statement.command
+    if word is not None and word.canonical in ("table", "dtable"):
+        rest = statement.text[word.end - statement.start :]
+        yield from [word.canonical] if _FORM.table_option.search(rest) else ()
+    for reading in statement.readings:
+        yield from _of_own_making(reading.statement)
 
 
 def _shows_records(block: EchoBlock) -> bool:
@@ -597,12 +631,27 @@ def _below_extremes(lines: Sequence[LogLine], unknown: Sequence[int]) -> Iterato
         words = _extremes(text)
         if words:
             heads = words
+            words = [word for word in words if word[1] <= _behind_name(text)]
         elif at != before + 1 and (above := _above(lines, at)) is not None:
             heads = above
-        for figure in _FORM.figure.finditer(text) if heads and not words else ():
-            if any(figure.start() < end + 3 and start < figure.end() + 3 for start, end in heads):
+        for figure in _FORM.figure.finditer(text, _behind_name(text)):
+            if (words and figure.start() >= words[0][1]) or (
+                not words
+                and any(
+                    figure.start() < end + 3 and start < figure.end() + 3 for start, end in heads
+                )
+            ):  # the words name the row
                 yield LogCut(at, *figure.span(), "extremes")
         before = at
+
+
+def _behind_name(text: str) -> int:
+    """Where the figures of a row start, behind its name if it has one; of a legend, nowhere."""
+    if _FORM.legend.fullmatch(text):
+        return len(text)
+    found = _FORM.row_name.match(text)
+    name = text.partition("|")[0] if "|" in text else found[0] if found else ""
+    return len(name) if any(map(str.isalpha, name)) else 0
 
 
 def _above(lines: Sequence[LogLine], at: int) -> list[tuple[int, int]] | None:
