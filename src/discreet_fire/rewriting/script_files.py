@@ -22,6 +22,7 @@ from pathlib import Path
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue.script_policy import ScriptLanguage, ScriptPolicy
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.python_names import PythonNames
 from discreet_fire.flow.r_names import RNames
@@ -31,6 +32,7 @@ from discreet_fire.rewriting.python_outputs import PythonWalker
 from discreet_fire.rewriting.r_outputs import RWalker
 from discreet_fire.rewriting.results import ResultPlace, RewrittenFile, original_of, taken_error
 from discreet_fire.scripts.documents import NOTEBOOK, SUFFIXES, chunks_of, code_of, is_script
+from discreet_fire.scripts.notebooks import NotebookCode, in_json, read_notebook
 from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
 from discreet_fire.texts import Lines, SourceText, read_source
 
@@ -188,7 +190,7 @@ def prepared_scripts(
     language: Language = "en",
     overwrite: bool = False,
 ) -> Callable[[], list[RewrittenFile]]:
-    """Rewrite scripts that end in .py, .R, .Rmd or .qmd; what is given back writes beside them.
+    """Rewrite scripts and notebooks; what is given back writes beside them.
 
     Results of other programs that are named like these are replaced if `overwrite` says so.
     """
@@ -216,19 +218,16 @@ def prepared_scripts(
 
 def _original(path: Path) -> Path:
     """The original of a result, and any other file as it is."""
-    if path.suffix.lower() == NOTEBOOK:
-        hint = "give the code as a script: jupyter nbconvert --to script"
-        raise taken_error(
-            [Problem("notebooks hold outputs, which are not rewritten", str(path), hint)]
-        )
-    if path.suffix.lower() not in SUFFIXES:
-        hint = f"names end in {', '.join(SUFFIXES)}"
+    if not is_script(path):
+        hint = f"names end in {', '.join((*SUFFIXES, NOTEBOOK))}"
         raise taken_error([Problem("this is not a script", str(path), hint)])
     return original_of(path)
 
 
 def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Language) -> _Read:
     source = read_source(path)
+    if path.suffix.lower() == NOTEBOOK:
+        return _read_notebook(path, source, rules, language)
     kind = SUFFIXES[path.suffix.lower()]
     parts = None
     if not kind:
@@ -243,6 +242,50 @@ def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Langu
     return _Read(
         path=path, source=source, language=script, rewriting=rewriting, document=parts is not None
     )
+
+
+def _read_notebook(
+    path: Path,
+    source: SourceText,
+    rules: dict[ScriptLanguage, ScriptPolicy],
+    language: Language,
+) -> _Read:
+    """The cells of a notebook as one script, its changes at their places in the file."""
+    found = read_notebook(source.text, path.name)
+    script: ScriptLanguage = "python" if found.language == "python" else "r"
+    policy = rules.setdefault(script, ScriptPolicy.default(script))
+    rewriter = rewrite_python if script == "python" else rewrite_r
+    rewriting = in_notebook(source, found, rewriter(found.code, policy, language=language))
+    notes = (*_beside(source, script, policy), *rewriting.findings)
+    rewriting = replace(rewriting, findings=notes)
+    return _Read(path=path, source=source, language=script, rewriting=rewriting, document=True)
+
+
+def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -> Rewriting:
+    """What became of the code of a notebook, as changes of its file; what it showed is gone.
+
+    Args:
+        source: The file.
+        found: Its code.
+        rewriting: What became of that.
+    """
+    lines = Lines(source.text)
+    notes = ProgramNotes(text=source.text, lines=lines)
+    for one in rewriting.findings:
+        span = found.span(one.start, one.end) or found.span(one.start, one.start) or (0, 0)
+        notes.find(one.rule, one.severity, one.what, span, one.hint)
+    for edit in rewriting.edits:
+        place = found.span(edit.start, edit.end)
+        if place is None:
+            what = "a change would go beyond a cell"
+            notes.find("cell", Severity.ERROR, what, (0, 0), "write each statement in one cell")
+            continue
+        after = in_json(edit.after)
+        notes.replace(place, after, edit.rule, edit.command, edit.action, edit.reason)
+    for start, end, empty in found.shown:
+        reason = "what the notebook showed when it ran is taken out"
+        notes.replace((start, end), empty, "shown", "outputs", Action.REFUSED, reason)
+    return notes.rewriting()
 
 
 def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
