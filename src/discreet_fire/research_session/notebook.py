@@ -233,7 +233,7 @@ class ResearchSession:
         """Say at once if a new table gives away, with others, what is hidden."""
         if not self._results[number].linked:
             return
-        told = held_against(self._results, self._limits)
+        told = held_against(self._results, self._limits, self._hidden)
         new = [one for one in told if one not in {check.reason for check in self._old(number)}]
         if not new:
             return
