@@ -6,6 +6,7 @@ log of a do-file that was run without Stata. Logs and microdata are CONFIDENTIAL
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,6 +18,10 @@ from discreet_fire.cli import quality, queue
 Key = Annotated[
     Path | None,
     typer.Option(help="Secret key file of your office: it seals logs of runs, and knows them."),
+]
+OutputLanguage = Annotated[
+    Literal["en", "de"] | None,
+    typer.Option("--language", help="Language of what is written and told; else of the rules."),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
@@ -44,6 +49,7 @@ def run(
         bool, typer.Option("--overwrite", help="Replace a log that this program did not make.")
     ] = False,
     key: Key = None,
+    language: OutputLanguage = None,
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
@@ -56,6 +62,7 @@ def run(
     from discreet_fire.statistics.limits import SafeLimits
 
     rules = SafeLimits() if limits is None else SafeLimits.read(limits)
+    rules = replace(rules, language=language or rules.language)
     secret = None if key is None else Secret.from_file(key)
     result = run_program(
         runner_for(file) or runners()[0],  # the builtin one takes do-files of any name
@@ -194,7 +201,11 @@ def post(
         Path | None,
         typer.Option(help="Where to list what was removed from a single log. CONFIDENTIAL."),
     ] = None,
+    own_first: Annotated[
+        bool, typer.Option("--own-first", help="Your own texts come before all other rules.")
+    ] = False,
     key: Key = None,
+    language: OutputLanguage = None,
     overwrite: Overwrite = False,
     strict: Strict = False,
     as_json: Json = False,
@@ -205,6 +216,7 @@ def post(
 
     secret = None if key is None else Secret.from_file(key)
     own = CleaningRules.read(*rules or ())
+    own = replace(own, language=language or own.language, own_first=own_first or own.own_first)
     if out is None and confidential is None:
         done = clean_log_files(files, rules=own, overwrite=overwrite, key=secret)
     elif len(files) > 1:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -82,6 +83,10 @@ def submit(
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds that the program may take.")
     ] = None,
+    language: Annotated[
+        Literal["en", "de"] | None,
+        typer.Option(help="Language of what is written into the log; else of the rules."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Rewrite a do-file, run it, clean its log and queue it for review."""
@@ -91,6 +96,8 @@ def submit(
     from discreet_fire.queue import submit as enter
     from discreet_fire.statistics.limits import SafeLimits
 
+    read = SafeLimits() if limits is None else SafeLimits.read(limits)
+    own = CleaningRules.read(*rules or ())
     handed = Submission(
         program=program,
         researcher=researcher,
@@ -101,8 +108,8 @@ def submit(
         universes=tuple(universe or ()),
         unit=entity,
         policy=None if policy is None else Policy.read(policy),
-        limits=None if limits is None else SafeLimits.read(limits),
-        rules=CleaningRules.read(*rules or ()),
+        limits=replace(read, language=language or read.language),
+        rules=replace(own, language=language or own.language),
         seconds=time_limit,
     )
     with open_queue(queue) as opened:

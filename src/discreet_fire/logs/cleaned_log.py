@@ -8,11 +8,12 @@ a cleaned log that is cleaned again stays the same.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from discreet.files import texts_of
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.claims import HIDDEN, LogCut
 from discreet_fire.logs.lines import LogLine, log_lines
@@ -178,6 +179,7 @@ def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
     ]
 
 
+_EN = texts_of(__package__, "findings", "en")
 _SMCL_START = "{smcl}"
 _MOST_ROUNDS = 6
 _SHOWN_NAMES = 4
@@ -290,19 +292,21 @@ def clean_log(
     passages = Passages(rules or CleaningRules.default())
     in_smcl = is_smcl(text) if smcl is None else smcl
     checked = evidence is not None and evidence.covers(text, passages.rules)
-    rounds: list[_Round] = []
-    texts = [text]
-    while len(rounds) < _MOST_ROUNDS:
+    own = passages.rules.own_first
+    rounds = [_own_round(text, passages, smcl=in_smcl)] if own else []
+    texts = [text, *(applied(text, one.changes) for one in rounds)]
+    first = len(rounds)
+    while len(rounds) < _MOST_ROUNDS + first:
         rounds.append(_round(texts[-1], passages, smcl=in_smcl, checked=checked))
         if not rounds[-1].changes:
             break
         texts.append(applied(texts[-1], rounds[-1].changes))
-    findings = rounds[0].findings
+    words = texts_of(__package__, "findings", passages.rules.language)
+    findings = rounds[first].findings
     if rounds[-1].changes:
-        what = "the centre's list finds again what it has put itself"
-        hint = "look for a text to put that holds another text to find"
-        whole = (0, len(text))
-        findings.append(Lines("").finding("own-list", Severity.REVIEW, what, *whole, hint))
+        whole = (0, len(texts[first]))
+        hint = words["again_hint"]
+        findings.append(Lines("").finding("own-list", Severity.REVIEW, _EN["again"], *whole, hint))
     places = Lines(texts[-1])
     moves = [PlaceMoves(one.changes) for one in rounds]
     return CleanedLog(
@@ -314,8 +318,8 @@ def clean_log(
             for before, one in zip(texts, rounds, strict=False)
             for change in one.changes
         ),
-        findings=tuple(_by_cause(_moved(finding, moves, places) for finding in findings)),
-        blocks=rounds[0].blocks,
+        findings=tuple(_by_cause((_moved(one, moves[first:], places) for one in findings), words)),
+        blocks=rounds[first].blocks,
         checked=checked,
     )
 
@@ -343,21 +347,33 @@ def _moved(finding: Finding, moves: Sequence[PlaceMoves], places: Lines) -> Find
     return replace(finding, line=line, column=column, start=start, end=end)
 
 
-def _by_cause(findings: Iterable[Finding]) -> Iterator[LogFinding]:
-    """One finding for each cause, in the order of their first places."""
+def _by_cause(findings: Iterable[Finding], words: Mapping[str, str]) -> Iterator[LogFinding]:
+    """One finding for each cause, in the order of their first places, in a language."""
     causes: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         causes.setdefault((finding.rule, finding.what), []).append(finding)
     for some in causes.values():
         lines = tuple(sorted({one.line for one in some}))
         first = asdict(some[0])
+        first["what"] = _said(some[0].what, words)
+        first["hint"] = some[0].hint or words["look"]
         if len(lines) > 1:
             named = ", ".join(map(str, lines[:_SHOWN_LINES]))
             more = len(lines) - _SHOWN_LINES
-            rest = f" and {more} more, which the report lists," if more > 0 else ""
-            first["what"] += f" ({len(lines)} places)"
-            first["hint"] = f"look at lines {named}{rest} before the log is released"
+            named = words["more"].format(lines=named, count=more) if more > 0 else named
+            first["what"] = words["places"].format(what=first["what"], count=len(lines))
+            first["hint"] = words["lines"].format(lines=named)
         yield LogFinding(**first, lines=lines)
+
+
+def _said(what: str, words: Mapping[str, str]) -> str:
+    """What was found, in a language; what a centre has written stays as it is."""
+    unknown = _EN["unknown"].format(names="")
+    if what.startswith(unknown):
+        names = what.removeprefix(unknown) or words["nothing"]
+        return words["unknown"].format(names=names)
+    name = next((name for name, text in _EN.items() if text == what), None)
+    return what if name is None else words[name]
 
 
 def _end_place(place: int, moves: Sequence[PlaceMoves]) -> int:
@@ -373,6 +389,13 @@ class _Round:
     changes: list[SourceChange]
     findings: list[Finding]
     blocks: dict[str, int]
+
+
+def _own_round(text: str, passages: Passages, *, smcl: bool) -> _Round:
+    """What the centre's own list changes, before any other rule looks at a log."""
+    lines = log_lines(text, smcl=smcl)
+    cuts = (cut for at, line in enumerate(lines) for cut in passages.own_texts(line.text, at))
+    return _Round(changes_of(lines, cuts), [], {})
 
 
 def _round(text: str, passages: Passages, *, smcl: bool, checked: bool) -> _Round:
@@ -401,9 +424,9 @@ def _round(text: str, passages: Passages, *, smcl: bool, checked: bool) -> _Roun
         blocks[state] += 1
     for at, line in enumerate(lines):
         if line.hidden:
-            what = "SMCL with figures that are not shown to a reader"
-            findings.append(_note(lines, at, places, "hidden-text", what))
-    put = f"{{txt}}{WITHHELD}" if smcl else WITHHELD
+            findings.append(_note(lines, at, places, "hidden-text", _EN["hidden"]))
+    said = WITHHELD[passages.rules.language]
+    put = f"{{txt}}{said}" if smcl else said
     gone = [
         SourceChange(lines[first].start, lines[last].end, put, "withheld")
         for first, last in withheld
@@ -445,8 +468,7 @@ def _findings(
 ) -> Iterator[Finding]:
     """What a person must look at in one block."""
     if found.unknown:
-        names = ", ".join(block.names[:_SHOWN_NAMES]) or "no command"
-        what = f"output that no rule knows, after: {names}"
+        what = _EN["unknown"].format(names=", ".join(block.names[:_SHOWN_NAMES]))
         yield _note(lines, found.unknown[0], places, "unknown-output", what)
     for at, why in found.reasons:
         yield _note(lines, at, places, "doubtful-output", why)
@@ -458,6 +480,5 @@ def _findings(
 
 
 def _note(lines: Sequence[LogLine], at: int, places: Lines, rule: str, what: str) -> Finding:
-    hint = "look at it before the log is released"
     start, end = lines[at].start, lines[at].end
-    return places.finding(rule, Severity.REVIEW, what, start, end, hint)
+    return places.finding(rule, Severity.REVIEW, what, start, end)

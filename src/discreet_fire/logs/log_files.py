@@ -17,7 +17,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError
-from discreet.files import atomic_path, check_writable, write_text
+from discreet.files import atomic_path, check_writable, texts_of, write_text
 from discreet.microdata.secret import Secret
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
@@ -41,6 +41,7 @@ class CleanedFile:
         report: The report; None if `source` is a cleaned log.
         cleaned: The text and the changes; None if there was nothing to do.
         described: The report as plain values.
+        language: Language of its summary.
     """
 
     source: Path
@@ -48,6 +49,7 @@ class CleanedFile:
     report: Path | None
     cleaned: CleanedLog | None = field(repr=False)
     described: dict[str, Any] = field(repr=False)
+    language: str
 
     @property
     def needs_review(self) -> bool:
@@ -57,22 +59,22 @@ class CleanedFile:
     @property
     def text(self) -> str:
         """A summary for people."""
-        name = self.source.name
+        name, words = self.source.name, texts_of(__package__, "report", self.language)
         count = len(self.described["changes"])
         rules = ", ".join(f"{rule} {some}" for rule, some in self.described["rules"].items())
-        lines = [f"{name}: cleaned already, nothing to do"]
+        lines = [f"{name}: {words['done']}"]
         if self.out is not None:
-            told = f"{count} change{'' if count == 1 else 's'}" + (f" ({rules})" if rules else "")
+            told = f"{count} {words['change' if count == 1 else 'changes']}"
+            told += f" ({rules})" if rules else ""
             lines = [f"{name} → {self.out.name}: {told}"]
         findings = self.described["findings"]
         if self.described.get("checked"):
-            lines.append("  checked as it was made: only paths and your own rules were applied")
-        lines += [
-            f"  line {entry['line']}: {entry['severity']} [{entry['rule']}] {entry['what']}"
-            for entry in findings
-        ]
+            lines.append(f"  {words['checked']}")
+        for entry in findings:
+            said = f"{entry['severity']} [{entry['rule']}] {entry['what']}"
+            lines.append(f"  {words['line']} {entry['line']}: {said}")
         if self.needs_review:
-            lines.append("  Look at these places before the log is released.")
+            lines.append(f"  {words['look']}")
         return "\n".join(lines)
 
 
@@ -203,23 +205,33 @@ def _prepared(
         _check_targets(place, target, report, secret, overwrite=overwrite)
     smcl = is_smcl(source.text, place.suffix)
     cleaned = clean_log(source.text, rules, smcl=smcl, evidence=evidence)
+    language = (rules or CleaningRules.default()).language
     if made:  # the report may be made up: nothing is to do only if nothing is to be cleaned
         if not cleaned.corrections:
-            return _unchanged(source, cleaned)
+            return _unchanged(source, cleaned, language)
         _check_targets(place, target, report, secret, overwrite=overwrite)
     data = source.encoded(cleaned.text)
     told = _described(source, target, data, cleaned, rules)
     if cleaned.checked and evidence is not None and key is not None:
         told[MARK] = evidence.for_copy(cleaned.text).mark(key)
-    done = CleanedFile(source=place, out=target, report=report, cleaned=cleaned, described=told)
+    done = CleanedFile(
+        source=place, out=target, report=report, cleaned=cleaned, described=told, language=language
+    )
     return _Prepared(done, data, secret, _removed(source, cleaned))
 
 
-def _unchanged(source: SourceText, cleaned: CleanedLog) -> _Prepared:
+def _unchanged(source: SourceText, cleaned: CleanedLog, language: str) -> _Prepared:
     """A log that was cleaned before, with what a person must look at in it."""
     findings = [_shareable(finding) for finding in (*source.findings, *cleaned.findings)]
     described = {"source": source.path.name, "changes": [], "findings": findings, "rules": {}}
-    done = CleanedFile(source=source.path, out=None, report=None, cleaned=None, described=described)
+    done = CleanedFile(
+        source=source.path,
+        out=None,
+        report=None,
+        cleaned=None,
+        described=described,
+        language=language,
+    )
     return _Prepared(done, b"", None, "")
 
 
@@ -288,7 +300,7 @@ def _described(
     used = rules or CleaningRules.default()
     doubts, says = list(source.findings), is_smcl(source.text)
     if not says == cleaned.smcl == (source.path.suffix.lower() == ".smcl"):
-        what = "the name of the log and its content disagree on whether it is SMCL"
+        what = texts_of(__package__, "findings", used.language)["format"]
         doubts.append(source.finding("log-format", Severity.REVIEW, what, 0, 0))
     return {
         "made_by": _MADE_BY,

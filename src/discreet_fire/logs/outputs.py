@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 
+from discreet.files import texts_of
 from discreet_fire.catalogue.commands import SAFE, commands_where
 from discreet_fire.logs.claims import (
     HIDDEN,
@@ -58,6 +59,7 @@ from discreet_fire.logs.summary_tables import (
 )
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind
+from discreet_fire.statistics.limits import LANGUAGES
 
 _FORM = OutputForms(
     "outputs",
@@ -300,11 +302,15 @@ class Passages:
 
     def everywhere(self, text: str, line: int) -> Iterator[LogCut]:
         """Texts of the centre's own list, and paths."""
-        for replacement in self.rules.replacements:
-            yield from _replaced(text, line, replacement)
+        yield from self.own_texts(text, line)
         if "/" in text or "\\" in text:
             for found in self._paths.finditer(text):
                 yield LogCut(line, *found.span("folder"), "path", put="<path>/", align="none")
+
+    def own_texts(self, text: str, line: int) -> Iterator[LogCut]:
+        """Texts of the centre's own list."""
+        for replacement in self.rules.replacements:
+            yield from _replaced(text, line, replacement)
 
     def _messages(self, text: str, line: int, some: tuple[Message, ...]) -> Iterator[LogCut]:
         for message in some:
@@ -354,8 +360,11 @@ def observation_numbers(text: str, line: int) -> Iterator[LogCut]:
             yield LogCut(line, *found.span("range"), "observation-number", align="none")
 
 
-#: What stands in place of output that is withheld as a whole.
-WITHHELD = "(output withheld)"
+#: What stands in place of output that is withheld as a whole, by language.
+WITHHELD = {
+    language: texts_of("discreet_fire.logs", "lines", language)["withheld"]
+    for language in LANGUAGES
+}
 
 #: Readers of output that starts with a drawn line, with a bar, with words.
 _BELOW_RULES: tuple[Reader, ...] = (
@@ -503,7 +512,7 @@ def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
 
 def _whole(lines: Sequence[LogLine], block: EchoBlock) -> Iterator[tuple[int, int]]:
     places = range(block.start, block.end)
-    shown = [at for at in places if lines[at].text.strip() not in ("", WITHHELD)]
+    shown = [at for at in places if lines[at].text.strip() not in ("", *WITHHELD.values())]
     if shown:
         yield shown[0], shown[-1]
 

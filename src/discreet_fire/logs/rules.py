@@ -17,6 +17,7 @@ from typing import Any
 
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.statistics.limits import LANGUAGES
 from discreet_fire.texts import read_source
 
 #: A whole number in a pattern; it is bounded, so that no line takes long.
@@ -29,7 +30,7 @@ _LIMITS = {
 }
 _LISTS = ("withheld", "safe", "roots")
 _MESSAGE_KEYS = {"name", "near", "find", "put", "always", "everywhere", "review"}
-_PARTS = ("limits", "message", "notice", *_LISTS)
+_PARTS = ("limits", "message", "notice", "language", "own_first", *_LISTS)
 _LEGACY = "##"
 
 
@@ -100,6 +101,8 @@ class CleaningRules:
         safe: Lines that are known to tell nothing about the data.
         notices: What single commands say that tells nothing about the data.
         roots: Beginnings of paths of servers.
+        language: Language of what is written and told: "en" or "de".
+        own_first: Whether the centre's own list comes before all other rules.
         replacements: The centre's own list.
 
     >>> CleaningRules.default().minimum
@@ -115,6 +118,8 @@ class CleaningRules:
     safe: tuple[re.Pattern[str], ...]
     notices: tuple[Notice, ...]
     roots: tuple[str, ...]
+    language: str
+    own_first: bool
     replacements: tuple[Replacement, ...] = ()
 
     @classmethod
@@ -162,6 +167,8 @@ def _default() -> CleaningRules:
         safe=(),
         notices=(),
         roots=(),
+        language="en",
+        own_first=False,
     )
     return _extended(empty, _parsed(text, name), name)
 
@@ -191,6 +198,8 @@ def _extended(rules: CleaningRules, document: dict[str, Any], name: str) -> Clea
         safe=rules.safe + tuple(_pattern(text, name) for text in document.get("safe", [])),
         notices=rules.notices + tuple(_notice(one, name) for one in document.get("notice", [])),
         roots=rules.roots + tuple(document.get("roots", [])),
+        language=document.get("language", rules.language),
+        own_first=document.get("own_first", rules.own_first),
     )
 
 
@@ -201,6 +210,10 @@ def _unknown(document: dict[str, Any]) -> list[Problem]:
         for key in document
         if key not in _PARTS
     ]
+    if document.get("language", "en") not in LANGUAGES:
+        found.append(Problem(f"is one of {', '.join(LANGUAGES)}", "language"))
+    if type(document.get("own_first", False)) is not bool:
+        found.append(Problem("is true or false", "own_first"))
     limits = document.get("limits", {})
     if not isinstance(limits, dict):
         return [*found, Problem("is a table: [limits]", "limits")]
