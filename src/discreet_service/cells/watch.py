@@ -5,11 +5,13 @@ refused. Whoever hands in invented pairs of count and key can tabulate the noise
 
 What is watched is a sample of keys, chosen by a keyed hash so that nobody can avoid it, and the
 same keys in every call: keys that come with different counts; keys that are spread over the grid
-more evenly, or less, than sums of random keys are; more different keys of one count in a day than
-any release has. Evenness is looked at in all keys of a call as well. Of each day, caller and
-parameter set 4,096 keys are kept, in memory, as hashes.
+more evenly, or less, than sums of random keys are, or that lie close together, as those do with
+which bounds are searched for; more different keys of one count in a day than any release has.
+Evenness is looked at in all keys of a call as well, and in those of all callers together. Of each
+day, caller and parameter set 4,096 keys are kept, in memory, as hashes, with the place on the grid.
 
-Its limits: a caller who draws random keys, never repeats one with another count, and stays below
+Its limits: of a caller who hands in millions of real cells besides, some hundred others are hardly
+in the sample. A caller who draws random keys, never repeats one with another count, and stays below
 the number of cells of a release looks like one who tabulates, and learns as much as that one does,
 who has the true counts of all cells and sees what becomes of them. Trust cannot be replaced. What
 is kept is lost when the process ends, and each process has its own.
@@ -31,7 +33,7 @@ import numpy.typing as npt
 from discreet.arrays import IntArray, UintArray
 from discreet.keygrid import KeyGrid
 
-AlarmKind = Literal["contradicting-cells", "uneven-keys", "many-keys"]
+AlarmKind = Literal["contradicting-cells", "uneven-keys", "many-keys", "uneven-together"]
 
 #: Keys that are kept of a day, a caller and a parameter set.
 SAMPLE = 4_096
@@ -42,13 +44,26 @@ _MOST_DAYS = 500
 _SMALL = 20
 #: Ranges of the grid in which keys are counted, and keys needed for that.
 _RANGES, _ENOUGH = 64, 640
+#: Places on the grid that are told apart, as a power of two; and how many of them a range has.
+_PLACES = 31
+_OF_RANGE = _PLACES - 6
+#: As many pairs of different keys are expected in one place, when places are chosen for it.
+_EXPECTED = 0.01
+#: So many keys in the place of another one can be by chance.
+_CLOSE = 3
 #: Standard deviations from which on an evenness is odd: once in some thousand million days.
 _ODD = 6.5
 #: Kept keys with different counts that can be by chance or by a correction.
 _CORRECTED = 3
 #: Counts that are no longer looked at one by one are watched together.
 _TOGETHER = _SMALL + 1
+#: Stands for all callers.
+_TOGETHER_CALLER = ""
+_HIGHEST = np.uint64(2**64 - 1)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+Places = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,9 +88,14 @@ class _Day:
     day: int
     hashes: UintArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     counts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    ranges: npt.NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
+    places: Places = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     contradictions: int = 0
     told: set[AlarmKind] = field(default_factory=set)
+
+    @property
+    def highest(self) -> np.uint64:
+        """Keys with higher hashes are not kept."""
+        return self.hashes[-1] if len(self.hashes) >= SAMPLE else _HIGHEST
 
 
 class KeyWatch:
@@ -111,48 +131,35 @@ class KeyWatch:
             key: Cell keys.
             grid: Their grid.
         """
-        today = self._clock() // _DAY
         with self._lock:
-            day = self._days.pop((caller, parameter_set), None)
-            if day is None or day.day != today:
-                day = _Day(today)
-            self._days[caller, parameter_set] = day
-            while len(self._days) > _MOST_DAYS:
-                self._days.popitem(last=False)
-            self._take(day, count, key, grid)
-            odd = self._odd(day, grid)
-            if _in_steps(count, key, grid):
+            own = self._of_today(caller, parameter_set)
+            every = self._of_today(_TOGETHER_CALLER, parameter_set)
+            hashes, place = self._hashed(key), _places(key, grid)
+            at = np.flatnonzero((count > 0) & (hashes <= max(own.highest, every.highest)))
+            for day in (own, every):
+                _take(day, hashes[at], count[at], place[at], grid)
+            odd = self._odd(own, grid)
+            if _in_steps(count, place, grid):
                 odd.append("uneven-keys")
-            found = [kind for kind in dict.fromkeys(odd) if kind not in day.told]
-            day.told.update(found)
+            if "uneven-keys" in odd:  # it shows in what all do, too
+                every.told.add("uneven-together")
+            elif _is_uneven(every, grid):
+                odd.append("uneven-together")
+            found = [kind for kind in dict.fromkeys(odd) if kind not in own.told | every.told]
+            own.told.update(found)
+            if "uneven-together" in found:
+                every.told.add("uneven-together")
         return [WatchAlarm(kind=kind, caller=caller, parameter_set=parameter_set) for kind in found]
 
-    def _take(self, day: _Day, count: IntArray, key: IntArray, grid: KeyGrid) -> None:
-        """Add cells to the sample: the keys with the lowest hashes."""
-        hashes = self._hashed(key)
-        full = len(day.hashes) >= SAMPLE
-        wanted = count > 0
-        if full:
-            wanted &= hashes <= day.hashes[-1]
-        at = np.flatnonzero(wanted)
-        if not full and len(at) > SAMPLE:
-            # Each key once, before some are left out.
-            ordered = np.sort(hashes[at])
-            different = ordered[np.flatnonzero(np.diff(ordered, prepend=~ordered[:1]))]
-            at = at[hashes[at] <= different[:SAMPLE][-1]]
-        places = (key[at].astype(np.float64) * (_RANGES / grid.size)).astype(np.int16)
-        every = np.concatenate([day.hashes, hashes[at]])
-        counts = np.concatenate([day.counts, count[at]])
-        ranges = np.concatenate([day.ranges, places])
-        order = np.lexsort((counts, every))
-        every, counts, ranges = every[order], counts[order], ranges[order]
-        same = every[1:] == every[:-1]
-        if grid.size > SAMPLE**2:
-            # A key that contradicts itself is counted once for each call that shows it.
-            day.contradictions += len(np.unique(every[1:][same & (counts[1:] != counts[:-1])]))
-        first = np.concatenate([[True], ~same]) if len(every) else np.zeros(0, dtype=np.bool_)
-        day.hashes, day.counts = every[first][:SAMPLE], counts[first][:SAMPLE]
-        day.ranges = ranges[first][:SAMPLE]
+    def _of_today(self, caller: str, parameter_set: str) -> _Day:
+        today = self._clock() // _DAY
+        day = self._days.pop((caller, parameter_set), None)
+        if day is None or day.day != today:
+            day = _Day(today)
+        self._days[caller, parameter_set] = day
+        while len(self._days) > _MOST_DAYS:
+            self._days.popitem(last=False)
+        return day
 
     def _hashed(self, key: IntArray) -> UintArray:
         mixed = (key.astype(np.uint64) ^ self._salt[0]) * _FIRST
@@ -174,28 +181,75 @@ class KeyWatch:
             share = (float(day.hashes[-1]) + 1) / 2.0**64
         if (per_count[:_TOGETHER] / share).max(initial=0) > self._most:
             found.append("many-keys")
-        if grid.size > SAMPLE**2 and any(
-            _uneven(day.ranges[classes == each]) for each in np.flatnonzero(per_count >= _ENOUGH)
-        ):
+        if _is_uneven(day, grid):
             found.append("uneven-keys")
         return found
 
 
-def _in_steps(count: IntArray, key: IntArray, grid: KeyGrid) -> bool:
+def _take(day: _Day, hashes: UintArray, count: IntArray, place: Places, grid: KeyGrid) -> None:
+    """Add cells to the sample: the keys with the lowest hashes."""
+    at = np.flatnonzero(hashes <= day.highest)
+    if len(day.hashes) < SAMPLE < len(at):
+        # Each key once, before some are left out.
+        ordered = np.sort(hashes[at])
+        different = ordered[np.flatnonzero(np.diff(ordered, prepend=~ordered[:1]))]
+        at = at[hashes[at] <= different[:SAMPLE][-1]]
+    every = np.concatenate([day.hashes, hashes[at]])
+    counts = np.concatenate([day.counts, count[at]])
+    places = np.concatenate([day.places, place[at]])
+    order = np.lexsort((counts, every))
+    every, counts, places = every[order], counts[order], places[order]
+    same = every[1:] == every[:-1]
+    if grid.size > SAMPLE**2:
+        # A key that contradicts itself is counted once for each call that shows it.
+        day.contradictions += len(np.unique(every[1:][same & (counts[1:] != counts[:-1])]))
+    first = np.concatenate([[True], ~same]) if len(every) else np.zeros(0, dtype=np.bool_)
+    day.hashes, day.counts = every[first][:SAMPLE], counts[first][:SAMPLE]
+    day.places = places[first][:SAMPLE]
+
+
+def _places(key: IntArray, grid: KeyGrid) -> Places:
+    """Where keys lie on the grid."""
+    found = key * (2.0**_PLACES / grid.size)
+    np.minimum(found, 2.0**_PLACES - 1, out=found)
+    places: Places = found.astype(np.int32)
+    return places
+
+
+def _is_uneven(day: _Day, grid: KeyGrid) -> bool:
+    """Whether kept keys lie on the grid as those of records hardly ever do."""
+    if grid.size <= SAMPLE**2:
+        return False
+    classes = np.minimum(day.counts, _TOGETHER)
+    frequent = np.flatnonzero(np.bincount(classes, minlength=_TOGETHER + 1) >= _ENOUGH)
+    return _are_close(day.places) or any(_uneven(day.places[classes == each]) for each in frequent)
+
+
+def _are_close(places: Places) -> bool:
+    """Whether different keys lie in the same places, as those do that close in on a bound.
+
+    There are as many places as make that rare for keys of records, once in some hundred million.
+    """
+    size = len(places)
+    if size <= _CLOSE:
+        return False
+    bits = min(math.ceil(math.log2(size * (size - 1) / 2 / _EXPECTED)), _PLACES)
+    return size - len(np.unique(places >> (_PLACES - bits))) > _CLOSE
+
+
+def _in_steps(count: IntArray, place: Places, grid: KeyGrid) -> bool:
     """Whether the keys of a call lie too evenly; repeated ones only make them less even."""
-    known = count > 0
-    classes = np.minimum(count[known], _TOGETHER)
-    places = (key[known].astype(np.float64) * (_RANGES / grid.size)).astype(np.int64)
+    classes = np.minimum(count, _TOGETHER)
     size = (_TOGETHER + 1) * _RANGES
-    found = np.bincount(classes * _RANGES + places, minlength=size).reshape(-1, _RANGES)
+    found = np.bincount(classes * _RANGES + (place >> _OF_RANGE), minlength=size)
     return grid.size > SAMPLE**2 and any(
-        _evenness(row) < -_ODD for row in found if row.sum() >= _ENOUGH
+        _evenness(row) < -_ODD for row in found.reshape(-1, _RANGES)[1:] if row.sum() >= _ENOUGH
     )
 
 
-def _uneven(ranges: npt.NDArray[np.int16]) -> bool:
+def _uneven(places: Places) -> bool:
     """Whether different keys lie on the grid as random ones hardly ever do."""
-    return abs(_evenness(np.bincount(ranges, minlength=_RANGES))) > _ODD
+    return abs(_evenness(np.bincount(places >> _OF_RANGE, minlength=_RANGES))) > _ODD
 
 
 def _evenness(found: npt.NDArray[np.int64]) -> float:

@@ -56,6 +56,46 @@ def test_searching_for_bounds_is_noticed(watch: KeyWatch) -> None:
     assert kinds(watch, np.full(3_000, 2), near) == ["uneven-keys"]
 
 
+def test_halving_bounds_is_noticed_though_keys_are_few_and_far_apart(watch: KeyWatch) -> None:
+    """Each call halves the distance to eight bounds: no key comes twice, none of many counts."""
+    draw, found, handed_in = np.random.default_rng(7), list[str](), 0
+    low = np.arange(8) * (GRID.size // 8) + draw.integers(1, 10**13, 8)
+    step = GRID.size // 16
+    while step:
+        found += kinds(watch, np.full(8, 3), low + step)
+        low, step = low + step * draw.integers(0, 2, 8), step // 2
+        handed_in += 8
+        if found:
+            break
+    assert found == ["uneven-keys"]
+    assert handed_in < 300
+
+
+def test_callers_who_share_the_work_are_noticed_together(watch: KeyWatch) -> None:
+    """Steps by ten callers, none of whom has enough for an alarm; told once, and of all."""
+    keys, found = np.arange(3_000) * (GRID.size // 3_000), list[str]()
+    for at in range(10):
+        found += kinds(watch, np.full(300, 1), keys[at::10], f"tool {at}")
+    assert found == ["uneven-together"]
+
+
+def test_who_is_noticed_alone_throws_no_suspicion_on_others(watch: KeyWatch) -> None:
+    assert kinds(watch, np.full(2_000, 1), np.arange(2_000) * (GRID.size // 2_000)) == [
+        "uneven-keys"
+    ]
+    for seed in range(5):
+        key = np.random.default_rng(seed).integers(0, GRID.size, 500)
+        assert kinds(watch, np.full(500, 1), key, "other") == []
+
+
+@pytest.mark.parametrize("size", [40, 400, 4_000])
+def test_keys_of_records_are_hardly_ever_taken_for_a_search(clock: SetClock, size: int) -> None:
+    """By theory once in some hundred million; that it is rarer than once in 500 shows here."""
+    for seed in range(min(500, 200_000 // size)):
+        draw, watch = np.random.default_rng(seed), KeyWatch(b"secret", clock)
+        assert kinds(watch, draw.geometric(0.2, size), draw.integers(0, GRID.size, size)) == []
+
+
 def test_more_keys_than_a_release_has_are_noticed_over_calls_but_not_days(
     watch: KeyWatch, clock: SetClock
 ) -> None:
