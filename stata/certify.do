@@ -237,6 +237,46 @@ assert e(N) == 300
 fdzrun `command' e x in 1/11
 assert missing(e(N))
 
+* --- utest: the interval of the original, which is not shown -------------------------------------
+clear
+set obs 100
+generate x = _n + 0.125
+generate x2 = x^2
+set seed 2
+generate y = (x - 40)^2 / 50 + rnormal()
+fdzregress y x x2
+quietly log using "`seen'", text replace name(certify)
+fdzutest x x2, quadratic fieller
+quietly log close certify
+fdz_holds, file("`seen'") text("p < 0.01") absent(0)
+fdz_holds, file("`seen'") text("95% Fieller interval") absent(0)
+fdz_holds, file("`seen'") text("1.125") absent(1)
+fdz_holds, file("`seen'") text("100.125") absent(1)
+assert inrange(r(extreme), 38, 42)
+* Ends that are named are tested as they are
+quietly log using "`seen'", text replace name(certify)
+fdzutest x x2, min(10) max(90)
+quietly log close certify
+fdz_holds, file("`seen'") text("p = 0.0000") absent(0)
+* The minimum lies outside: no class of probability
+quietly log using "`seen'", text replace name(certify)
+fdzutest x x2, min(60) max(90)
+quietly log close certify
+fdz_holds, file("`seen'") text("not significant") absent(0)
+capture fdzutest x x2, inverse
+assert _rc == 198
+
+* --- evidence for a runner: start Stata with DISCREET_EVIDENCE=FILE to try this, too --------------
+local place : environment DISCREET_EVIDENCE
+if `"`place'"' != "" {
+    capture erase `"`place'"'
+    generate long fdz_place = _n - 1
+    fdzsummarize x in 1/50
+    confirm file `"`place'"'
+    fdz_holds, file(`"`place'"') text("summarize") absent(0)
+    assert _N == 100
+}
+
 * --- xtsum, xtdescribe, inspect: nothing of single entities -----------------------------------
 clear
 set obs 50

@@ -225,3 +225,13 @@ def test_three_cases_have_no_deviation_beside_their_mean() -> None:
     assert "local spread = `ok' & `n' > max(`minimum', 2)" in text
     for name in ("summarize", "tabstat", "codebook", "xtsum"):
         assert "fdz_spread" in (STATA / f"fdz{name}.ado").read_text()
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.stem)
+def test_the_certificate_runs_every_safe_command(path: Path) -> None:
+    """Parts of them run with those that use them."""
+    named = (STATA / "certify.do").read_text()
+    users = [each.stem for each in ADO if re.search(rf"\b{path.stem}\b", each.read_text())]
+    assert any(re.search(rf"^\s*(capture )?{one}\b", named, re.MULTILINE) for one in users)
+    assert path.stem in ("fdzparameters", "fdzcheck") or path.stem in users
+    assert path.stem in named or path.stem in ("fdzparameters", "fdzcheck")

@@ -153,6 +153,8 @@ LINEAR = cases(
         "Extreme point:",)}),
     ("generate double z2 = z^2\nregress y z z2\nutest z z2, min(-1) max(1)",
      {"text": ("Interval", "-1", "1")}),
+    ("generate double z2 = z^2\nregress y z z2\nutest z z2, quadratic fieller level(90)",
+     {"text": ("90% Fieller interval",)}),
     ("regress y x\nestimates store a\nregress y z\nestimates restore a\nscalar b = _b[x]",
      lambda f: {"scalar b": near(fitted(f).params["x"])}),
     ("regress y x\nestimates store a\nestimates drop a\nestimates restore a", {"error": 111}),

@@ -47,35 +47,95 @@ def test_an_inverse_shape_and_none() -> None:
     frame = people()
     inverse = utest(frame.with_columns(y=-pl.col("y")), "y", "x")
     assert "vs. H0: Monotone or U shape" in inverse.shown
-    assert inverse.stored["p"] == utest(frame, "y", "x").stored["p"]
+    assert inverse.evidence["p"] == pytest.approx(utest(frame, "y", "x").evidence["p"])
     beyond = utest(frame, "y", "x", interval=(45, 60))
     assert "Extreme point outside the interval: H0 is not rejected" in beyond.shown
     assert "p" not in beyond.stored
 
 
+def original(frame: pl.DataFrame) -> tuple[float, list[float]]:
+    """The original's p at the ends of the data, with those of both ends."""
+    x = frame["x"].to_numpy()
+    fit = sm.OLS(frame["y"].to_numpy(), np.column_stack([x, x**2, np.ones(len(x))])).fit()
+    tests = [fit.t_test([1, 2 * end, 0]) for end in (x.min(), x.max())]
+    shares = [test.pvalue.item() / 2 for test in tests]
+    return max(shares), [test.tvalue.item() for test in tests]
+
+
 def test_the_smallest_and_largest_value_are_not_shown() -> None:
     frame = people()
     result = utest(frame, "y", "x")
+    chance, values = original(frame)
+    numbers = [frame["x"].min(), frame["x"].max(), *values]
     text = result.shown + str(result.to_dict())
-    for end in (frame["x"].min(), frame["x"].max()):
-        assert f"{end:.7g}" not in text
-    # 300 cases allow the first and last percentile, 299 do not, 59 not the fifth.
-    assert result.evidence["percentile"] == 1
-    assert utest(frame[:299], "y", "x").evidence["percentile"] == 5
-    assert utest(frame[:60], "y", "x").evidence["percentile"] == 5
-    assert utest(frame[:59], "y", "x").evidence["percentile"] == 10
-
-
-def test_percentiles_count_entities() -> None:
-    frame = people().with_columns(firm=pl.int_range(300) // 6)
-    assert utest(frame, "y", "x", entity="firm").evidence["percentile"] == 10
-    # Half of the rows are of one firm: beyond no percentile are three firms.
-    lonely = frame.sort("x").with_columns(
-        firm=pl.when(pl.int_range(300) < 150).then(0).otherwise(pl.int_range(300))
+    for number in numbers:
+        assert f"{abs(number):.4g}" not in text
+    assert result.frame is not None
+    assert (
+        result.frame.select("interval", "slope", "statistic", "p").null_count().row(0) == (2,) * 4
     )
-    result = utest(lonely, "y", "x", entity="firm")
-    assert result.verdict is CheckVerdict.fail
-    assert not result.stored
+    assert {"t", "p"}.isdisjoint(result.stored)
+    # It is the original's interval all the same: the evidence has it, and the class is of its p.
+    assert result.evidence["interval"] == [frame["x"].min(), frame["x"].max()]
+    assert max(result.evidence["p"]) == pytest.approx(chance, rel=1e-6)
+    assert chance < 0.01
+    assert "     P>|t|   < 0.01\n" in result.shown
+    assert ("ends", CheckVerdict.fail) in {(one.rule, one.verdict) for one in result.checks}
+
+
+@pytest.mark.parametrize("noise", [1.0, 40.0, 80.0, 160.0, 300.0])
+def test_classes_are_of_the_p_of_the_original(noise: float) -> None:
+    frame = people().with_columns(y=pl.col("y") + np.random.default_rng(1).normal(0, noise, 300))
+    chance, values = original(frame)
+    shown = utest(frame, "y", "x").shown
+    bounds = [bound for bound in (0.01, 0.05, 0.1) if chance < bound]
+    if values[0] * values[1] > 0:
+        assert "outside the interval" in shown
+    else:
+        assert f"     P>|t|   {f'< {bounds[0]}' if bounds else '>= 0.1'}\n" in shown
+
+
+def test_ends_that_enough_cases_have_are_withheld_and_their_tests_shown() -> None:
+    frame = people().with_columns(x=pl.col("x").round())
+    frame = frame.with_columns(
+        x=pl.when(pl.int_range(300) < 3).then(10.0).when(pl.int_range(300) < 6).then(70.0)
+        .otherwise(pl.col("x")),
+        firm=pl.int_range(300) // 2,
+    )  # fmt: skip
+    chance, _ = original(frame)
+    result = utest(frame, "y", "x")
+    assert result.stored["p"] == pytest.approx(chance, rel=1e-5)
+    assert result.frame is not None
+    assert result.frame["interval"].null_count() == 2
+    assert result.frame["p"].null_count() == 0
+    assert "p" not in utest(frame, "y", "x", entity="firm").stored  # three cases of two firms
+    assert "p" not in utest(frame, "y", "x", limits=SafeLimits(minimum=4)).stored
+
+
+def test_an_end_that_is_given_and_one_that_is_not() -> None:
+    frame = people()
+    result = utest(frame, "y", "x", interval=(25, None))
+    exact = utest(frame, "y", "x", interval=(25, 41))
+    assert result.frame is not None
+    assert exact.frame is not None
+    assert result.frame.row(0) == exact.frame.row(0)
+    assert result.frame.row(1) == ("upper", None, None, None, None)
+
+
+def test_the_fieller_interval_is_where_the_slope_may_be_nought() -> None:
+    frame = people()
+    result = utest(frame, "y", "x", fieller=True, level=90, limits=SafeLimits(digits=12))
+    x = frame["x"].to_numpy()
+    fit = sm.OLS(frame["y"].to_numpy(), np.column_stack([x, x**2, np.ones(300)])).fit()
+    for name in ("fieller_low", "fieller_high"):
+        test = fit.t_test([1, 2 * result.stored[name], 0])
+        assert test.pvalue.item() == pytest.approx(0.1, rel=1e-6)
+    assert result.stored["fieller_low"] < result.stored["extreme"] < result.stored["fieller_high"]
+    assert "90% Fieller interval for extreme point: [" in result.shown
+    straight = frame.with_columns(y=pl.col("x") + np.random.default_rng(2).normal(size=300))
+    open_one = utest(straight, "y", "x", fieller=True)
+    assert "[unbounded]" in open_one.shown
+    assert "fieller_low" not in open_one.stored
 
 
 def test_a_model_that_breaks_a_rule_has_no_test() -> None:

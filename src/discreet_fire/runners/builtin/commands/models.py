@@ -75,10 +75,9 @@ def utest(session: Session, call: CommandCall) -> None:
     if "[" in model.result.command or "vce(" in model.result.command:
         raise UnsupportedError("utest after weights or other standard errors")
     chosen = choose(session, call, model.terms.needed, mask=rows)
-    interval = None
-    if call.has("min") and call.has("max"):
-        interval = call.number("min", 0.0), call.number("max", 0.0)
+    interval = tuple(call.number(end, 0.0) if call.has(end) else None for end in ("min", "max"))
     told: dict[str, Any] = {"interval": interval, "entity": chosen.entity}
+    told |= {"fieller": call.has("fieller"), "level": call.number("level", 95.0)}
     result = run_statistic(
         session, "utest", chosen.frame, model.outcome, names[0], controls, **told
     )
