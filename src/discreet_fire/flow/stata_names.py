@@ -135,6 +135,7 @@ _GIVING_OPTION = re.compile(r"(?<![\w`$])(l(?:o(?:c(?:al?)?)?)?|m\w*)\s*\(\s*([\
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 #: A text that goes on from what a macro held, so that it counts how often it ran.
 _REPEATS = re.compile(r"\+\+|--|^\s*(?:de\w*\s+)?(\w+)\b.*(?<!\w)(?:`\1'|\$\{?\1\b|\1\b)", re.S)
+_COUNTED = re.compile(r"`(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)'")
 _MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
 _MAKE_COLUMNS = commands_where(lambda row: row.flow.columns == "made")
 _MAY_MAKE = commands_where(lambda row: row.flow.columns == "by option")
@@ -196,6 +197,9 @@ class FigureFlow:
         """Note what one statement gives to a name."""
         part, around = placed
         self._decided = self._deciding(part, around)
+        for before, behind in _COUNTED.findall(part.outside):
+            name = before or behind
+            self.taints.local.give(name, self._counted(part, around))
         if around.caught:
             self._give_return_code(part, around)
         if part.name in _MAKE_COLUMNS or (
@@ -229,6 +233,13 @@ class FigureFlow:
         held = max((decided(one, self.taints, self.policy) for one in conditions), default=CLEAN)
         return Held(DOUBT, f"whether a condition on {held.what} holds") if held.rank else CLEAN
 
+    def _counted(self, part: StatementParts, around: Surroundings) -> Held:
+        """What a macro tells that a condition itself counts up: ``while x[1] > `++i' {``."""
+        held = max((decided(one, self.taints, self.policy) for one in around.all), default=CLEAN)
+        if part.name in ("if", "while"):
+            held = max(held, self.taints.held(part.outside, part.inside, self.policy))
+        return held.at_most(DOUBT) if held.rank >= BAD else CLEAN
+
     def _give_return_code(self, part: StatementParts, around: Surroundings) -> None:
         """``capture assert x[1] > 5`` makes ``_rc`` tell of a record."""
         held = self.taints.held(part.outside, part.inside, self.policy)
@@ -257,6 +268,9 @@ class FigureFlow:
             return
         table = self.taints.local if kind == "local" else self.taints.globals
         name, rest = found.group(1), text[found.end() :]
+        by_name = self.taints.within(name, self.policy)
+        if by_name.rank >= BAD:  # whether the macro is there tells the figure
+            table.give(name, by_name.at_most(DOUBT))
         if _COUNTING.search(rest):
             # How many values there are tells none, but how long one is.
             given = max(self._held(rest, part.inside), self.taints.named(f"list {rest}"))
@@ -447,6 +461,8 @@ _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
 def _may_give(part: StatementParts, around: Surroundings) -> bool:
     """Whether a statement gives anything to a name, or to the return code."""
     gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
+    if _COUNTED.search(part.statement.source, part.start, part.statement.end):
+        return True
     gives = part.name in _GIVERS or part.name in GIVEN_BY_OPTION or part.name in _MAKE_COLUMNS
     return gives or gathers or (around.caught and part.name not in _AROUND)
 

@@ -29,6 +29,7 @@ from discreet_fire.flow.stata_values import (
 )
 from discreet_fire.stata.statements import DoStatement
 
+_MACRO = re.compile(r"`(\w+)'")
 #: A word that is nothing but a macro.
 _MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
 _GLOBAL_ONLY = re.compile(r"(?<!\w)\$\{?(\w+)")
@@ -204,7 +205,8 @@ _EXPRESSIONS = commands_where(
     lambda row: row.flow.gives in ("variable", "scalar", "macro") or row.log == "results"
 )
 _POSITIONS = frozenset("123456789")
-_TESTING = commands_where(lambda row: row.flow.tests)
+#: Commands whose count or error tells how many records there are beyond a bound.
+_COUNTING = commands_where(lambda row: row.flow.tests and row.flow.gives == "nothing")
 _LIST_COLUMNS = commands_where(lambda row: row.flow.columns == "listed")
 #: What such a command gives a figure to.
 _TARGET = re.compile(r"\s*(?:de\w*\s+)?(?:`[^'\s]*'|[^\s=:`])*")
@@ -271,7 +273,7 @@ class StatementJudge:
             # How often a loop runs up to a largest value is told by what it prints.
             if condition.kind != "loop" or known.rank >= RECORD or self._prints(part.name):
                 held = max(held, known)
-        if held.rank == 0 and part.name in _TESTING and scans(part, conditions, self.moving):
+        if held.rank == 0 and part.name in _COUNTING and scans(part, conditions, self.moving):
             held = Held(BAD, "a bound that moves")
         return held
 
@@ -414,6 +416,8 @@ class StatementJudge:
             held = max(held, displayed(part, self.names, self.taints, scalars))
             if held.rank == 0 and part.by_groups():
                 held = Held(DOUBT, "something of each group")
+            if self.taints.columns and self._names_columns(part):
+                held = max(held, self.taints.columns["values"])
             given = self.arguments | _POSITIONS if statement.in_program else self.arguments
             if held.rank == 0 and (words := named(part.outside, given)):
                 held = Held(DOUBT, f"the first value of what {words[0]} names")
@@ -428,6 +432,10 @@ class StatementJudge:
         if held.rank == 0 and not scalars:
             return None
         return ShownStatement(statement, held.action, held.what, tuple(scalars))
+
+    def _names_columns(self, part: StatementParts) -> bool:
+        """Whether a macro is shown whose text may be the name of a variable."""
+        return any(word in self.names for word in _MACRO.findall(part.outside + part.inside))
 
     def _written(self, name: str, outside: str, inside: str) -> Held:
         """What the words of a command hold, as far as it takes them for names of scalars."""

@@ -1892,3 +1892,43 @@ display _rc
 * ---- review 2: a comparison by an error of a number
 capture numlist "1/`=wage[17]'", max(5000)
 display _rc
+* ---- review 4: a loop whose head counts up to a record
+local i 0
+while wage[17] > `++i' * 1000 {
+}
+display `i'
+* ---- review 3: names of separated variables
+separate age, by(wage)
+foreach v of varlist age* {
+display "`v'"
+}
+* ---- review 3: letters of names of separated variables
+separate age, by(wage)
+foreach v of varlist age* {
+display substr("`v'", 4, .)
+}
+* ---- review 4: names of variables by reshape in a loop
+keep id age wage
+reshape wide age, i(id) j(wage)
+foreach v of varlist age* {
+display strlen("`v'")
+}
+* ---- review 3: a macro whose name is a value
+local x = wage[17]
+local `x' 5
+display "`5000'"
+* ---- review 3: a value that encodes missing
+forvalues i = 5000/5100 {
+capture mvencode wage, mv(`i')
+if _rc display `i'
+}
+* ---- review 3: a collapse without records
+keep if wage > 5000 & id == 17
+capture collapse (mean) wage
+display _rc
+* ---- review 2: a text made as often as a value
+capture generate z = "a" * (1000000 + wage - 5000)
+display _rc
+* ---- review 2: a text that is no number
+capture destring name, replace
+display _rc
