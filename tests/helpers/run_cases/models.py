@@ -151,8 +151,8 @@ LINEAR = cases(
         "r(ub)": near(fitted(f, "y ~ x + z").conf_int(0.1).loc["x", 1])}),
     ("generate double z2 = z^2\nregress y z z2\nutest z z2", lambda f: {"text": (
         "Extreme point:",)}),
-    ("generate double z2 = z^2\nregress y z z2\nutest z z2, min(-1) max(1)",
-     {"text": ("Interval", "-1", "1")}),
+    ("generate double z2 = z^2\nregress y z z2\nutest z z2, min(-1.25) max(1.75)",
+     {"text": ("Interval", "-1.25", "1.75")}),
     ("generate double z2 = z^2\nregress y z z2\nutest z z2, quadratic fieller level(90)",
      {"text": ("90% Fieller interval",)}),
     ("regress y x\nestimates store a\nregress y z\nestimates restore a\nscalar b = _b[x]",
