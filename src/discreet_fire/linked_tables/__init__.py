@@ -7,6 +7,7 @@ findings in words, without a figure: what follows from what, and what to withhol
 from discreet_fire.linked_tables.advice import LEFT, linked_findings
 from discreet_fire.linked_tables.outputs import GroupsShown, OutputRecords, ShownTable, tables_of
 from discreet_fire.linked_tables.shown_counts import ShownCounts, TableAxis, shown_counts
+from discreet_fire.linked_tables.stored_tables import read_tables, table_bytes, with_records
 
 __all__ = [
     "LEFT",
@@ -16,6 +17,9 @@ __all__ = [
     "ShownTable",
     "TableAxis",
     "linked_findings",
+    "read_tables",
     "shown_counts",
+    "table_bytes",
     "tables_of",
+    "with_records",
 ]

@@ -133,7 +133,8 @@ class ShownSums:
         """The sum of each cell and margin."""
         place = self.place
         size = int(np.prod(place.sizes, dtype=np.int64))
-        inner: FloatArray = np.bincount(place.cells, weights=self.values, minlength=size)
+        sums = np.bincount(place.cells, weights=self.values, minlength=size)
+        inner: FloatArray = sums.astype(np.float64)
         return with_margins(inner.reshape(place.sizes))
 
     @property

@@ -17,8 +17,10 @@ import numpy as np
 
 from discreet_fire.ledger import Conflict, LedgerUniverse, ReleasedUniverses, conflicts_with
 from discreet_fire.ledger.marks import MarkIndex, Marks
+from discreet_fire.linked_tables import ShownTable
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
+from discreet_fire.queue.linked_submissions import TABLES, shown_by
 from discreet_fire.queue.record import Event, events, seal, standing
 
 
@@ -75,6 +77,11 @@ def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
             found.append(f"{name} is missing")
         elif digest_of(path) != digest:
             found.append(f"{name} was changed")
+    sealed = own[0].facts.get("tables")
+    if sealed is not None and token is not None:
+        path = queue.store(token) / TABLES
+        if not path.is_file() or digest_of(path) != sealed:
+            found.append("what its tables show was changed")
     return found
 
 
@@ -94,10 +101,11 @@ def check_contents(queue: Queue, number: int) -> None:
 
 def submitted_files(queue: Queue, number: int) -> tuple[SubmittedFile, ...]:
     """The files of a submission, as they were sealed."""
-    query = "SELECT role, name, sha256, size FROM files WHERE submission = ? ORDER BY rowid"
     names = ("role", "name", "sha256", "size")
-    rows = queue.connection.execute(query, (number,)).fetchall()
-    return tuple(SubmittedFile(**dict(zip(names, row, strict=True))) for row in rows)
+    return tuple(
+        SubmittedFile(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]
+        for row in queue.files(number)
+    )
 
 
 def digest_of(path: Path) -> str:
@@ -114,6 +122,10 @@ WHERE submission IS NOT ? AND submission IN (
     HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
 )
 ORDER BY submission, rowid
+"""
+_RELEASED = """
+SELECT submission FROM events WHERE kind IN ('intent', 'withdrawn') GROUP BY submission
+HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
 """
 
 
@@ -181,6 +193,46 @@ def conflicts_now(
     with intact(str(queue.folder)):
         shelf = released_universes(queue, without)
     return sorted(set(conflicts_with(universes, shelf, size=queue.settings.minimum)))
+
+
+#: Findings of what is released that name a submission.
+_NAMED = """
+SELECT submission, what FROM findings WHERE rule = 'linked-tables' AND submission IS NOT ?1
+AND instr(what || '; ' || hint, 'submission ' || ?1 || ', ') > 0
+"""
+
+
+def conflict_sentences(queue: Queue, number: int) -> list[str]:
+    """What of a submission that is shown conflicts with all that is released at this moment.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+    """
+    found = conflicts_now(queue, shown_universes(queue, number), without=number)
+    out = released_numbers(queue)
+    rows = queue.connection.execute(_NAMED, (number,)).fetchall()
+    later = [f"released as {other}, with this one: {what}" for other, what in rows if other in out]
+    return [*map(str, found), *later]
+
+
+def released_numbers(queue: Queue) -> frozenset[int]:
+    """The submissions that are released, or about to be."""
+    return frozenset(number for (number,) in queue.connection.execute(_RELEASED))
+
+
+def tables_of_others(queue: Queue) -> dict[int, tuple[list[ShownTable], list[str]]]:
+    """What all submissions show that are released or may still be, without what is held back."""
+    found = {}
+    released = released_numbers(queue)
+    for number, token in queue.connection.execute("SELECT id, token FROM submissions").fetchall():
+        path = queue.store(token) / TABLES
+        with intact(f"submission {number}"):
+            open_now = standing(events(queue.connection, number)).state.open
+        if (open_now or number in released) and path.is_file():
+            held = _held_tables(queue, number)
+            found[number] = shown_by(path, number, lambda name, held=held: not held(name))
+    return found
 
 
 def _universe(table: str, label: str, count: int, sums: bytes, marks: bytes) -> LedgerUniverse:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from discreet_fire.persons import plain_text, same_person
-from discreet_fire.queue.contents import check_contents, conflicts_now, shown_universes
+from discreet_fire.queue.contents import check_contents, conflict_sentences
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.links import check_links
@@ -117,13 +117,12 @@ def approve(
         check_contents(queue, number)
         found = standing_of(queue, number)
         check_decided(queue, number, found)
-        conflicts = conflicts_now(queue, shown_universes(queue, number), without=number)
+        conflicts = conflict_sentences(queue, number)
         if conflicts and not despite_conflicts:
             hint = "reject it, or approve with --despite-conflicts and say why"
-            what = "; ".join(map(str, conflicts[:5]))
+            what = "; ".join(conflicts[:5])
             raise queue_error(what, "conflict", f"submission {number}", hint)
-        told = list(map(str, conflicts))
-        payload: dict[str, object] = {"conflicts": told, "decided": found.decided}
+        payload: dict[str, object] = {"conflicts": conflicts, "decided": found.decided}
         queue.append("approved", person=who, reason=reason, submission=number, payload=payload)
         return standing_of(queue, number)
 

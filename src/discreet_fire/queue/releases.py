@@ -23,10 +23,9 @@ from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk
 from discreet_fire.queue.contents import (
     check_contents,
-    conflicts_now,
+    conflict_sentences,
     content_problems,
     digest_of,
-    shown_universes,
 )
 from discreet_fire.queue.database import intact, queue_error, translated
 from discreet_fire.queue.decisions import (
@@ -151,7 +150,7 @@ def _cut(path: Path, found: Standing) -> bytes | None:
 
 def _check_conflicts(queue: Queue, number: int, found: Standing) -> None:
     """Refuse conflicts that arose after the approvals, such as by another release."""
-    now = list(map(str, conflicts_now(queue, shown_universes(queue, number), without=number)))
+    now = conflict_sentences(queue, number)
     accepting = [set(accepted) for accepted in found.approvals.values()]
     new = [one for one in now if sum(one in each for each in accepting) < max(found.needed, 1)]
     if new:

@@ -137,6 +137,8 @@ def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> S
         command=one.call.method,
         universes=result.about,
         units=records.owners(result.where),
+        numbers=None,
+        first=0,
         frame=records.chosen(result.used, result.where),
         groups=result.groups,
         categories=frozenset(result.groups if result.about == "model" else ()),

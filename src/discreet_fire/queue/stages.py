@@ -27,7 +27,9 @@ from discreet_fire.catalogue.policy import Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
 from discreet_fire.logs import CleaningRules, RunEvidence, clean_log_file
+from discreet_fire.queue.contents import digest_of
 from discreet_fire.queue.database import queue_error
+from discreet_fire.queue.linked_submissions import TABLES, SubmissionTables
 from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.research_session.submission_folder import MANIFEST, is_session
 from discreet_fire.rewriting.script_files import prepared_scripts
@@ -243,6 +245,7 @@ class SubmissionWork:
         outputs: What may be released, once it is approved.
         findings: What an officer must know.
         universes: Whom outputs are about.
+        tables: What outputs show over groups; None if nobody knows that.
         parts: The single outputs, if a stage knows them; else they are read from the outputs.
         stopped: Whether later stages have nothing to work on.
     """
@@ -257,6 +260,7 @@ class SubmissionWork:
     outputs: list[Path] = field(default_factory=list)
     findings: list[StageFinding] = field(default_factory=list)
     universes: list[LedgerUniverse] = field(default_factory=list)
+    tables: SubmissionTables | None = None
     parts: list[OutputPart] | None = None
     stopped: bool = False
 
@@ -320,6 +324,7 @@ def run(work: SubmissionWork) -> None:
     if runner is None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
     limits = submission.limits or SafeLimits()
+    work.tables = SubmissionTables() if runner.captures_universes else None
     result = run_program(
         runner,
         work.program,
@@ -395,6 +400,11 @@ def process(
     for stage in stages:
         if not work.stopped:
             stage(work)
+    if work.tables is not None:
+        data = digest_of(submission.data[0]) if submission.data else ""
+        place = folder / TABLES
+        place.touch(mode=0o600)
+        place.write_bytes(work.tables.written(key, data))
     if not work.outputs:
         what = "there is no output that could be released"
         work.note("queue", "no-output", Severity.ERROR, what, "look at the other findings")
@@ -422,6 +432,10 @@ _MOST_CELLS = 100_000
 
 def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
     """Take down whom one statistic is about: all its records, and each category it may show."""
+    if work.tables is not None:
+        work.tables.note(told)
+    if told.universes == "none":
+        return
     table = f"line {told.line}, {told.command}"
     if told.units is None or None in told.units:
         whom = "whom it is about" if told.units is None else "whom some records are about"

@@ -19,11 +19,19 @@ from pathlib import Path
 from discreet.files import kept_on_disk
 from discreet_fire.findings import Severity
 from discreet_fire.ledger import Conflict, conflicts_within
+from discreet_fire.linked_tables import LEFT
 from discreet_fire.persons import plain_name, plain_text
-from discreet_fire.queue.contents import conflicts_now, content_digest, digest_of, put_universes
+from discreet_fire.queue.contents import (
+    conflicts_now,
+    content_digest,
+    digest_of,
+    put_universes,
+    tables_of_others,
+)
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import RESERVED, Queue
+from discreet_fire.queue.linked_submissions import TABLES, findings_against
 from discreet_fire.queue.record import State
 from discreet_fire.queue.session_stages import SESSION_STAGES
 from discreet_fire.queue.stages import (
@@ -35,6 +43,7 @@ from discreet_fire.queue.stages import (
     process,
 )
 from discreet_fire.research_session.submission_folder import is_session
+from discreet_fire.statistics.limits import SafeLimits
 
 #: Lines of a log that repeat the program or name it.
 _ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log type|opened on):")
@@ -66,9 +75,11 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
             outcome = process(submission, folder, key=queue.units, size=size, stages=stages)
             within = conflicts_within(outcome.universes, size=size)
             notes = [*outcome.findings, *_conflict_notes(outcome, within)]
+            others, told = _linked_notes(queue, submission, outcome, folder)
             _keep(folder)
             with queue.writing():
-                return _enter(queue, submission, token, outcome, notes)
+                told += _came_meanwhile(queue, outcome, others)
+                return _enter(queue, submission, token, outcome, [*notes, *told])
         except BaseException:
             known = "SELECT count(*) FROM submissions WHERE token = ?"
             try:
@@ -78,6 +89,38 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
             if not entered:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _linked_notes(
+    queue: Queue, submission: Submission, outcome: SubmissionOutcome, folder: Path
+) -> tuple[set[int], list[StageFinding]]:
+    """What tables tell together with those of others, and which others there are."""
+    known = _submissions(queue)
+    if not (folder / TABLES).is_file():
+        return known, []
+    found = findings_against(
+        folder / TABLES,
+        tables_of_others(queue),
+        limits=submission.limits or SafeLimits(),
+        seconds=submission.seconds,
+    )
+    return known, [StageFinding.of("ledger", outcome.program.name, one) for one in found]
+
+
+def _came_meanwhile(
+    queue: Queue, outcome: SubmissionOutcome, known: set[int]
+) -> list[StageFinding]:
+    """That submissions which came at the same moment were not looked at."""
+    more = sorted(_submissions(queue) - known)
+    if not more:
+        return []
+    what = f"its tables were not held against submission {', '.join(map(str, more))}"
+    told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": what}
+    return [StageFinding.of("ledger", outcome.program.name, {**told, "hint": "hand it in again"})]
+
+
+def _submissions(queue: Queue) -> set[int]:
+    return {number for (number,) in queue.connection.execute("SELECT id FROM submissions")}
 
 
 def _enter(
@@ -117,6 +160,8 @@ def _enter(
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
     facts["content"] = content_digest(connection, number)
     facts["parts"] = [one.to_dict() for one in outcome.parts]
+    if (folder / TABLES).is_file():
+        facts["tables"] = digest_of(folder / TABLES)
     why = "handed in"
     queue.append("submitted", person=researcher, reason=why, submission=number, payload=facts)
     return int(number)

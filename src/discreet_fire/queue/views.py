@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet_fire.findings import Severity
-from discreet_fire.queue.contents import conflicts_now, shown_universes
+from discreet_fire.queue.contents import conflict_sentences
 from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.parts import OutputPart
@@ -145,13 +145,13 @@ def view(queue: Queue, number: int) -> QueueView:
         found = standing_of(queue, number)
         row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
         home = queue.store(queue.told(number, "token")) / "outputs"
-        conflicts = []
+        conflicts: list[str] = []
         if found.state.open:
-            conflicts = conflicts_now(queue, shown_universes(queue, number), without=number)
+            conflicts = conflict_sentences(queue, number)
         return QueueView(
             row=_row(queue, *row),
             findings=tuple(sorted(_noted(queue, number), key=_gravity)),
-            conflicts=tuple(str(one) for one in conflicts),
+            conflicts=tuple(conflicts),
             outputs=tuple(home / name for name in queue.outputs(number)),
             history=tuple(events(queue.connection, number)),
         )

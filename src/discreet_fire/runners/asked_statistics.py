@@ -24,7 +24,7 @@ import polars as pl
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue.execution import facts_of
-from discreet_fire.linked_tables import ShownCounts, shown_counts
+from discreet_fire.linked_tables import OutputRecords, ShownTable, tables_of
 from discreet_fire.runners.protocol import StatisticShown, Witness
 from discreet_fire.runners.traced_records import DataRecords, TracedRecords
 from discreet_fire.statistics.limits import SafeLimits
@@ -170,13 +170,15 @@ class AskedStatistics:
                 command=asked.command,
                 universes="model" if universes == "none" else universes,
                 units=known,
+                numbers=None if traced is None else traced.numbers,
+                first=self._data.first,
                 frame=asked.frame if traced is None else asked.frame.with_columns(
                     traced.columns.values()
                 ),
                 groups=tuple(one for one in groups if one in asked.frame.columns),
                 categories=frozenset(one.partition(".")[2] for one in terms if "." in one),
                 missing=asked.options.get("missing") is True,
-                tables=_tables(asked, traced, result),
+                tables=_tables(asked, traced, result, self._limits.digits),
             )
         )  # fmt: skip
 
@@ -227,29 +229,26 @@ def _series(name: str, values: list[Any]) -> pl.Series:
 
 
 def _tables(
-    asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult
-) -> tuple[ShownCounts | None, ...]:
-    """The counts that an output shows, with the records behind them."""
-    if asked.command != "tabulate" or result.frame is None:
+    asked: StatisticRequest, traced: TracedRecords | None, result: SafeResult, digits: int
+) -> tuple[ShownTable | None, ...]:
+    """What an output shows over groups, with the records behind it."""
+    facts = facts_of(asked.command)
+    how = "unfollowed" if facts is None else facts.shows.groups
+    if how == "nothing":
         return ()
     if traced is None or len(traced.columns) < asked.frame.width or "weights" in asked.options:
         return (None,)
-    shown = result.frame
-    axes = [name for name in shown.columns if shown.schema[name] == pl.String]
-    if "cumulated" in shown.columns:  # frequencies of one variable stand without their total
-        last = {axes[0]: ["Total"], "n": [result.stored.get("N")]}
-        end = pl.DataFrame(last, schema={axes[0]: pl.String, "n": pl.Float64})
-        shown = pl.concat([shown.select(axes[0], "n"), end])
-    if not set(axes) <= set(traced.columns):
-        return (None,)
-    labels = pl.DataFrame([traced.columns[name] for name in axes])
-    kept = labels.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy()
-    title = f"line {asked.line}, {result.command.partition(',')[0]}"
-    owners = None
+    owners = traced.numbers
     if traced.units is not None:
-        owners = traced.units.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()[kept]
-    numbers = traced.numbers[kept]
-    table = shown_counts(
-        title, shown.select(*axes, "n"), labels.filter(pl.Series(kept)), numbers, owners
+        owners = traced.units.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    shown = pl.DataFrame() if result.frame is None else result.frame
+    axes = [name for name in shown.columns if name in traced.columns]
+    records = OutputRecords(
+        title=f"line {asked.line}, {result.command.partition(',')[0]}",
+        labels=pl.DataFrame(list(traced.columns.values())).select(*axes, pl.exclude(axes)),
+        numbers=traced.numbers,
+        owners=owners,
+        weights=None,
+        digits=digits,
     )
-    return (table,)
+    return tables_of(how, records, result.frame, result.stored)

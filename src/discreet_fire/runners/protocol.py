@@ -32,6 +32,7 @@ from typing import Any, Literal, Protocol, TypedDict, Unpack
 import polars as pl
 
 from discreet import __version__
+from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.files import check_writable, write_text
 from discreet_fire.findings import Finding, Severity
@@ -59,6 +60,8 @@ class StatisticShown:
         command: Name of the safe command.
         universes: How its variables are about units.
         units: Whom each record is about, None where that is not known; None if for no record.
+        numbers: The number of each record, as in the tables; None if not known.
+        first: How many records the first data file has; their numbers are the first.
         frame: Its variables.
         groups: Those that span the output.
         categories: Those whose values have coefficients of their own.
@@ -71,6 +74,8 @@ class StatisticShown:
     command: str
     universes: Universes
     units: list[Any] | None
+    numbers: IntArray | None
+    first: int
     frame: pl.DataFrame
     groups: tuple[str, ...]
     categories: frozenset[str]
@@ -263,7 +268,7 @@ class _ShownTables:
         self._tables += [one for one in told.tables if one is not None]
         if None in told.tables:
             self._unknown.append(f"line {told.line}, {told.command}")
-        if self._witness is not None and told.universes != "none":
+        if self._witness is not None:
             self._witness(told)
 
     def held_against(self, result: object, limits: SafeLimits, until: float | None) -> object:

@@ -296,6 +296,8 @@ class _Evidence:
                     command=f"fdz{command}",
                     universes="model",
                     units=None,
+                    numbers=None,
+                    first=0,
                     frame=pl.DataFrame(),
                     groups=(),
                     categories=frozenset(),

@@ -55,6 +55,11 @@ class DataRecords:
             self._files.append(_FileRecords(file, entity, start))
             start += self._files[-1].height
 
+    @property
+    def first(self) -> int:
+        """How many records the first file has."""
+        return self._files[0].height if self._files else 0
+
     def traced(self, frame: pl.DataFrame, places: IntArray | None) -> TracedRecords | None:
         """The records that a frame is about; None if no file has one of its columns there.
 

@@ -127,10 +127,10 @@ def test_persons_are_added_by_persons(tmp_path: Path) -> None:
 def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked = views.conflicts_now
+    looked = views.conflict_sentences
 
     def meanwhile(queue: Queue, *words: object, **more: object) -> list:
-        monkeypatch.setattr(views, "conflicts_now", looked)
+        monkeypatch.setattr(views, "conflict_sentences", looked)
         with open_queue(tmp_path / "q") as other:
             approve(other, number, person="Ben", reason="ok", version=seen)
         return looked(queue, *words, **more)
@@ -138,7 +138,7 @@ def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
         number = hand_in(queue, tmp_path)
         seen = version(queue, number)
-        monkeypatch.setattr(views, "conflicts_now", meanwhile)
+        monkeypatch.setattr(views, "conflict_sentences", meanwhile)
         found = view(queue, number)
         assert (found.row.standing.version, len(found.history)) == (seen, 1)
         assert version(queue, number) > seen

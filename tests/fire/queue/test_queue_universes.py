@@ -152,6 +152,8 @@ def test_records_of_nobody_are_told(
             command="summarize",
             universes="each",
             units=units,
+            numbers=None,
+            first=0,
             frame=frame,
             groups=(),
             categories=frozenset(),

@@ -65,6 +65,8 @@ class ToyRunner:
                     command="summarize",
                     universes="each",
                     units=None if entity is None else frame[entity].to_list(),
+                    numbers=None,
+                    first=0,
                     frame=frame.select(name),
                     groups=(),
                     categories=frozenset(),

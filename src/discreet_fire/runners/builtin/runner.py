@@ -119,7 +119,7 @@ def _load(session: Session, file: Path) -> None:
             where=f"{file.name}: {name}",
             hint="name a variable with --entity as it is written in the data",
         )
-    number_microdata(session, session.data)
+    number_microdata(session, session.data, file.absolute())
 
 
 def _run_steps(source: SourceText, session: Session, seconds: float | None) -> DiscreetError | None:

@@ -31,10 +31,13 @@ from discreet_fire.runners.builtin.disclosure.units import (
     cases_by_value,
     conflicts_with_earlier,
     few_differ,
+    first_records,
     has_copies,
     hidden_column,
+    named_units,
     owners,
     plain,
+    record_numbers,
 )
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
@@ -411,12 +414,7 @@ def _tell_whom(
     if session.log.witness is None:
         return
     mask = counted_records(chosen)
-    kept, units = hidden_column(session.data, OWNER), None
-    if kept is not None:
-        unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
-        whom = kept.values[mask].astype(object)
-        whom[np.asarray(unknown, dtype=np.bool_)[mask]] = None
-        units = whom.tolist()
+    units = named_units(session, mask)
     listed = [name for name in dict.fromkeys(names) if name in session.data.variables]
     frame = session.data.frame(listed, mask) if listed else pl.DataFrame()
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
@@ -431,6 +429,8 @@ def _tell_whom(
             command=name,
             universes="model" if found is None or found == "none" else found,
             units=units,
+            numbers=record_numbers(session, mask),
+            first=first_records(session),
             frame=frame,
             groups=tuple(one for one in chosen.groups if one in listed),
             categories=frozenset(
@@ -446,8 +446,7 @@ def _shown_tables(
     session: Session, result: SafeResult, chosen: ChosenRecords, how: GroupsShown
 ) -> tuple[ShownTable | None, ...]:
     """What an output shows over groups, with the records behind it."""
-    record = hidden_column(session.data, RECORD)
-    if record is None:
+    if hidden_column(session.data, RECORD) is None:
         return () if how == "nothing" else (None,)
     mask, inside, weights = counted_records(chosen), chosen.frame, chosen.weight
     if ENTITY in inside.columns and inside.height != int(chosen.mask.sum()):
@@ -456,12 +455,11 @@ def _shown_tables(
     if INSIDE in inside.columns:
         inside = inside.filter(pl.col(INSIDE) == 1)
         weights = None if weights is None else weights[mask[chosen.mask]]
-    numbers = record.values[mask]
     title = f"line {session.log.line}, {result.command.partition(',')[0]}"
     records = OutputRecords(
         title=title,
         labels=inside.select(pl.exclude(ENTITY, WEIGHT, INSIDE, _ROW)),
-        numbers=np.where(numbers < MISSING, numbers, -1).astype(np.int64),
+        numbers=record_numbers(session, mask),
         owners=owners(session)[mask],
         weights=weights,
         digits=session.limits.digits,

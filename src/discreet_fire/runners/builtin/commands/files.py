@@ -62,7 +62,7 @@ def stored_data(session: Session, name: str, suffix: str = ".dta") -> SavedData:
     path = path if path is not None else session.path_of(word, suffix)
     if path not in session.memory.files:
         data = read_data(path)
-        number_microdata(session, data)
+        number_microdata(session, data, path)
         session.memory.files[path] = SavedData(data, *marks_of(path))
     return session.memory.files[path]
 
@@ -161,8 +161,9 @@ def import_text(session: Session, call: CommandCall) -> None:
     UnsupportedError.when(inner.using and inner.head, "import with a list of variables")
     name = file_name(inner.using or inner.head)
     path = _given(session, name)
-    session.data = read_delimited(path or session.path_of(name, ".csv"), **_reading(inner))
-    number_microdata(session, session.data)
+    path = path or session.path_of(name, ".csv")
+    session.data = read_delimited(path, **_reading(inner))
+    number_microdata(session, session.data, path)
     session.data.settle()
 
 

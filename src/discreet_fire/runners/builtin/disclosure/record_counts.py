@@ -22,8 +22,11 @@ from discreet_fire.runners.builtin.disclosure.units import (
     RECORD,
     few,
     few_in,
+    first_records,
     hidden_column,
+    named_units,
     owners,
+    record_numbers,
 )
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import MISSING, limited
@@ -83,14 +86,15 @@ def repeated(codes: Any) -> Any:
 class AffectedRecords:
     """Records that a command changes (confidential), and the persons or firms they are about.
 
-    They are even if no one or two of these have nearly all of them. Their numbers in the data are
-    None where they are not known.
+    They are even if no one or two of these have nearly all of them. Their numbers in the data, and
+    whom each is about, are None where they are not known.
     """
 
     records: int
     cases: int
     even: bool = True
     numbers: IntArray | None = None
+    units: list[Any] | None = None
 
 
 def affected(session: Session, rows: Any) -> AffectedRecords:
@@ -101,11 +105,10 @@ def affected(session: Session, rows: Any) -> AffectedRecords:
     even = True
     if number.size > 1:
         even = not concentrated(largest[0], largest[1], float(number.sum()), session.limits)
-    record = hidden_column(session.data, RECORD)
-    numbers = None if record is None else record.values[rows]
-    if numbers is not None:
-        numbers = np.where(numbers < MISSING, numbers, -1).astype(np.int64)
-    return AffectedRecords(len(who), number.size, even, numbers)
+    if session.log.witness is None or hidden_column(session.data, RECORD) is None:
+        return AffectedRecords(len(who), number.size, even)
+    numbers, units = record_numbers(session, rows), named_units(session, rows)
+    return AffectedRecords(len(who), number.size, even, numbers, units)
 
 
 def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) -> AffectedRecords:
@@ -123,8 +126,10 @@ def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) 
     even = all(one.even for one in found)
     parts = [one.numbers for one in found if one.numbers is not None]
     numbers = np.concatenate(parts) if len(parts) == len(found) and parts else None
-    several = sum(one.records for one in found)
-    return AffectedRecords(several, least if shown else 0, even, numbers)
+    units = [unit for one in found for unit in one.units or ()]
+    several, known = sum(one.records for one in found), least if shown else 0
+    whom = units if numbers is not None and len(units) == len(numbers) else None
+    return AffectedRecords(several, known, even, numbers, whom)
 
 
 def all_records(session: Session) -> str:
@@ -183,12 +188,17 @@ def tell_counts(session: Session, command: str, counts: Sequence[AffectedRecords
             continue
         shown = pl.DataFrame({"n": [float(one.records)]})
         tables.append(shown_counts(title, shown, pl.DataFrame(), one.numbers))
+    known = [one for one in counts if one is not None and one.numbers is not None]
+    whom = [unit for one in known for unit in one.units or ()]
+    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(one.numbers for one in known)])
     session.log.witness(
         StatisticShown(
             line=session.log.line,
             command=command,
             universes="none",
-            units=None,
+            units=whom if len(whom) == len(numbers) else None,
+            numbers=numbers,
+            first=first_records(session),
             frame=pl.DataFrame(),
             groups=(),
             categories=frozenset(),

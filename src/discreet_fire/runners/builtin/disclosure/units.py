@@ -11,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from discreet.arrays import IntArray
 from discreet_fire.catalogue.functions import function_table
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.language.expressions import (
@@ -43,10 +45,19 @@ _NOT_ASKING = _TABLE.drawing | _TABLE.naming | _TABLE.plain
 _COMPARED = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
 
-def number_microdata(session: Session, data: DataSet) -> None:
-    """Number the records of microdata, so that copies and made-up records are known."""
-    first = session.history.records
-    session.history.records += data.rows
+def number_microdata(session: Session, data: DataSet, source: Path | None = None) -> None:
+    """Number the records of microdata, so that copies and made-up records are known.
+
+    Those of a file that was read before have the numbers that they had then.
+    """
+    history = session.history
+    first, rows = history.sources.get(source, (history.records, data.rows))
+    if rows != data.rows:
+        first = history.records
+    if first == history.records:
+        history.records += data.rows
+    if source is not None:
+        history.sources.setdefault(source, (first, data.rows))
     numbers = np.arange(first, first + data.rows, dtype=np.float64)
     data.hidden[RECORD] = DataVariable(numbers, "double")
     session.history.key = hashlib.sha256(session.history.key + _digest(data)).digest()
@@ -84,6 +95,34 @@ def owners(session: Session, data: DataSet | None = None) -> Any:
     codes[np.asarray(unknown, dtype=np.bool_)] = -1
     session.history.known = kept, record, codes
     return codes
+
+
+def named_units(session: Session, rows: Any) -> list[Any] | None:
+    """Whom some records are about, by the values of the variable that says so; None if none does.
+
+    None stands for those of whom it is not known.
+    """
+    kept = hidden_column(session.data, OWNER)
+    if kept is None:
+        return None
+    unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
+    whom = kept.values[rows].astype(object)
+    whom[np.asarray(unknown, dtype=np.bool_)[rows]] = None
+    return list(whom.tolist())
+
+
+def record_numbers(session: Session, rows: Any) -> IntArray:
+    """The numbers of some records in the microdata; -1 for those that the program made."""
+    record = hidden_column(session.data, RECORD)
+    if record is None:
+        return np.full(len(np.arange(session.data.rows)[rows]), -1, dtype=np.int64)
+    numbers = record.values[rows]
+    return np.where(numbers < MISSING, numbers, -1).astype(np.int64)
+
+
+def first_records(session: Session) -> int:
+    """How many records the data file has that was read first."""
+    return next(iter(session.history.sources.values()), (0, 0))[1]
 
 
 def has_copies(session: Session) -> bool:

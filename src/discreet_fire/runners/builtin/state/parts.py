@@ -186,12 +186,14 @@ class UnitHistory(SessionPart):
 
     Of each record that was read, `owners` has the unit's number; `known` has whom those in memory
     are about, with the variables that say so. The key, of all microdata that were read, blurs how
-    near a bound may come; `trims` are conditions that took away what a few have. For each output,
-    `values` are marks of a variable's values, 0 for records that it is not about, and `sets` of
-    which records there were; `close` is how many differed from earlier ones by a few.
+    near a bound may come; `sources` are files with the numbers of their records; `trims` are
+    conditions that took away what a few have. For each output, `values` are marks of a variable's
+    values, 0 for records that it is not about, and `sets` of which records there were; `close` is
+    how many differed from earlier ones by a few.
     """
 
     records: int = lasting(factory=int)
+    sources: dict[Path | None, tuple[int, int]] = lasting(factory=dict)
     owners: Any = lasting(factory=lambda: np.zeros(0, dtype=np.int64))
     known: tuple[Any, Any, Any] | None = lasting(factory=lambda: None)
     key: bytes = restored(factory=bytes)

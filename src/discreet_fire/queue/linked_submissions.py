@@ -1,0 +1,186 @@
+"""Tables of submissions, held against those of all others that are open or released.
+
+In: what the outputs of a run show, and the folder of a queue (CONFIDENTIAL). Out: findings in
+sentences that name tables and submissions, without a figure. A record is the same one in two
+submissions if it is the only one of the same unit, or has the same place in the same data file;
+where neither is known, a finding says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.ledger import UnitKey
+from discreet_fire.linked_tables import (
+    LEFT,
+    ShownTable,
+    linked_findings,
+    read_tables,
+    table_bytes,
+    with_records,
+)
+from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums
+from discreet_fire.runners.protocol import StatisticShown
+from discreet_fire.statistics.limits import SafeLimits
+
+#: The file beside the outputs of a submission.
+TABLES = "tables.npz"
+#: Seconds that tables are held against others for, where a submission says nothing.
+SECONDS = 60.0
+#: So many outputs are named in one finding.
+_PLACES = 8
+
+
+@dataclass(kw_only=True, repr=False)
+class SubmissionTables:
+    """What the outputs of a run show over groups, and whom its records are about (confidential)."""
+
+    tables: list[ShownTable] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    first: int = 0
+    _numbers: list[IntArray] = field(default_factory=list)
+    _units: list[Any] = field(default_factory=list)
+
+    def note(self, told: StatisticShown) -> None:
+        """Take down what a statistic shows.
+
+        Args:
+            told: The statistic.
+        """
+        self.tables += [one for one in told.tables if one is not None]
+        if None in told.tables:
+            self.left.append(f"line {told.line}, {told.command}")
+        self.first = max(self.first, told.first)
+        if told.numbers is not None and told.units is not None:
+            self._numbers.append(told.numbers)
+            self._units += told.units
+
+    def written(self, key: UnitKey, data: str) -> bytes:
+        """The tables as bytes, with records as other submissions call them.
+
+        Args:
+            key: What digests of units are made with.
+            data: The digest of the first data file.
+        """
+        ids = self._identifiers(key, data)
+
+        def identified(records: IntArray) -> IntArray | None:
+            found = [ids.get(one) for one in records.tolist()]
+            known = [one for one in found if one is not None]
+            return np.array(known, dtype=np.int64) if len(known) == len(found) else None
+
+        tables, left = with_records(self.tables, identified)
+        return table_bytes(tables, list(dict.fromkeys([*self.left, *left])))
+
+    def _identifiers(self, key: UnitKey, data: str) -> dict[int, int]:
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *self._numbers])
+        known = {
+            number: unit
+            for number, unit in zip(numbers.tolist(), self._units, strict=True)
+            if number >= 0 and unit is not None
+        }
+        if known and len(set(map(str, known.values()))) == len(known):
+            digests = key.of_each(list(known.values())).view(np.int64)
+            return dict(zip(known, digests.tolist(), strict=True))
+        places = np.arange(self.first)
+        digests = key.of_each([f"{data} {place}" for place in places.tolist()]).view(np.int64)
+        return dict(zip(places.tolist(), digests.tolist(), strict=True))
+
+
+def shown_by(path: Path, number: int, shown: Any = None) -> tuple[list[ShownTable], list[str]]:
+    """The tables of a submission by names that say of which one they are.
+
+    Args:
+        path: Where they were written.
+        number: The submission.
+        shown: Says of a table whether it is shown; all are if None.
+    """
+    tables, left = read_tables(path.read_bytes())
+    kept = [one for one in tables if shown is None or shown(_place(one).name)]
+    return [_named(one, f"submission {number}, {_place(one).name}") for one in kept], left
+
+
+def _place(one: ShownTable) -> ShownCounts:
+    return one.place if isinstance(one, ShownSums) else one
+
+
+def _named(one: ShownTable, name: str) -> ShownTable:
+    place = replace(_place(one), name=name)
+    return replace(one, place=place) if isinstance(one, ShownSums) else place
+
+
+def findings_against(
+    own: Path,
+    others: Mapping[int, tuple[list[ShownTable], list[str]]],
+    *,
+    limits: SafeLimits,
+    seconds: float | None,
+) -> list[Finding]:
+    """What the tables of a submission tell together with those of others.
+
+    What they tell alone was found when it ran.
+
+    Args:
+        own: Where its tables were written.
+        others: The tables of others, by their number.
+        limits: The rules of output checking.
+        seconds: How long it may take.
+    """
+    tables, left = read_tables(own.read_bytes())
+    until = time.monotonic() + (SECONDS if seconds is None else seconds)
+    mine = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *map(_records, tables)]))
+    near = {
+        number: [one for one in told if np.isin(_records(one), mine).any()]
+        for number, (told, _) in others.items()
+    }
+    earlier = [one for told in near.values() for one in told]
+    found = list(_news(tables, earlier, limits, until)) if earlier and tables else []
+    unknown = left + [
+        f"submission {number}, {one}" for number, (_, missing) in others.items() for one in missing
+    ]
+    if others and unknown:
+        places = "; ".join(unknown[:_PLACES])
+        places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
+        what = f"not held against tables of other submissions: {places}"
+        hint = "look whether they tell numbers that another submission withholds"
+        found.append(_left(what, hint))
+    return found
+
+
+def _records(one: ShownTable) -> IntArray:
+    return _place(one).records
+
+
+def _news(
+    tables: Sequence[ShownTable],
+    earlier: Sequence[ShownTable],
+    limits: SafeLimits,
+    until: float,
+) -> list[Finding]:
+    """Findings on all tables that are not on those of the submission alone."""
+    found = linked_findings(tables, limits=limits, earlier=earlier, until=until)
+    if not found:
+        return []
+    alone = {one.what for one in linked_findings(tables, limits=limits, until=until)}
+    return [one for one in found if one.what not in alone]
+
+
+def _left(what: str, hint: str) -> Finding:
+    return Finding(
+        rule=LEFT,
+        severity=Severity.REVIEW,
+        what=what,
+        line=0,
+        column=1,
+        start=0,
+        end=0,
+        hint=hint,
+    )

@@ -1,0 +1,121 @@
+"""Tables of several submissions: what one withholds, another may tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.errors import OutputCheckError
+from discreet_fire.queue import Queue, Submission, approve, reject, release, submit, verify, view
+from tests.helpers.queue_parts import new_queue, version
+
+FINE, COARSE = "tabulate cty sex\n", "tabulate region sex\n"
+FOLLOWS = (
+    "submission 1, line 8, tabulate cty sex: cty = 9, sex = 1 follows from line 8, tabulate region "
+    "sex: region = E, sex = 1, less cty = 1, 3, 4 of the same table"
+)
+
+
+def records(years: int = 1) -> pl.DataFrame:
+    """Counties of two regions; county 9 has four people, whose neighbour in size is elsewhere."""
+    rng = np.random.default_rng(3)
+    county = np.concatenate(
+        [np.repeat([1, 2, 3, 4, 9], [90, 75, 98, 76, 4]), np.arange(400) % 4 + 20]
+    )
+    sex = rng.integers(1, 3, county.size)
+    sex[county == 9] = [1, 1, 2, 2]
+    east = (county < 10) & (county != 2)
+    frame = pl.DataFrame({"cty": county, "region": np.where(east, "E", "W"), "sex": sex})
+    frame = frame.with_row_index("pid")
+    return frame.with_columns(pid=pl.col("pid") // years)
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Queue:
+    return new_queue(tmp_path, minimum=3)
+
+
+def hand(queue: Queue, place: Path, text: str, frame: pl.DataFrame, **more: object) -> int:
+    place.mkdir(exist_ok=True)
+    frame.write_csv(place / "d.csv")
+    (place / "a.do").write_text(text)
+    words = {"researcher": "Weber", "data": (place / "d.csv",), "unit": "pid", **more}
+    return submit(queue, Submission(program=place / "a.do", **words))
+
+
+def told(queue: Queue, number: int, rule: str = "linked-tables") -> list[str]:
+    return [one.what for one in view(queue, number).findings if one.rule == rule]
+
+
+def sign(queue: Queue, number: int, **more: bool) -> None:
+    words = {"reason": "looked at it", "version": version(queue, number)}
+    for person in ("Anna", "Ben"):
+        if not view(queue, number).row.standing.approvals.get(person):
+            words["version"] = version(queue, number)
+            approve(queue, number, person=person, **words, **more)
+
+
+def test_the_split_example_is_found_over_two_submissions(queue: Queue, tmp_path: Path) -> None:
+    first = hand(queue, tmp_path / "1", FINE, records())
+    second = hand(queue, tmp_path / "2", COARSE, records())
+    assert not told(queue, first)
+    assert told(queue, second)[0] == FOLLOWS
+    assert not told(queue, second, "linked-tables-left")
+
+
+def test_other_extracts_of_the_same_people_are_one_problem(queue: Queue, tmp_path: Path) -> None:
+    hand(queue, tmp_path / "1", FINE, records().drop("region"))
+    shuffled = records().drop("cty").sample(fraction=1, shuffle=True, seed=1)
+    assert told(queue, hand(queue, tmp_path / "2", COARSE, shuffled))[0] == FOLLOWS
+
+
+def test_records_of_the_same_people_are_known_by_their_places(queue: Queue, tmp_path: Path) -> None:
+    hand(queue, tmp_path / "1", FINE, records(years=2))
+    found = told(queue, hand(queue, tmp_path / "2", COARSE, records(years=2)))
+    assert any(one.startswith("submission 1, line 8, tabulate cty sex: cty = 9") for one in found)
+
+
+def test_other_people_are_no_matter(queue: Queue, tmp_path: Path) -> None:
+    hand(queue, tmp_path / "1", FINE, records())
+    others = records().with_columns(pid=pl.col("pid") + 10_000)
+    assert not told(queue, hand(queue, tmp_path / "2", COARSE, others))
+
+
+def test_what_is_rejected_tells_nothing(queue: Queue, tmp_path: Path) -> None:
+    first = hand(queue, tmp_path / "1", FINE, records())
+    reject(queue, first, person="Anna", reason="no", version=version(queue, first))
+    assert not told(queue, hand(queue, tmp_path / "2", COARSE, records()))
+
+
+def test_what_is_released_counts_and_is_known_at_the_approval(queue: Queue, tmp_path: Path) -> None:
+    first = hand(queue, tmp_path / "1", FINE, records())
+    second = hand(queue, tmp_path / "2", COARSE, records())
+    sign(queue, second)
+    release(queue, second, person="Anna", reason="done", version=version(queue, second))
+    (conflict,) = {one for one in view(queue, first).conflicts if FOLLOWS in one}
+    assert conflict == f"released as 2, with this one: {FOLLOWS}"
+    with pytest.raises(OutputCheckError, match="released as 2"):
+        sign(queue, first)
+    third = hand(queue, tmp_path / "3", FINE.replace("\n", ", row\n"), records())
+    assert any("submission 2, line 8, tabulate region sex" in one for one in told(queue, third))
+
+
+def test_what_cannot_be_followed_is_said_of_both(queue: Queue, tmp_path: Path) -> None:
+    text = f"{FINE}histogram cty, width(1)\n"
+    hand(queue, tmp_path / "1", text, records())
+    second = hand(queue, tmp_path / "2", "tabulate sex\n", records())
+    (left,) = told(queue, second, "linked-tables-left")
+    assert left == "not held against tables of other submissions: submission 1, line 9, histogram"
+
+
+def test_changed_tables_are_told(queue: Queue, tmp_path: Path) -> None:
+    number = hand(queue, tmp_path / "1", FINE, records())
+    assert verify(queue) == []
+    path = queue.store(queue.told(number, "token")) / "tables.npz"
+    assert b"sex" not in path.name.encode()
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    path.write_bytes(b"other")
+    assert any("what its tables show was changed" in one for one in verify(queue))
