@@ -218,6 +218,7 @@ PLAIN = {
     "regress": "regress x y", "save": "save q", "saveold": "saveold q", "sort": "sort g",
     "summarize": "summarize x", "tab1": "tab1 g", "tab2": "tab2 g h", "table": "table g",
     "tabstat": "tabstat x", "tabulate": "tabulate g", "tsset": "tsset id", "ttest": "ttest x == 1",
+    "utest": "generate double x2 = x^2\nquietly regress id x x2\nutest x x2",
     "xtdescribe": "xtset id g\nxtdescribe", "xtset": "xtset id",
 }  # fmt: skip
 EFFECTLESS = [(one, option) for one in KNOWN for option in one.facts.options if option.effect]
