@@ -77,6 +77,13 @@ _ASKED = (
     ("rita", "unit=person&by=region:municipality,sex,marital_status,education:1"),
 )
 _SAVED = (("#statistic", "census"),)
+#: Output 2 is held back, and output 3 would tell it.
+_GIVEN_AWAY = (
+    ("#v2-hold", "on"),
+    ("#c2", "one firm dominates"),
+    ("#rest", "on"),
+    ("#reason", "looked at each output"),
+)
 _REASON = (("input[name=reason]", "less noise where it costs readers most"),)
 #: Pages that no navigation leads to directly; those that it leads to are found.
 DEEP = (
@@ -121,8 +128,19 @@ DEEP = (
     _page("trail-verified", "otto", "/administration/trail", "form[action$=verify] button"),
     _page("overrides", "otto", "/administration/overrides"),
     _page("log", "otto", "/administration/log"),
+    _page("review", "vera", "/reviews/2"),
+    _page("review-output", "vera", "/reviews/2", part="#o3"),
+    _page(
+        "review-refused",
+        "vera",
+        "/reviews/2",
+        "form[action$=decide] button",
+        typed=_GIVEN_AWAY,
+        part="#problem",
+    ),
+    _page("submission", "rosa", "/submissions/1"),
 )
-PEOPLE = ("paul", "mira", "cora", "vera", "otto", "adam", "rita")
+PEOPLE = ("paul", "mira", "cora", "vera", "rosa", "otto", "adam", "rita")
 
 
 class Camera:
@@ -304,6 +322,23 @@ def programmes(service: Any) -> list[StudioPicture]:
     ]
 
 
+def reviews(service: Any) -> list[StudioPicture]:
+    """Pages of the review queue: submissions on their way from decisions to a release."""
+    from tests.helpers.studio_reviews import accepted, handed_in
+
+    numbers = []
+    for approvals, name in enumerate(("sexes", "ages", "occupations")):
+        variable = {"sexes": "sex", "ages": "age", "occupations": "occupation"}[name]
+        numbers.append(handed_in(service, f"{name}.do", f"summarize {variable}\n"))
+        accepted(service, numbers[-1], approvals)
+    names = ("review-approve", "review-second", "review-release")
+    people = ("vera", "viktor", "viktor")
+    return [
+        _page(name, person, f"/reviews/{number}", part="#verdict")
+        for name, person, number in zip(names, people, numbers, strict=True)
+    ]
+
+
 def take_all(
     camera: Camera,
     out: Path,
@@ -348,7 +383,7 @@ def main() -> int:
         with served_studio(folder, persons=8_000) as studio, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
             live_in(studio.service)
-            more = programmes(studio.service)
+            more = [*programmes(studio.service), *reviews(studio.service)]
             camera = Camera(browser, studio.url, studio.passwords)
             wrong = take_all(camera, asked.out, asked.names, looks, more)
             browser.close()

@@ -188,17 +188,15 @@ class ReviewDesk:
 
         Args:
             principal: Who hands it in.
-            content: A do-file or a zip archive.
+            content: A do-file, or a zip archive with one or with the folder of a session.
             file: Its name.
             main: Which do-file of an archive is run.
             project: What for.
-            data: Name of the data it is run on; empty with a log.
+            data: Name of the data it is run on; empty with a log, and for a session whose
+                outputs are not repeated.
             log: Which file of an archive is the log, if it ran elsewhere.
         """
         settings = self.settings
-        if bool(data) == bool(log):
-            what = "name either the data to run it on, or the log of a run elsewhere"
-            raise ServiceError(what, code="invalid-input", where="data")
         if data and data not in settings.data:
             hint = f"data: {', '.join(settings.data)}"
             raise ServiceError(
@@ -209,7 +207,11 @@ class ReviewDesk:
         except OutputCheckError as error:
             raise _translated(error) from None
         bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
-        main = unpacked(content, file, main, log, **bounds).main
+        program = unpacked(content, file, main, log, **bounds)
+        main = "" if program.session is not None else program.main
+        if program.session is None and bool(data) == bool(log):
+            what = "name either the data to run it on, or the log of a run elsewhere"
+            raise ServiceError(what, code="invalid-input", where="data")
         name = self._inputs.put(content, owner=f"{KIND} {principal.name}")
         asked = {"input": name, "file": file, "main": main, "project": project, "data": data,
                  "log": log}  # fmt: skip

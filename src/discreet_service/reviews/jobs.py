@@ -30,10 +30,10 @@ def run_submission(context: JobContext) -> JobOutput:
     bounds = {"most_bytes": settings.upload_bytes, "most_files": settings.upload_files}
     program = unpacked(content, asked["file"], asked["main"], asked.get("log", ""), **bounds)
     context.report(5, "running")
-    data = () if program.log else (settings.folder / settings.data[asked["data"]],)
+    data = (settings.folder / settings.data[asked["data"]],) if asked["data"] else ()
     handed = Submission(
         program=program.write(folder / "program"),
-        main=None if program.alone else program.main,
+        main=None if program.alone or program.session is not None else program.main,
         researcher=context.job.owner,
         project=asked["project"],
         data=data,

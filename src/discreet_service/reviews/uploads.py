@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from discreet_fire.research_session.submission_folder import MANIFEST, SUMS
 from discreet_service.problems import ServiceError
 
 _LONGEST_NAME, _DEEPEST = 100, 6
@@ -36,11 +37,13 @@ class UploadedProgram:
         files: Contents by path, with slashes.
         main: Which of them is the program.
         log: Which of them is the log of a run elsewhere; empty if it is to be run here.
+        session: The folder of a session of the researcher; None if it is a program.
     """
 
     files: Mapping[str, bytes]
     main: str
     log: str = ""
+    session: PurePosixPath | None = None
 
     @property
     def alone(self) -> bool:
@@ -57,6 +60,8 @@ class UploadedProgram:
         for name, content in self.files.items():
             if name != self.log:
                 _write(folder / name, content)
+        if self.session is not None:
+            return folder / self.session
         return folder / self.main if self.alone else folder
 
     def write_log(self, folder: Path) -> Path | None:
@@ -122,6 +127,9 @@ def unpacked(
         files = _archive(content, most_bytes, most_files)
     else:
         files = {_safe_name(name): content}
+    session = None if main or log else _session(files)
+    if session is not None:
+        return UploadedProgram(files=files, main=str(session / MANIFEST), session=session)
     programs = sorted(one for one in files if one.lower().endswith(_SUFFIX))
     if main and main not in programs:
         raise _refused("there is no such do-file in it", "main")
@@ -133,6 +141,13 @@ def unpacked(
         hint = f"logs end in {' or '.join(LOGS)}"
         raise _refused("there is no such log in it", "log", hint)
     return UploadedProgram(files=files, main=main or programs[0], log=log)
+
+
+def _session(files: Mapping[str, bytes]) -> PurePosixPath | None:
+    """The folder that a session of a researcher handed in, if there is one."""
+    folders = [PurePosixPath(one).parent for one in files if PurePosixPath(one).name == MANIFEST]
+    whole = [one for one in folders if str(one / SUMS) in files]
+    return whole[0] if len(whole) == 1 else None
 
 
 def _archive(content: bytes, most_bytes: int, most_files: int) -> dict[str, bytes]:

@@ -11,10 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from discreet_fire.queue import OutputDecision, OutputPart, StageFinding
 from discreet_service.reviews import SubmissionReport
+from discreet_service.web.pages import words
 
 #: Outputs on one page, letters that are shown of each and of all, and lines of each and of a log:
 #: what fits into a page of 150 kB.
@@ -25,33 +26,7 @@ _BESIDE = 6
 #: Lines that say that something is hidden, and a figure that is hidden or missing.
 _HIDDEN = re.compile(r"\. withheld for confidentiality|\(output withheld\)|(?<!\S)[.#](?!\S)")
 _HEAD = re.compile(r"\*!? FDZ\b")
-_SAID = tuple(
-    (re.compile(english), german)
-    for english, german in (
-        (
-            r"output (\d+) tells, or may tell, of the same variables as output (\d+), "
-            r"which is held back",
-            r"Ergebnis \1 sagt etwas über dieselben Variablen wie das zurückgehaltene Ergebnis \2, "
-            r"oder könnte es",
-        ),
-        (
-            r"the figures of output (\d+), which is held back, stand in output (\d+)",
-            r"die Zahlen des zurückgehaltenen Ergebnisses \1 stehen in Ergebnis \2",
-        ),
-        (
-            r"output (\d+), which is held back, can be worked out from output (\d+)",
-            r"das zurückgehaltene Ergebnis \1 lässt sich aus Ergebnis \2 berechnen",
-        ),
-        (
-            r"output (\d+), which is held back, can be worked out from outputs (\d+) and (\d+)",
-            r"das zurückgehaltene Ergebnis \1 lässt sich aus den Ergebnissen \2 und \3 berechnen",
-        ),
-        (
-            r"output (\d+), which is held back, has too many cells to look at",
-            r"das zurückgehaltene Ergebnis \1 hat zu viele Zellen, um sie alle anzusehen",
-        ),
-    )
-)
+_NUMBERS = r"(\d+(?:, \d+)*)"
 _DIFFERS, _FEWER = " differs from ", " by fewer units than the minimum"
 _DIFFERENCE = re.compile(rf"(.+){_DIFFERS}(.+){_FEWER}(?:, released as ([\d]+(?: and [\d]+)*))?")
 _PAIRS = ": too many pairs of released tables to look at all of them"
@@ -69,9 +44,9 @@ def said_in_language(sentence: str, language: str) -> str:
     """
     if language != "de":
         return sentence
-    for english, german in _SAID:
+    for english, german in _sentences():
         if found := english.fullmatch(sentence):
-            return found.expand(german)
+            return german.format(*found.groups())
     if sentence.endswith(_PAIRS):
         whom = _placed(sentence.removesuffix(_PAIRS))
         return f"{whom}: zu viele Paare freigegebener Tabellen, um alle anzusehen"
@@ -86,6 +61,16 @@ def said_in_language(sentence: str, language: str) -> str:
     return (
         f"{_placed(found[1])} unterscheidet sich von {_placed(other)} um weniger Einheiten als "
         f"das Minimum{place}"
+    )
+
+
+@cache
+def _sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """What the queue says, with numbers of outputs in it, and the same in German."""
+    english, german = (words("review_sentences", language) for language in ("en", "de"))
+    return tuple(
+        (re.compile(_NUMBERS.join(map(re.escape, said.split("{}")))), german[name])
+        for name, said in english.items()
     )
 
 
@@ -119,6 +104,7 @@ class ReviewedOutput:
         part: The output.
         lines: Its lines of the program; empty if they are not known.
         more_lines: Lines that are not shown.
+        picture: Its place among the files, if it is a picture; None if it is text.
         pieces: Its text in pieces, and whether each is something hidden or missing.
         letters: How long its text is.
         cut: Whether its text goes on.
@@ -132,6 +118,7 @@ class ReviewedOutput:
     part: OutputPart
     lines: tuple[ProgramLine, ...]
     more_lines: int
+    picture: int | None
     pieces: tuple[tuple[str, bool], ...]
     letters: int
     cut: bool
@@ -205,6 +192,10 @@ class ReviewSheet:
         Args:
             one: The finding.
         """
+        if one.stage == "session" and one.line:  # its line is the number of its output
+            name = f"{one.line:03d} "
+            parts = self.report.view.row.standing.parts
+            return next((part.number for part in parts if part.file.startswith(name)), 0)
         line = self._line_of(one)
         for part in self.report.view.row.standing.parts if line else ():
             if part.lines is not None and part.lines[0] <= line < part.lines[1]:
@@ -254,7 +245,8 @@ class ReviewSheet:
         shown = [one for one in standing.parts if start <= one.number < start + SIZE]
         left, found = _ALL_LETTERS, []
         for part in shown:
-            text = report.outputs.get(part.number, "")
+            picture = self._picture(part)
+            text = "" if picture is not None else report.outputs.get(part.number, "")
             most = min(_LETTERS, left)
             left -= min(len(text), most)
             first, behind = part.lines or (1, 1)
@@ -264,6 +256,7 @@ class ReviewSheet:
                     part=part,
                     lines=lines[:_LINES],
                     more_lines=max(len(lines) - _LINES, 0),
+                    picture=picture,
                     pieces=_pieces(text[:most].rstrip("\n")),
                     letters=len(text),
                     cut=len(text) > most,
@@ -303,6 +296,13 @@ class ReviewSheet:
         now = list(self.report.view.conflicts)
         noted = (one.what for one in self.report.view.findings if one.rule == "difference")
         return now, [what for what in dict.fromkeys(noted) if what not in now]
+
+    def _picture(self, part: OutputPart) -> int | None:
+        """Its place among the files, if it is a picture: those are fetched, not shown."""
+        files = [(one.role, one.name) for one in self.report.files]
+        wanted = ("output", part.file)
+        is_picture = part.file.lower().endswith(".svg") and wanted in files
+        return files.index(wanted) if is_picture else None
 
     def _differences_of(self, part: OutputPart) -> Iterator[str]:
         now, noted = self.differences()

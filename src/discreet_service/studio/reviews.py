@@ -279,7 +279,8 @@ def _sheet(
     log, more_log = sheet.log_lines()
     problem: dict[str, Any] = {}
     if error is not None:
-        hint = hint_in(language, error.hint, error.code)
+        hint = said_in_language(error.hint, language)
+        hint = hint if hint != error.hint else hint_in(language, hint, error.code)
         said = [said_in_language(one, language) for one in error.what.split("; ")]
         problem = {"kind": getattr(error.kind, language), "said": said, "hint": hint}
     last = form.start + SIZE

@@ -42,7 +42,7 @@ class ReviewedCentre:
             data={"panel": "panel.csv"},
             units={"panel": "pid"},
             upload_bytes=50_000,
-            upload_files=5,
+            upload_files=8,
         )
         found = ServiceSettings.read(folder / "SERVICE.toml")
         self.service = Service(dataclasses.replace(found, limits=limits, reviews=reviews))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import discreet_fire as fire
 from discreet_fire.queue import OutputDecision, PartVerdict
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
@@ -344,3 +345,30 @@ def test_either_data_or_a_log_is_named(centre: ReviewedCentre, more: dict[str, s
     content = _zip(**{"a.do": b"count\n", "a.log": LOG})
     assert centre.upload("ruth", content, "up.zip", **more).status_code == 422
     assert centre.service.reviews.under_way(_somebody("ruth")) == []
+
+
+def test_sessions_are_handed_in_with_all_their_outputs(
+    centre: ReviewedCentre, tmp_path: Path
+) -> None:
+    """The folder of a session, which is repeated on the data of the centre if they are named."""
+    session = fire.session("P7", data=centre.folder / "research" / "panel.csv", entity="pid")
+    session.crosstab("grp", "sex")
+    session.hist("pay", edges=[3_000, 3_400, 4_000])
+    home = session.finalise(tmp_path / "mine")
+    found = sorted(one for one in home.rglob("*") if one.is_file())
+    files = {f"mine/{one.relative_to(home)}": one.read_bytes() for one in found}
+    for data in ("panel", ""):
+        more = {"file": "up.zip", "data": data, "project": "P7"}
+        content = _zip(**files | ({} if data else {"mine/note.txt": b"x"}))
+        assert centre.upload("ruth", content, **more).status_code == 202
+        if not data:  # a file that the session did not write
+            assert len(centre.work()) == 1
+            continue
+        assert centre.work() == []
+    (row,) = centre.service.reviews.rows(_somebody("vera"))
+    report = centre.service.reviews.report(_somebody("vera"), row.number)
+    kinds = {Path(one.file).suffix for one in row.standing.parts}
+    assert kinds == {".txt", ".svg"}
+    outputs = (one.read_text() for one in found if one.suffix == ".txt")
+    assert set(outputs) <= set(report.outputs.values())
+    assert not [one for one in report.view.findings if one.severity == "error"]

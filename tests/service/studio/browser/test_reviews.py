@@ -84,7 +84,7 @@ def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> 
     press(two, "button[value=release]")
     two.wait_for_selector("text=the researcher can fetch these files")
     check_page(two)
-    digest = two.locator("#verdict ~ table code").first.inner_text()
+    digest = two.locator("#verdict table code").first.inner_text()
     researcher.reload()
     check_page(researcher)
     assert "a mean of few firms" in researcher.locator("main").inner_text()
@@ -132,6 +132,7 @@ def test_decided_without_a_script_and_printed(logged_in: Any, check_page: Any) -
     # Output 3 would give it away: said in the language of the page, and nothing was decided.
     said = page.locator("#problem").inner_text()
     assert "lässt sich aus Ergebnis 3 berechnen" in said
+    assert "oder nehmen Sie verbundene als Ausnahme an" in said
     assert "which is held back" not in said
     page.emulate_media(media="print")
     assert page.locator("#o3 pre").is_visible()
