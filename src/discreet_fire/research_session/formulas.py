@@ -68,7 +68,7 @@ def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
     outcome = left.strip()
     if not tilde or not outcome.isidentifier():
         raise _wrong("left of ~ stands the name of the outcome", text)
-    products, constant = _Reader(right, text, frozenset(texts)).read()
+    products, constant = _FormulaReader(right, text, frozenset(texts)).read()
     if not constant and any(one.levels for product in products for one in product):
         what = "a model without a constant takes numbers only: levels would mean another model"
         raise _wrong(what, text, "leave out '- 1', or make indicators of your own")
@@ -95,7 +95,7 @@ class _Sum:
     constant: bool = True
 
 
-class _Reader:
+class _FormulaReader:
     """The right side of a formula, token by token."""
 
     def __init__(self, right: str, whole: str, texts: frozenset[str]) -> None:

@@ -30,7 +30,11 @@ from discreet_fire.research_session.outputs import SessionOutput, listed
 from discreet_fire.research_session.pictures import Style
 from discreet_fire.research_session.session_check import SessionCheck, check_of
 from discreet_fire.research_session.session_data import SessionData
-from discreet_fire.research_session.submission_folder import HandedIn, HandedOutput, write_folder
+from discreet_fire.research_session.submission_folder import (
+    HandedOutput,
+    HandedSession,
+    write_folder,
+)
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.results import Check, CheckVerdict
 
@@ -371,7 +375,7 @@ class ResearchSession:
         if told:
             hint = "s.protect() hides what is needed, or s.remove() one of the tables"
             raise OutputCheckError("; ".join(told), code="linked", hint=hint)
-        handed = HandedIn(
+        handed = HandedSession(
             project=self.project,
             entity=self._data.entity,
             minimum=self._limits.minimum,

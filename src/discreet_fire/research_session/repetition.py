@@ -15,7 +15,7 @@ from discreet_fire.research_session.calls import CallResult, CallSetting, answer
 from discreet_fire.research_session.linked_outputs import linked_notes, not_followed
 from discreet_fire.research_session.notebook import shown_output
 from discreet_fire.research_session.session_data import SessionData
-from discreet_fire.research_session.submission_folder import HandedIn, HandedOutput, files_of
+from discreet_fire.research_session.submission_folder import HandedOutput, HandedSession, files_of
 from discreet_fire.statistics.limits import SafeLimits
 
 
@@ -51,7 +51,7 @@ class SessionRepetition:
     unfollowed: tuple[int, ...]
 
 
-def repeated(handed: HandedIn, data: SessionData, limits: SafeLimits) -> SessionRepetition:
+def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> SessionRepetition:
     """Repeat all calls of a session.
 
     Args:

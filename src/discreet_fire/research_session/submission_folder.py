@@ -127,7 +127,7 @@ class HandedOutput(_Strict):
         )
 
 
-class HandedIn(_Strict):
+class HandedSession(_Strict):
     """What a session hands in.
 
     Args:
@@ -168,7 +168,7 @@ def is_session(folder: Path) -> bool:
 
 
 def write_folder(
-    folder: Path, handed: HandedIn, outputs: Sequence[SessionOutput], check: SessionCheck
+    folder: Path, handed: HandedSession, outputs: Sequence[SessionOutput], check: SessionCheck
 ) -> Path:
     """Write the folder, in one step.
 
@@ -207,7 +207,7 @@ def write_folder(
     return folder
 
 
-def read_folder(folder: Path) -> HandedIn:
+def read_folder(folder: Path) -> HandedSession:
     """What a folder holds, if its files are what their checksums say.
 
     Args:
@@ -235,14 +235,14 @@ def read_folder(folder: Path) -> HandedIn:
     return handed
 
 
-def read_manifest(folder: Path) -> HandedIn:
+def read_manifest(folder: Path) -> HandedSession:
     """What was asked for, without a look at the other files.
 
     Args:
         folder: The folder.
     """
     try:
-        handed = HandedIn.model_validate_json((folder / MANIFEST).read_bytes())
+        handed = HandedSession.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError, ValueError, RecursionError):
         raise _broken(folder, f"{MANIFEST} is not what a session writes") from None
     if handed.format != _FORMAT:

@@ -22,7 +22,7 @@ from discreet_fire.statistics.disclosure_rules import Found, checks_of
 from discreet_fire.statistics.histogram import histogram
 from discreet_fire.statistics.layout import Grid, closed, count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import RecordGroups, group, take
+from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, group, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
 #: What is shown of each class.
@@ -97,17 +97,8 @@ def survival(
             >= 6 |         15         10          5     0.1458     0.0602
     """
     limits = limits_of(limits)
-    names = [time, event, *([by] if by is not None else [])]
-    if len(set(names)) < len(names):
-        what = "time, event and groups are different variables"
-        raise OutputCheckError(what, code="survival", where=", ".join(names))
-    records = take(frame, names, where=where, entity=entity)
-    happened, lasted = records.numbers(event), records.numbers(time)
-    if not np.isin(happened[~np.isnan(happened)], (0.0, 1.0)).all():
-        what, hint = "an event is 1 if it happened and 0 if not", "make such a variable first"
-        raise OutputCheckError(what, code="survival", where=event, hint=hint)
-    if (lasted < 0).any():
-        raise OutputCheckError("a time is negative", code="survival", where=time)
+    records = take(frame, _names(time, event, by), where=where, entity=entity)
+    lasted, happened = _checked(records, time, event)
     used = ~(np.isnan(happened) | np.isnan(lasted))
     groups = None if by is None else group(records, by, limits)
     data = records.data.filter(pl.Series(used))
@@ -126,6 +117,25 @@ def survival(
         who=None if who is None else who[used],
     )
     return _result(times, time, groups, command, used, limits)
+
+
+def _names(time: str, event: str, by: str | None) -> list[str]:
+    names = [time, event, *([by] if by is not None else [])]
+    if len(set(names)) < len(names):
+        what = "time, event and groups are different variables"
+        raise OutputCheckError(what, code="survival", where=", ".join(names))
+    return names
+
+
+def _checked(records: MicrodataRecords, time: str, event: str) -> tuple[FloatArray, FloatArray]:
+    """Times and events, if they can be such."""
+    lasted, happened = records.numbers(time), records.numbers(event)
+    if not np.isin(happened[~np.isnan(happened)], (0.0, 1.0)).all():
+        what, hint = "an event is 1 if it happened and 0 if not", "make such a variable first"
+        raise OutputCheckError(what, code="survival", where=event, hint=hint)
+    if (lasted < 0).any():
+        raise OutputCheckError("a time is negative", code="survival", where=time)
+    return lasted, happened
 
 
 def _withheld(times: _Times, limits: SafeLimits) -> BoolArray:
