@@ -15,8 +15,8 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "estimates",
-    "part start anova anova_row anova_rule iteration words title coefficients above word_row "
-    "section row_values row_value clusters foot",
+    "part phrase start anova anova_row anova_rule iteration words title coefficients above "
+    "word_row section row_values row_value clusters foot",
 )
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
 _LONGEST = 4000
@@ -101,7 +101,7 @@ def _is_header(text: str) -> bool:
     if _FORM.clusters.fullmatch(text):
         return True
     return bool(
-        _FORM.words.fullmatch(_FORM.part.sub("", text).replace("|", " "))
+        _FORM.words.fullmatch(_FORM.phrase.sub("", _FORM.part.sub("", text)).replace("|", " "))
         or _FORM.title.fullmatch(text)
     )
 

@@ -28,11 +28,12 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "frequencies",
-    "one_way copies storage long_name key key_word statistic value merge_head merge_row described "
-    "contains describe_head describe_row sorted count reshape_head reshape reshape_row group "
+    "st_head st_line st_total st_left st_out st_number st_time one_way copies storage long_name "
+    "key key_word statistic value merge_head merge_row described contains describe_head "
+    "describe_row sorted count reshape_head reshape reshape_row group "
     "observed correlation_head",
 )
-_TOTALS = ("Total", "Gesamt")
+_TOTALS = ("Total", "Gesamt", "Insgesamt")
 
 
 @dataclass(slots=True)
@@ -303,6 +304,37 @@ def _is_described(lines: Sequence[LogLine], at: int) -> bool:
         return True
     after = lines[at + 1].text if at + 1 < len(lines) else ""
     return bool(_FORM.long_name.fullmatch(text) and _FORM.describe_row.fullmatch(after))
+
+
+def read_stset(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """What ``stset`` says of observations that it leaves out, and of those that are left."""
+    if not _FORM.st_head.fullmatch(lines[0].text):
+        return None
+    parts: list[LogFigure] = []
+    totals: list[LogFigure] = []
+    others: list[LogFigure] = []
+    end = 0
+    for at, line in enumerate(lines):
+        text = line.text
+        for form, some in (
+            (_FORM.st_out, parts),
+            (_FORM.st_left, parts),
+            (_FORM.st_total, totals),
+            (_FORM.st_number, others),
+        ):
+            if (row := form.fullmatch(text)) is not None:
+                some.append(LogFigure(row["count"], at, *row.span("count")))
+                break
+        else:
+            known = _FORM.st_head.fullmatch(text) or _FORM.st_line.fullmatch(text)
+            if text.strip() and not (known or is_rule(text) or _FORM.st_time.fullmatch(text)):
+                break
+        end = at + 1 if text.strip() else end
+    if not totals or not parts:
+        return None
+    cuts = _margin(parts, totals[0], rules)
+    cuts += [one.cut("few-cases") for one in (*others, *totals) if rules.few(one.value)]
+    return Claim(end, "survival", cuts)
 
 
 def read_count(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:

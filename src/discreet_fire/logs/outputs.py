@@ -37,6 +37,7 @@ from discreet_fire.logs.frequencies import (
     read_merge,
     read_one_way,
     read_reshape,
+    read_stset,
 )
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules, Message, Replacement
@@ -402,6 +403,7 @@ _OF_COMMANDS: dict[str, Reader] = {
     "dtable": read_dtable,
     "table": read_frequency_table,
     "estimates": read_estimates_table,
+    "stset": read_stset,
     "esttab": read_esttab,
     "estout": read_esttab,
     "utest": read_utest,
@@ -450,9 +452,10 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
         window = Window(lines, at, long[bisect_right(long, at)])
         claim = None if text.strip() else Claim(1, "")
         if claim is None:
-            claim = _claim(window, passages, names) or _notice(window, passages.rules, block, told)
+            claim = _notice(window, passages.rules, block, told) or _claim(window, passages, names)
         if claim is None:
-            known = passages.knows(text) and not (any(telling) and _digits(text))
+            faked = any(telling) and _digits(text)
+            known = is_rule(text) or (passages.knows(text) and not faked)
             if not known and not _is_error(lines, at, block, told):
                 found.unknown.append(at)
             at += 1
@@ -575,9 +578,11 @@ def _notice(
         said = " ".join(f"{said} {line.text}".split())
         found = next(filter(None, (form.fullmatch(said) for some in forms for form in some)), None)
         if found is not None:
-            name = _FORM.folders.sub("", found.groupdict().get("told") or "")
-            cuts = [] if told.issuperset(_numbered(name)) else _everything(window[:count])
-            claim = Claim(count, "", cuts)
+            groups = found.groupdict()
+            name = _FORM.folders.sub("", groups.get("told") or "")
+            few = rules.few(numeric(groups.get("n") or ""))
+            whole = few or not told.issuperset(_numbered(name))
+            claim = Claim(count, "", _everything(window[:count]) if whole else [])
     return claim
 
 

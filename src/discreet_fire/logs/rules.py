@@ -71,7 +71,8 @@ class Notice:
     Args:
         commands: The commands; other ones can print the same and mean something else.
         forms: What they say, with single blanks, as a whole. A group ``told`` is a name: what it
-            holds that does not stand in the command goes.
+            holds that does not stand in the command goes. A group ``n`` is a number of cases:
+            if it is too small, all goes.
     """
 
     commands: frozenset[str]

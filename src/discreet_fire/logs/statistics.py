@@ -38,7 +38,7 @@ _FORM = OutputForms(
 )
 _NEEDED = {"mean", "extreme", "centile", "percentile", "spread", "distinct", "sum"}
 _SHORT_ROWS = ("diff", "combined", "Combined")
-_TOTALS = ("Total", "Gesamt")
+_TOTALS = ("Total", "Gesamt", "Insgesamt")
 
 
 @dataclass(slots=True)
