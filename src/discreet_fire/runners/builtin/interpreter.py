@@ -297,6 +297,8 @@ class Interpreter:
             self.other_file(canonical, rest)
         elif canonical in _STEERING:
             self.leave(canonical, rest)
+        elif canonical == "program" and rest.split()[:1] == ["drop"]:
+            self.drop_programs(rest.split()[1:])
         elif word in self.session.macros.programs and by is None:
             self.program(self.session.macros.programs[word], rest)
         else:
@@ -372,6 +374,18 @@ class Interpreter:
         if name == "error" or number:
             raise DoError("the program ended itself with a return code", code=int(number))
         raise ProgramEnd
+
+    def drop_programs(self, names: Sequence[str]) -> None:
+        """`program drop`: forget programs of the do-file; nothing if one is not known."""
+        programs = self.session.macros.programs
+        if names in (["_all"], ["_allado"]):
+            programs.clear()
+            return
+        DoError.when(not names, "invalid syntax of program", code=198)
+        for name in names:
+            DoError.when(name not in programs, f"program {name} not found", code=111)
+        for name in names:
+            programs.pop(name, None)
 
     def program(self, program: DefinedProgram, rest: str) -> None:
         """Run a program that the do-file defines."""

@@ -45,6 +45,12 @@ DATA = {"x": [5.0, None, 7.0], "y1": [1, 2, 3], "y2": [3, 4, 5]}
         ("program p, rclass\nreturn scalar z = 4\nreturn local w text\nend\np\ndisplay r(z)\n"
          "display \"`r(w)'\"", ["4", "text"]),
         ("program p\ndisplay 1\nexit\ndisplay 2\nend\np\ndisplay 3", ["1", "3"]),
+        ("capture program drop p\ndisplay _rc\nprogram define p\ndisplay 1\nend\np\n"
+         "capture program drop p q\ndisplay _rc\np\nprogram drop p\nprogram p\ndisplay 2\nend\np",
+         ["111", "1", "111", "1", "2"]),
+        ("program p\ndisplay 1\nend\nprogram drop _all\ncapture program drop p\ndisplay _rc",
+         ["111"]),
+        ("quietly capture program drop p\nprogram p\ndisplay 3\nend\np", ["3"]),
         ("#delimit ;\ndisplay\n 1;\ndisplay 2;\n#delimit cr\ndisplay 3", ["1", "2", "3"]),
         ("display 1 + /// more\n 1", ["2"]),
         ("* display 1\n// display 2\n/* display 3 */\ndisplay 4", ["4"]),
@@ -112,3 +118,21 @@ def test_other_do_files_run_inside_the_folder_only(tmp_path):
     for text in ("do ../a", "do /etc/passwd", "do nothing"):
         with pytest.raises(DoError):
             Run(text, DATA, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "inside", ["program drop p", "program q\ndisplay 5\nend", "program drop _all"]
+)
+def test_which_programs_there_are_tells_no_single_value(inside):
+    told = []
+    for largest in (7.0, 9.0):
+        data = DATA | {"x": [5.0, 6.0, largest]}
+        text = (
+            "program p\ndisplay 1\nend\nquietly summarize x\n"
+            f"if r(max) > 8 {{\n{inside}\n}}\ncapture program drop q\np"
+        )
+        with pytest.raises(DoError) as found:
+            Run(text, data)
+        told.append(str(found.value))
+    assert told[0] == told[1]
+    assert found.value.redacted

@@ -64,7 +64,7 @@ class _StepReader:
             yield Step("", line, one.text, self.block("}"))
         elif one.opens:
             yield Step(code.removesuffix("{").rstrip(), line, one.text, self.block("}"))
-        elif one.canonical == "program" and not _is_program_word(code):
+        elif one.canonical == "program" and not _is_program_word(one, code):
             yield Step(code, line, one.text, self.block("end"))
         elif one.canonical == "input":
             yield Step(code, line, one.text, lines=self.raw())
@@ -96,10 +96,11 @@ def cleaned(one: DoStatement) -> str:
     return " ".join("".join(parts).splitlines()).strip()
 
 
-def _is_program_word(code: str) -> bool:
+def _is_program_word(one: DoStatement, code: str) -> bool:
     """Whether `program drop`, `list` or `dir` is meant, which have no body."""
-    words = code.split()
-    return len(words) > 1 and words[1] in ("drop", "list", "dir", "di")
+    words = code.replace(":", " ").split()
+    at = words.index(one.command.text) if one.command is not None else 0
+    return words[at + 1 : at + 2] != [] and words[at + 1] in ("drop", "list", "dir", "di")
 
 
 def steps_of(do: DoFile) -> tuple[Step, ...]:
