@@ -91,6 +91,29 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
     return _through_lists(held, through, others)
 
 
+def temporary_files(parts: Iterable[StatementParts]) -> frozenset[str]:
+    """The macros that name files which go with the session, and nothing else."""
+    found: set[str] = set()
+    others: set[str] = set()
+    begun: list[tuple[str, str]] = []
+    for part in parts:
+        text = part.statement.source[part.start : part.statement.end]
+        if part.name in _GIVE_ALL:
+            return frozenset()
+        if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(text):
+            begun.append(name_ends(text.split()[0]) or ("", ""))
+        if part.name == "tempfile":
+            found.update(text.split())
+        elif part.name in _GIVE_TEXTS or part.name == "tokenize" or part.by_macro or "loc" in text:
+            others.update(_WORD.findall(_MACRO.sub(" ", text)))
+    left = {name for name in found - others if name.isidentifier()}
+    return frozenset(
+        name
+        for name in left
+        if not any(name.startswith(head) and name.endswith(tail) for head, tail in begun)
+    )
+
+
 def _through_lists(
     held: dict[str, set[str]], through: list[tuple[str, str]], others: set[str]
 ) -> dict[str, frozenset[str]]:
@@ -163,6 +186,7 @@ class FigureFlow:
         self.givers = [one for one in different if _may_give(*one)]
         #: Local macros that hold nothing but known names.
         self.known = known_names(part for part, _ in different)
+        self.temporary_files = temporary_files(part for part, _ in different)
         #: What is known of a figure because a statement ran at all.
         self._decided = CLEAN
         #: Macros whose text may be the name of a variable; globals with ``$``.
@@ -437,6 +461,13 @@ class FigureFlow:
     def _give_numbers(self, part: StatementParts) -> None:
         """``numlist`` gives ``r(numlist)``."""
         note(self.taints.results, ("r", part.name), self._held(part.outside, part.inside))
+
+    def tells_nothing(self, part: StatementParts) -> bool:
+        """Whether all that a statement names is known, and holds no figure of single records."""
+        handle = _FIRST.match(part.outside)
+        code = part.outside[handle.end() if handle else 0 :]
+        held = self.taints.held(code, part.inside, self.policy)
+        return held.rank == 0 and not self._may_be_first(code) and "$" not in code
 
     def shown(self) -> list[ShownStatement]:
         """The statements that would show a figure, in the order of the text."""

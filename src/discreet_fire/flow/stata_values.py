@@ -52,6 +52,7 @@ _INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
 _CALLED = re.compile(r"`:([^`']*)")
 _MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
 _GLOBALS = re.compile(r"\$\{?\w+\}?")
+_NESTED = re.compile(r"`[^`']*`")
 #: What looks up a scalar or a matrix by its name.
 _SCALAR = re.compile(r"\b(?:scalar|el)\s*\(")
 #: The text of a value label: ``: label (sex) 1``, ``: label names 1``.
@@ -332,11 +333,25 @@ def without_macros(code: str) -> str:
 
     >>> without_macros("x + `max' * $y")
     'x +        *   '
+    >>> without_macros("``v'_b_`i'' + y")
+    '            + y'
     """
     # Behind the last closing quote no local macro ends: not to look for one there takes out
     # what would grow as the square of the length.
     last = code.rfind("'") + 1
+    if _NESTED.search(code, 0, last) and (plain := _without_nested(code)) is not None:
+        return _GLOBALS.sub(_blank, plain)
     return _MACROS.sub(_blank, code[:last]) + _GLOBALS.sub(_blank, code[last:])
+
+
+def _without_nested(code: str) -> str | None:
+    """The same where macros name others, ```m_`i''``; None if one is not closed."""
+    out, depth = [], 0
+    for sign in code:
+        depth += sign == "`"
+        out.append(" " if depth else sign)
+        depth -= sign == "'" and depth > 0
+    return "".join(out) if depth == 0 else None
 
 
 def _blank(found: re.Match[str]) -> str:

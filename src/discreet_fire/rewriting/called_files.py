@@ -1,4 +1,4 @@
-"""Do-files that a do-file runs (`do`, `run` and `include`), and logs that it writes.
+"""Do-files that a do-file runs (`do`, `run` and `include`), and places that it writes to.
 
 In: statements. Out: the paths they name, with a judgement of each path: whether it stays
 within the folder of the submission, and where the call must point instead.
@@ -114,10 +114,21 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
 _USING = re.compile(r"[^\"]*?(?<!\w)us(?:ing?)?(?!\w)")
 
 
-def written_log(statement: DoStatement, dofile: DoFile) -> tuple[Action, str]:
-    """What becomes of a log by the place it is written to, and why: logs stay in the folder."""
-    command = statement.command
-    using = _USING.match(dofile.text, command.end, statement.end) if command else None
+def written_place(
+    statement: DoStatement, dofile: DoFile, word: str = "using"
+) -> tuple[Action, str]:
+    """What becomes of a file that a statement writes by its place, and why: it stays in the folder.
+
+    Args:
+        statement: The statement; all but logs name a file.
+        dofile: Its do-file.
+        word: The word before the path.
+    """
+    start = statement.body
+    if word == "using":
+        using = _USING.match(dofile.text, start, statement.end)
+    else:
+        using = re.compile(rf"\s*{word}\b").match(dofile.text, start, statement.end)
     found = _PATH.match(dofile.text, using.end(), statement.end) if using else None
     if found is None or found.lastgroup is None:
         return Action.ALLOWED, ""
@@ -127,7 +138,7 @@ def written_log(statement: DoStatement, dofile: DoFile) -> tuple[Action, str]:
         if trick.search(path) or trick.search(written):
             return Action.REFUSED, reason
     if _MACRO.search(path):
-        return Action.REVIEW, "the folder of the log is a macro"
+        return Action.REVIEW, "the folder of the file is a macro"
     if _ABSOLUTE.match(path):
         return Action.REVIEW, "the path does not start in the folder"
     return Action.ALLOWED, ""

@@ -21,6 +21,22 @@ from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.second_readings import TEXT_RUNNERS
 from discreet_fire.stata.statements import DoStatement, Kind, Reading, Why, Word
 
+_FILED = re.compile(r"\b(?:us(?:ing?)?|mat\w*)\b|\b[re]\(|[`$]")
+
+
+def only_in_log(statement: DoStatement) -> bool:
+    """Whether a table of models goes to the log, which is cleaned, and to no file.
+
+    >>> only_in_log(parse_do("esttab m1 m2, se").statements[0])
+    True
+    >>> only_in_log(parse_do("esttab m1 using a.tex, se").statements[0])
+    False
+    """
+    if statement.canonical not in TABLES:
+        return False
+    return _FILED.search(statement.source, statement.body, statement.end) is None
+
+
 #: Signs that part plots, and words with the bracket of an option behind them.
 _PLOT_PARTS = re.compile(r"(\|\||[(),])|([A-Za-z]\w*)(\s?\()?")
 _WITH_PLOT = ("recast", "ciplot", "fitplot", "plot", "addplot")
@@ -300,7 +316,7 @@ class Decider:
             decision.refuse("command", verdict.name, verdict.reason)
         elif verdict.action is Action.WRAPPED:
             self._wrap(decision, command, verdict)
-        elif verdict.action is Action.REVIEW:
+        elif verdict.action is Action.REVIEW and not only_in_log(statement):
             rule = "command" if verdict.known else "unknown-command"
             decision.note(rule, Severity.REVIEW, f"{verdict.name}: {verdict.reason}", command)
         for prefix in statement.prefixes:

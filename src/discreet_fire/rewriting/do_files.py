@@ -26,7 +26,7 @@ from discreet_fire.rewriting.called_files import (
     CalledFile,
     called_files,
     pointed_call,
-    written_log,
+    written_place,
 )
 from discreet_fire.rewriting.changes import (
     Edit,
@@ -36,6 +36,7 @@ from discreet_fire.rewriting.changes import (
     applied,
     newline_of,
 )
+from discreet_fire.rewriting.constant_outputs import holds_no_data
 from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
 from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.parser import parse_do
@@ -127,6 +128,9 @@ def _between_semicolons(
     return lead + comment + ("" if closed else " ;")
 
 
+#: Findings that a command gets whatever it says.
+_OF_COMMAND = ("command", "option")
+
 #: Findings that say how a text can be read.
 _OF_READING = frozenset((
     "unknown-command", "no-command", "stray-end", "stray-brace", "open-quote", "open-comment",
@@ -196,6 +200,7 @@ def rewrite_parsed(
     for one in decisions:
         by_start.setdefault((one.statement.start, one.statement.end), one)
     _stop_shown(dofile, following, by_start)
+    _pass_constants(dofile, following, by_start)
     calls = _point_calls(dofile, by_start, place_call)
     lines = Lines(dofile.text)
     wording = texts_of("discreet_fire.rewriting", "wording", language)["command"]
@@ -234,6 +239,19 @@ def _stop_shown(
             decision.changes.append(WordChange(start, end, after, "scalar", name, reason))
 
 
+def _pass_constants(
+    dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
+) -> None:
+    """Take back what a command is told for, where it holds nothing of the data."""
+    for part, _ in following.placed:
+        decision = decisions.get((part.statement.start, part.statement.end))
+        if decision is None or not decision.notes or decision.refused is not None:
+            continue
+        clean = part.name == "post" and following.tells_nothing(part)
+        if clean or holds_no_data(part, dofile, following.known, following.temporary_files):
+            decision.notes = [note for note in decision.notes if note.rule not in _OF_COMMAND]
+
+
 def _point_calls(
     dofile: DoFile,
     decisions: dict[tuple[int, int], Decision],
@@ -246,7 +264,7 @@ def _point_calls(
             continue
         decision = decisions.get((statement.start, statement.end))
         if statement.canonical == "log" and decision is not None:
-            _judge_log(decision, written_log(statement, dofile))
+            _judge_log(decision, written_place(statement, dofile))
         call = called_files(statement, dofile)
         if call is None or decision is None:
             continue

@@ -647,7 +647,7 @@ test c1 = 0
 matrix A = (wage[17])
 ereturn post A
 lincom c1
-* ---- review 3: values posted and tabled
+* ---- review 2: values posted and tabled
 matrix A = (wage[17])
 ereturn post A
 esttab
@@ -663,7 +663,7 @@ matrix b = e(b)
 matrix b[1,1] = wage[17]
 ereturn repost b = b
 estimates table
-* ---- review 3: values added to a model
+* ---- refused 2: values added to a model
 regress wage age
 estadd scalar top = wage[17]
 esttab, stats(top)
@@ -1252,7 +1252,7 @@ list wage
 }
 * ---- refused 1: list by a file
 do x.txt
-* ---- review 2: list by a file of a value
+* ---- review 1: list by a file of a value
 file open f using x.do, write
 file write f "list wage"
 file close f
@@ -1932,3 +1932,72 @@ display _rc
 * ---- review 2: a text that is no number
 capture destring name, replace
 display _rc
+* ---- review 1: list by a file named like a rewritten one
+file open f using x_FiRe.do, write
+file write f "list wage"
+file close f
+do x.do
+* ---- review 1: list by a program that is written
+file open f using p.ado, write
+file write f "program p" _n "list wage" _n "end"
+file close f
+p
+* ---- review 3: a temporary file by another name
+tempfile f
+local f "out.dta"
+save `f'
+* ---- review 2: a file beside a temporary one
+tempfile f
+save "`f'_2"
+* ---- review 3: a temporary file that an argument names
+tempfile f
+args f
+save `f'
+* ---- review 3: a temporary file of an included program
+tempfile f
+include other.do
+save `f'
+* ---- review 3: a temporary file that a loop names
+tempfile f
+foreach f in out {
+save `f'
+}
+* ---- review 1: a text of a document by an unknown macro
+putdocx text ("`x'")
+* ---- refused 2: a place in a worksheet by a value
+local v = wage[17]
+putexcel A`v' = "x"
+* ---- refused 2: a place in a table by a value
+local v = wage[17]
+putdocx table t(1,`v') = ("x")
+* ---- review 3: a text that a condition decides
+if wage[17] > 5000 {
+local t "more"
+putdocx text ("x")
+}
+* ---- review 1: a picture in a document
+putdocx image x.png
+* ---- review 1: data in a document
+putdocx table t = data(wage)
+* ---- review 1: a file that is read
+file open f using other.csv, read
+* ---- review 1: a file that is read and written
+file open f using other.csv, read write
+* ---- review 2: a posted record in a temporary file
+tempfile f
+post h (wage[17])
+* ---- review 2: a posted variable in a temporary file
+tempfile f
+post h (wage)
+* ---- review 2: a posted macro that may name a variable
+foreach v in wage {
+post h (`v')
+}
+* ---- review 1: a posted result of which nothing is known
+post h (r(top))
+* ---- review 1: a matrix in a table of models
+esttab matrix(A)
+* ---- review 1: results in a table of models
+esttab r(table)
+* ---- review 1: a table of models by a macro
+esttab `models'

@@ -1,0 +1,97 @@
+"""Outputs that hold nothing of the data: constant texts, and files that go with the session.
+
+In: a statement that writes to a document, a worksheet or a file, and what is known of macros. Out:
+whether all that it writes stands in the program, or whether the file is gone when Stata ends. All
+that is not seen to be so needs a look. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.flow.stata_values import StatementParts
+from discreet_fire.rewriting.called_files import written_place
+from discreet_fire.stata.statements import DoFile
+
+_MACRO = re.compile(r"`(\w+)'")
+_TEMPORARY = re.compile(r"\s*\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
+_POSTED = re.compile(r"[^,]*?\busing\s+\"?`(\w+)'\"?\s*(?:,[\w\s()]*)?")
+_SAVING = re.compile(r"\bsav\w*\s*\(\s*\"?`(\w+)'\"?\s*(?:,[\w\s]*)?\)")
+_OPTIONS = r"(?:,[\w\s(),.#%&/+-]*)?"
+#: A cell, whose place may stand in macros: figures that these hold are followed.
+_PLACE = r"(?:\d+|`\w+')"
+_CELL = rf"\$?(?:[A-Za-z]{{1,3}}|`\w+')\$?{_PLACE}"
+#: What stands around texts, which are blanks here, where nothing but texts is written.
+_AROUND = {
+    "putdocx": re.compile(
+        rf"\s*(?:text\s*\(\s*\)|table\s+\w+\s*(?:=\s*\(\s*\d+\s*,\s*\d+\s*\)"
+        rf"|\(\s*{_PLACE}\s*,\s*{_PLACE}\s*\)(?:\s*=\s*\(\s*\))?))\s*{_OPTIONS}"
+    ),
+    "putexcel": re.compile(
+        rf"\s*(?:(?:{_CELL}\s*=\s*(?:\(\s*\))?\s*)+|{_CELL}(?:\s*:\s*{_CELL})?\s*(?=,)){_OPTIONS}"
+    ),
+    "file": re.compile(
+        r"\s*write\s+(?:\w+|`\w+')"
+        r"(?:\s+|_n(?:ew\w*)?(?:\(\d+\))?|_tab(?:\(\d+\))?|_(?:col\w*|s|skip)\(\d+\))*"
+    ),
+}
+_AROUND["putpdf"] = _AROUND["putdocx"]
+#: What opens or names a file that gets its content elsewhere, with the word before its path. No
+#: program is written by `file`, for it would run unread.
+_PLACES = {
+    "putdocx": (re.compile(r"\s*save\b.*", re.S), "save"),
+    "putpdf": (re.compile(r"\s*save\b.*", re.S), "save"),
+    "putexcel": (re.compile(r"\s*(?:set|save)\b.*", re.S), "(?:set|save)"),
+    "file": (
+        re.compile(
+            r"\s*open\s+[\w`']+\s+using\s+\"?[\w ./-]+\.(?:txt|tex|csv|md|rtf)\"?\s*"
+            r",(?:\s+|write\b|append\b|replace\b|text\b)+"
+        ),
+        "using",
+    ),
+}
+
+
+def holds_no_data(
+    part: StatementParts,
+    dofile: DoFile,
+    known: Mapping[str, frozenset[str]],
+    temporary: Set[str],
+) -> bool:
+    """Whether a statement writes nothing but texts of the program, or to a temporary file.
+
+    Args:
+        part: The statement.
+        dofile: Its do-file.
+        known: Macros of which all texts are known.
+        temporary: Macros that name temporary files.
+    """
+    statement = part.statement
+    code = statement.source[part.start : statement.end]
+    if part.name in ("save", "saveold"):
+        saved = _TEMPORARY.fullmatch(code)
+        return saved is not None and saved[1] in temporary
+    if part.name == "postfile":
+        posted = _POSTED.fullmatch(code)
+        return posted is not None and posted[1] in temporary
+    if (saving := [found[1] for found in _SAVING.finditer(_arguments(part))]) and part.name:
+        return part.name not in _PLACES and all(name in temporary for name in saving)
+    if part.name not in _PLACES:
+        return False
+    place, word = _PLACES[part.name]
+    if place.fullmatch(code):
+        return written_place(statement, dofile, word)[0] is Action.ALLOWED
+    if "$" in part.inside or not all(name in known for name in _MACRO.findall(part.inside)):
+        return False
+    return not _MACRO.sub("", part.inside).strip() and bool(
+        _AROUND[part.name].fullmatch(part.outside)
+    )
+
+
+def _arguments(part: StatementParts) -> str:
+    """The options of a statement and of its prefixes."""
+    statement = part.statement
+    given = [slice(*prefix.arguments) for prefix in statement.prefixes if prefix.arguments]
+    return " ".join(statement.source[one] for one in (*given, slice(part.start, statement.end)))
