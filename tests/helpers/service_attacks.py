@@ -8,21 +8,31 @@ looked up afterwards, to count successes.
 from __future__ import annotations
 
 import io
-import itertools
 import math
+import re
 import secrets
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
+from discreet_service.permissions import Grant
+from discreet_service.policies import sign_policy, verdicts
+from discreet_service.policies.rules import RuleCase, RuleVerdict, passed
 from tests.helpers.running_service import RunningDemo, Told
+from tests.helpers.service_people import LOCAL
 
-ASKING = "/api/v1/datasets/census/query"
-_DATA = "datasets/census-2022-1"
+DATA = "datasets/census-2022-1"
+#: Levels of areas, and how many characters of a code they take.
+REGIONS = {"state": 2, "district": 5, "municipality": 8}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +80,82 @@ class AttackRate:
         )
 
 
-def asked(demo: RunningDemo, key: str = "requester", **query: Any) -> Told:
+def asked(demo: RunningDemo, key: str = "requester", dataset: str = "census", **query: Any) -> Told:
     """The answer to a query."""
     whole = {"unit": "person", "format": "csv", "language": "en", **query}
-    return demo.ask("POST", ASKING, key=key, data=whole)
+    return demo.ask("POST", f"/api/v1/datasets/{dataset}/query", key=key, data=whole)
+
+
+def catalogue(demo: RunningDemo, dataset: str = "census") -> dict[str, Any]:
+    """What the catalogue says of the variables of persons, by their names."""
+    path = f"/api/v1/datasets/{dataset}/variables?unit=person"
+    told = demo.ask("GET", path, key="requester").json()
+    return {one["name"]: one for one in told["variables"]}
+
+
+def codes_on(
+    demo: RunningDemo, frame: pl.DataFrame, variable: str, level: int, dataset: str = "census"
+) -> pl.Series:
+    """The code of each person on a level, by the code list of the catalogue."""
+    path = f"/api/v1/datasets/{dataset}/variables/{variable}/codelist?unit=person"
+    codes = {one["code"]: one for one in demo.ask("GET", path, key="requester").json()["codes"]}
+    above = {}
+    for code in codes:
+        at = code
+        while codes[at]["level"] > level:
+            at = codes[at]["parent"]
+        above[code] = at
+    if variable not in ("age5", "legal_age"):
+        column = "municipality" if variable == "region" else variable
+        return frame[column].fill_null("Missing").replace_strict(above)
+    first = {int(re.split("[-+]", code)[0]): code for code in codes if code[:1].isdigit()}
+    starts = np.array(sorted(first))
+    at = np.searchsorted(starts, frame["age"].to_numpy(), side="right") - 1
+    return pl.Series([above[first[int(start)]] for start in starts[at]])
+
+
+@contextmanager
+def without_rules(*names: str) -> Iterator[None]:
+    """Services whose policies lack some rules: these pass whatever they are asked."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names:
+            patch.setitem(verdicts.RULES_BY_NAME, name, partial(_passing, name))
+        yield
+
+
+def _passing(name: str, case: RuleCase) -> RuleVerdict:
+    return passed(name)
+
+
+def other_policy(text: str) -> Callable[[Path], None]:
+    """What gives a demonstration another policy from the beginning, to see what its own prevents.
+
+    Args:
+        text: The policy.
+    """
+
+    def change(folder: Path) -> None:
+        (folder / DATA / "POLICY.toml").write_text(text, "utf-8")
+        sign_policy(folder / DATA / "POLICY.toml", folder / "office.key")
+        with closing(sqlite3.connect(folder / "service.db")) as database:
+            database.execute("DELETE FROM policies")
+            database.commit()
+
+    return change
+
+
+def real_keys(demo: RunningDemo, role: str, number: int) -> list[str]:
+    """Keys of so many principals, as staff makes them."""
+    made = []
+    for at in range(number):
+        name = f"attacker-{secrets.token_hex(4)}-{at}"
+        demo.service.users.add(LOCAL, name, "system")
+        demo.service.users.grant(LOCAL, name, Grant(role))
+        key = demo.service.api_keys.create(
+            LOCAL, name=f"{name}-key", grants=[Grant(role)], owner=name, days=1
+        )
+        made.append(str(key.token))
+    return made
 
 
 def cells(told: Told) -> pl.DataFrame:
@@ -82,67 +164,13 @@ def cells(told: Told) -> pl.DataFrame:
     return found.with_columns(pl.col("value").cast(pl.Float64, strict=False))
 
 
-def people(demo: RunningDemo) -> pl.DataFrame:
+def people(demo: RunningDemo, data: str = DATA) -> pl.DataFrame:
     """What is true, for counting successes."""
-    found = pl.read_parquet(demo.folder / _DATA / "persons.parquet")
+    found = pl.read_parquet(demo.folder / data / "persons.parquet")
     return found.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
 
 
-# -- averaging -------------------------------------------------------------------------------------
-
-
-def averaging_free_groups(demo: RunningDemo, most: int = 60) -> AttackRate:
-    """Every partition of marital status into two groups of one's own."""
-    codes = [
-        code
-        for code in cells(asked(demo, by=["marital_status"]))["marital_status"]
-        if code != "Total"
-    ]
-    blocks = [
-        block for size in (2, 3, 4) for block in itertools.combinations(codes, size)
-    ][:most]  # fmt: skip
-    got = sum(
-        asked(demo, "everybody", where=[{"variable": "marital_status", "codes": [*each]}]).status
-        == 200
-        for each in blocks
-    )
-    return AttackRate(
-        attack="averaging over groups of one's own", success="a group is answered",
-        hits=got, tried=len(blocks),
-    )  # fmt: skip
-
-
-def averaging_crossings(demo: RunningDemo, level: str) -> AttackRate:
-    """Men and women of each area: the mean of all that answered tables say of their number."""
-    others = ("age5", "legal_age", "marital_status", "education", "nationality", "occupation")
-    place = {"variable": "region", "level": level}
-    plain = cells(asked(demo, by=[place, "sex"]))
-    inner = (pl.col("region") != "Total") & (pl.col("sex") != "Total")
-    estimates = {
-        (row["region"], row["sex"]): [(row["value"], 1)]
-        for row in plain.filter(inner, pl.col("value").is_not_null()).iter_rows(named=True)
-    }
-    for other in others:
-        told = asked(demo, by=[place, "sex", other])
-        if told.status != 200:
-            continue
-        shown = cells(told).filter(inner, pl.col(other) != "Total")
-        for (region, sex), group in shown.group_by("region", "sex"):
-            if (region, sex) in estimates and not group["value"].null_count():
-                estimates[region, sex].append((float(group["value"].sum()), group.height))
-    hits, before = 0, 0
-    length = {"state": 2, "district": 5, "municipality": 8}[level]
-    true = people(demo).group_by(pl.col("municipality").str.slice(0, length), "sex").len()
-    truth = {(row[0], row[1]): row[2] for row in true.iter_rows()}
-    for code, found in estimates.items():
-        weights = [1 / size for _, size in found]
-        mean = sum(value * w for (value, _), w in zip(found, weights, strict=True)) / sum(weights)
-        hits += round(mean) == truth.get(code, 0)
-        before += round(found[0][0]) == truth.get(code, 0)
-    return AttackRate(
-        attack=f"averaging over crossings of a {level}", success="a count is found exactly",
-        hits=hits, tried=len(estimates), without=before / len(estimates),
-    )  # fmt: skip
+# -- spelling --------------------------------------------------------------------------------------
 
 
 def repeated_spelling(demo: RunningDemo, times: int = 40) -> AttackRate:
@@ -170,77 +198,6 @@ def repeated_spelling(demo: RunningDemo, times: int = 40) -> AttackRate:
     return AttackRate(
         attack="spellings of one query", success="a figure differs", hits=hits, tried=tried
     )
-
-
-# -- equality --------------------------------------------------------------------------------------
-
-
-_LARGE = 60
-
-
-def _column(condition: tuple[str, str]) -> str:
-    return "age" if condition[0] in ("age5", "legal_age") else condition[0]
-
-
-def near_filters(frame: pl.DataFrame, most: int) -> Iterator[tuple[Any, Any]]:
-    """Pairs of filters of at least 60 persons that differ by 1 to 9, neither a part by itself."""
-    bounds = (0, 6, 14, 16, 18, 21, 67, 200)
-    ages = frame["age"].to_numpy()
-    columns = {
-        name: frame[name].to_numpy()
-        for name in ("sex", "marital_status", "nationality", "education", "occupation")
-    }
-    universes: dict[tuple[tuple[str, str], ...], np.ndarray] = {}
-    single = {
-        (name, str(code)): values == code
-        for name, values in columns.items()
-        for code in sorted({str(each) for each in values if each is not None})
-    }
-    for low, high in itertools.pairwise(bounds):
-        code = f"{low}+" if high == 200 else f"{low}-{high - 1}"
-        single["legal_age", code] = (ages >= low) & (ages < high)
-    for low in range(0, 86, 5):
-        code = "85+" if low == 85 else f"{low}-{low + 4}"
-        single["age5", code] = (ages >= low) & ((ages < low + 5) | (low == 85))
-    frequent = {(each,): members for each, members in single.items() if members.sum() >= _LARGE}
-    for _ in range(2):  # with one condition more
-        for name, members in [*frequent.items()]:
-            for each, other in single.items():
-                whole = tuple(sorted({*name, each}))
-                alone = len({_column(part) for part in whole}) == len(name) + 1
-                if alone and whole not in frequent and (members & other).sum() >= _LARGE:
-                    frequent[whole] = members & other
-    universes |= frequent
-    sizes = {name: int(members.sum()) for name, members in universes.items()}
-    large = sorted((name for name in universes if sizes[name] >= _LARGE), key=lambda n: sizes[n])
-    found = 0
-    for at, first in enumerate(large):
-        for second in large[at + 1 :]:
-            if sizes[second] - sizes[first] > 9 or found == most:
-                break
-            if set(first) <= set(second) or set(second) <= set(first):
-                continue
-            if 1 <= (universes[first] ^ universes[second]).sum() <= 9:
-                found += 1
-                yield first, second
-
-
-def equality_of_filters(demo: RunningDemo, most: int = 40) -> AttackRate:
-    """Two filters that differ by 1 to 9 persons: both answered, the difference tells of them."""
-    hits = tried = 0
-    for pair in near_filters(people(demo), most):
-        answered = [
-            asked(demo, "producer", by=["state"], where=[
-                {"variable": name, "codes": [code]} for name, code in each
-            ]).status == 200
-            for each in pair
-        ]  # fmt: skip
-        hits += all(answered)
-        tried += 1
-    return AttackRate(
-        attack="equality over filters that differ by 1–9", success="both are answered",
-        hits=hits, tried=tried,
-    )  # fmt: skip
 
 
 # -- hidden parts ----------------------------------------------------------------------------------
@@ -273,7 +230,7 @@ def guessing_hidden_cells(demo: RunningDemo, rounds: int = 30) -> AttackRate:
         tuple(row[name] for name in by)
         for row in frame.filter(pl.col("status") != "suppressed").iter_rows(named=True)
     }
-    records = pl.read_parquet(demo.folder / _DATA / "buildings.parquet")
+    records = pl.read_parquet(demo.folder / DATA / "buildings.parquet")
     truth = {
         (str(row[0]), str(row[1]), str(row[2])): row[3]
         for row in records.group_by("municipality", *by[1:]).len().iter_rows()
@@ -296,7 +253,7 @@ def guessing_hidden_cells(demo: RunningDemo, rounds: int = 30) -> AttackRate:
 
 def guessed_jobs(demo: RunningDemo, tries: int = 500) -> AttackRate:
     """Numbers of jobs at random, and neighbours of one's own, while another has one."""
-    query = {"by": ["age5", "nationality", "sex", "marital_status"]}
+    query: dict[str, Any] = {"by": ["age5", "nationality", "sex", "marital_status"]}
     own = [asked(demo, key, **query).json()["job"] for key in ("requester", "producer")]
     number = int(own[0], 16)
     near = [f"{(number + step) % 2**128:032x}" for step in range(-20, 21) if step]
@@ -352,33 +309,14 @@ def probed_tags(demo: RunningDemo, tries: int = 60) -> AttackRate:
     for at in range(tries):
         tag = ("*", secrets.token_hex(16), 'W/"x"')[at % 3]
         told = demo.ask(
-            "POST", ASKING, key="producer", headers=[("if-none-match", tag)],
+            "POST", "/api/v1/datasets/census/query", key="producer",
+            headers=[("if-none-match", tag)],
             data={"unit": "person", "where": [{"variable": "nationality", "codes": [code]}]},
         )  # fmt: skip
         hits += told.status != 403
     return AttackRate(
         attack="tags of refused tables", success="anything but the refusal", hits=hits, tried=tries
     )
-
-
-def extracted_noise(demo: RunningDemo, *, call: int = 100, calls: int = 30) -> AttackRate:
-    """Cells-in by trusted systems that tabulate the noise of one count, some cells at a time."""
-    unseen, systems = 0, ("service", "everybody")
-    for system in systems:
-        steps = np.linspace(1, 10**15 - 1, call * calls).astype(np.int64)
-        for at in range(calls):
-            rows = [{"n": 3, "key": int(key), "official": False} for key in steps[at::calls]]
-            demo.ask("POST", "/api/v1/protect/counts", key=system,
-                     data={"parameter_set": "census", "cells": rows})  # fmt: skip
-            log = demo.ask("GET", "/api/v1/log?size=1", key="auditor").json()["rows"]
-            if any("alarm" in rule for rule in log[0]["rules"]):
-                break
-        else:
-            unseen += 1
-    return AttackRate(
-        attack=f"noise tabulated by up to {call * calls:,} cells, {call} a call",
-        success="no alarm is given", hits=unseen, tried=len(systems),
-    )  # fmt: skip
 
 
 # -- time ------------------------------------------------------------------------------------------
@@ -429,19 +367,3 @@ def told_by_time(took: Mapping[str, list[float]]) -> AttackRate:
         attack="time of refusals: few or nobody", success="a refusal is told rightly",
         hits=hits, tried=len(right), without=0.5,
     )  # fmt: skip
-
-
-def all_attacks(demo: RunningDemo, *, pairs: int, small: bool) -> Iterator[AttackRate]:
-    """Every attack, in an order in which none stands in another's way."""
-    yield guessed_jobs(demo, 60 if small else 2_000)
-    yield averaging_free_groups(demo, 10 if small else 50)
-    yield averaging_crossings(demo, "municipality")
-    yield averaging_crossings(demo, "district")
-    yield repeated_spelling(demo, 10 if small else 40)
-    yield equality_of_filters(demo, 4 if small else 40)
-    yield guessing_hidden_cells(demo, 5 if small else 30)
-    yield replayed_packages(demo, 8 if small else 40)
-    yield forged_lines(demo, 8 if small else 40)
-    yield probed_tags(demo, 6 if small else 60)
-    yield extracted_noise(demo)
-    yield told_by_time(refusal_times(demo, pairs))
