@@ -10,6 +10,7 @@ from discreet_fire.ledger.conflicts import (
     conflicts_with,
     conflicts_within,
 )
+from discreet_fire.ledger.nested_pairs import double_differences
 from discreet_fire.ledger.universes import (
     LedgerUniverse,
     UnitKey,
@@ -25,6 +26,7 @@ __all__ = [
     "UnitKey",
     "conflicts_with",
     "conflicts_within",
+    "double_differences",
     "read_universe",
     "universe",
     "universes_of",

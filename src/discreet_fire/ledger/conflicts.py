@@ -207,7 +207,8 @@ class Conflict:
 
     Args:
         kind: ``difference``, ``sum`` (of earlier ones), ``rest`` (of the first, without the
-            others) or ``pairs`` (too many to look at).
+            others), ``pairs`` (too many to look at) or ``differences`` (together with the first,
+            from the others together).
         universe: The new one.
         earlier: Those that it stands against.
         releases: The submissions that these are of; empty if it is the same one.
@@ -227,6 +228,11 @@ class Conflict:
         elif self.kind == "rest":
             meant = f"{self.earlier[0]} without {' and '.join(self.earlier[1:])}"
         place = f", released as {' and '.join(map(str, self.releases))}" if self.releases else ""
+        if self.kind == "differences":
+            other, *rest = self.earlier
+            meant = f"{' and '.join(rest)} together"
+            few = f"by fewer units than the minimum{place}"
+            return f"{self.universe} and {other} together differ from {meant} {few}"
         return f"{self.universe} differs from {meant} by fewer units than the minimum{place}"
 
 
@@ -352,7 +358,7 @@ def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> In
     for at in close[shelf.marks.shared(one.marks, close) >= least].tolist():
         first.setdefault((int(shelf.releases[at]), shelf.sums[at].tobytes()), at)
     near = np.array(list(first.values()), dtype=np.int64)
-    return near[_few(added((1, shelf.sums[near]), (-1, one.sums)), size)]
+    return near[few_differing(added((1, shelf.sums[near]), (-1, one.sums)), size)]
 
 
 def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Conflict]:
@@ -383,10 +389,14 @@ def _each_once(new: Sequence[LedgerUniverse]) -> list[LedgerUniverse]:
     return list(found.values())
 
 
-def _few(sums: IntArray, size: int) -> BoolArray:
+def few_differing(sums: IntArray, size: int) -> BoolArray:
     """Which differences are about some units, but fewer than the minimum.
 
     Nobody differs if all sums are zero: the same units in another table are no matter.
+
+    Args:
+        sums: The power sums of each difference.
+        size: The minimum.
     """
     few = np.asarray(sums.any(axis=(1, 2)), dtype=np.bool_)
     for row, prime in enumerate(PRIMES):
@@ -419,7 +429,7 @@ def _pair_conflicts(
             continue
         first, second = pairs
         terms = ((1, shelf.sums[first]), (sign, shelf.sums[second]), (-1, one.sums))
-        for at in np.flatnonzero(_few(added(*terms), size)):
+        for at in np.flatnonzero(few_differing(added(*terms), size)):
             yield shelf.conflict(kind, one, int(first[at]), int(second[at]))
 
 
@@ -488,6 +498,6 @@ def _sound(
         totals.append(total + one.sums - shelf.sums[whole] if whole >= 0 else total - one.sums)
     if not totals:
         return
-    for at in np.flatnonzero(_few(np.stack(totals) % modulus, size)).tolist():
+    for at in np.flatnonzero(few_differing(np.stack(totals) % modulus, size)).tolist():
         whole, way = ways[at]
         yield shelf.conflict(kind, one, *([whole] if whole >= 0 else []), *way)

@@ -15,7 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet_fire.ledger import Conflict, LedgerUniverse, ReleasedUniverses, conflicts_with
+from discreet_fire.ledger import (
+    Conflict,
+    LedgerUniverse,
+    ReleasedUniverses,
+    conflicts_with,
+    double_differences,
+)
 from discreet_fire.ledger.marks import MarkIndex, Marks
 from discreet_fire.linked_tables import ShownTable
 from discreet_fire.queue.database import intact, queue_error
@@ -190,9 +196,21 @@ def conflicts_now(
     queue: Queue, universes: Sequence[LedgerUniverse], without: int | None = None
 ) -> list[Conflict]:
     """Conflicts of universes with all that is released at this moment, but by one submission."""
+    return conflicts_known(queue, universes, without)[0]
+
+
+def conflicts_known(
+    queue: Queue, universes: Sequence[LedgerUniverse], without: int | None = None
+) -> tuple[list[Conflict], bool]:
+    """The same, and whether differences of differences were all looked at."""
     with intact(str(queue.folder)):
         shelf = released_universes(queue, without)
-    return sorted(set(conflicts_with(universes, shelf, size=queue.settings.minimum)))
+    size = queue.settings.minimum
+    found = set(conflicts_with(universes, shelf, size=size))
+    told = {one.universe for one in found}
+    more, complete = double_differences(universes, shelf, size=size)
+    found |= {one for one in more if one.universe not in told}
+    return sorted(found), complete
 
 
 #: Findings of what is released that name a submission.

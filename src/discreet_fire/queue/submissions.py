@@ -22,7 +22,7 @@ from discreet_fire.ledger import Conflict, conflicts_within
 from discreet_fire.linked_tables import LEFT
 from discreet_fire.persons import plain_name, plain_text
 from discreet_fire.queue.contents import (
-    conflicts_now,
+    conflicts_known,
     content_digest,
     digest_of,
     put_universes,
@@ -33,16 +33,14 @@ from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import RESERVED, Queue
 from discreet_fire.queue.linked_submissions import TABLES, findings_against
 from discreet_fire.queue.record import State
-from discreet_fire.queue.session_stages import SESSION_STAGES
+from discreet_fire.queue.session_stages import stages_for
 from discreet_fire.queue.stages import (
-    STAGES,
     Stage,
     StageFinding,
     Submission,
     SubmissionOutcome,
     process,
 )
-from discreet_fire.research_session.submission_folder import is_session
 from discreet_fire.statistics.limits import SafeLimits
 
 #: Lines of a log that repeat the program or name it.
@@ -65,7 +63,7 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
     project = plain_text(submission.project, "project") if submission.project else ""
     submission = replace(submission, researcher=researcher, project=project)
     if stages is None:
-        stages = SESSION_STAGES if is_session(submission.program) else STAGES
+        stages = stages_for(submission.program)
     token = secrets.token_hex(16)
     folder = queue.store(token)
     size = queue.settings.minimum
@@ -142,8 +140,13 @@ def _enter(
     fingerprint = _digest([researcher.casefold(), submission.project, *rows])
     _check_new(queue, fingerprint)
     settings = queue.settings
-    conflicts = conflicts_now(queue, outcome.universes)
+    conflicts, complete = conflicts_known(queue, outcome.universes)
     notes = [*notes, *_conflict_notes(outcome, conflicts)]
+    if not complete:
+        what = "too many differences of tables to hold all of them against each other"
+        told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": what}
+        told["hint"] = "look for tables that filter nearly the same units twice"
+        notes.append(StageFinding.of("ledger", outcome.program.name, told))
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
     drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
