@@ -3,7 +3,7 @@
 In: a folder that `ResearchSession.finalise` wrote, or somebody else (CONFIDENTIAL). Out: its
 outputs one by one, with what the researcher says of them. Where the data are named, each call is
 made again, and an output that comes out otherwise is an error; without data an officer is told that
-nobody checked how the outputs were made.
+nobody checked how the outputs were made. Folders of SACRO are taken, too, and not repeated.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from discreet_fire.findings import Severity
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.parts import OutputPart
 from discreet_fire.queue.stages import (
+    STAGES,
     Stage,
     StageFinding,
     SubmissionWork,
@@ -23,11 +24,13 @@ from discreet_fire.queue.stages import (
 )
 from discreet_fire.research_session.calls import CallResult
 from discreet_fire.research_session.repetition import RepeatedOutput, repeated
+from discreet_fire.research_session.sacro_results import RESULTS, SacroOutput, read_sacro
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import (
     MANIFEST,
     OUTPUTS,
     HandedOutput,
+    manifest_of,
     read_folder,
     read_manifest,
 )
@@ -164,5 +167,66 @@ def _parts(one: HandedOutput, home: Path, result: CallResult | None) -> list[Out
     ]
 
 
-#: What a session goes through, in order.
+def take_sacro(work: SubmissionWork) -> None:
+    """Copy the outputs of a folder of SACRO, and note what it says and what is wrong with it."""
+    home = work.folder / "program"
+    found = read_sacro(home)
+    target = work.folder / "outputs"
+    target.mkdir(mode=0o700)
+    work.parts = []
+    for at, (name, one) in enumerate(found.outputs.items(), start=1):
+        for file in one.files:
+            data = (home / file.name).read_bytes()
+            (target / file.name).write_bytes(data)
+            work.outputs.append(target / file.name)
+            work.parts.append(_sacro_part(name, one, file.name, data))
+        told = [("sacro-status", f"{one.status}: {' '.join(one.summary.split())}")] * (
+            one.status != "pass"
+        )
+        told += [("sacro-shown", what) for key, what in found.wrong if key == name]
+        told += [("exception-requested", f"an exception is asked for: {one.exception}")] * bool(
+            one.exception
+        )
+        for rule, what in told:
+            severity = Severity.ERROR if rule == "sacro-shown" else Severity.REVIEW
+            _note_sacro(work, at, name, rule, severity, what)
+        for comment in one.comments:
+            what = f"the researcher says: {comment}"
+            _note_sacro(work, at, name, "comment", Severity.INFO, what)
+    what = "another program made and checked the outputs; nothing of it was repeated here"
+    hint = "look at each output; rows, weights and other tables were not looked at"
+    work.note("session", "not-repeated", Severity.REVIEW, what, hint)
+
+
+def _note_sacro(
+    work: SubmissionWork, at: int, name: str, rule: str, severity: Severity, what: str
+) -> None:
+    told = {"line": at, "severity": severity, "rule": rule, "what": f"output {name}: {what}"}
+    work.findings.append(StageFinding.of("sacro", RESULTS, told))
+
+
+def _sacro_part(name: str, one: SacroOutput, file: str, data: bytes) -> OutputPart:
+    return OutputPart(
+        number=0,
+        file=file,
+        start=0,
+        end=None,
+        title=" ".join(f"{name}: {one.command}".split())[:200],
+        lines=None,
+        names=None,
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+
+
+#: What a session goes through, in order, and a folder of SACRO.
 SESSION_STAGES: tuple[Stage, ...] = (take_in, repeat, note_universes)
+SACRO_STAGES: tuple[Stage, ...] = (take_sacro, note_universes)
+
+
+def stages_for(program: Path) -> tuple[Stage, ...]:
+    """What a submission goes through, by what was handed in.
+
+    Args:
+        program: A do-file, a folder with one, or a folder of outputs.
+    """
+    return {MANIFEST: SESSION_STAGES, RESULTS: SACRO_STAGES}.get(manifest_of(program) or "", STAGES)

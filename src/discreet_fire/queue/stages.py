@@ -31,7 +31,7 @@ from discreet_fire.queue.contents import digest_of
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.linked_submissions import TABLES, SubmissionTables
 from discreet_fire.queue.parts import OutputPart, parts_of
-from discreet_fire.research_session.submission_folder import MANIFEST, is_session
+from discreet_fire.research_session.submission_folder import manifest_of
 from discreet_fire.rewriting.script_files import prepared_scripts
 from discreet_fire.rewriting.submission import rewrite_files
 from discreet_fire.runners.protocol import StatisticShown, run_program, write_run
@@ -106,8 +106,9 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
             raise queue_error(what, "submission", str(source), "hand in programs only")
     if problems:
         raise _refused(problems)
-    if is_session(source):  # what to run is in it
-        programs = [Path(MANIFEST)]
+    handed = manifest_of(source)
+    if handed is not None:  # outputs, and what was asked for
+        programs = [Path(handed)]
     else:
         programs = [path.relative_to(source) for path in files if runner_for(path) is not None]
     if main is not None and Path(main) not in programs:
@@ -186,7 +187,7 @@ class Submission:
         if self.log is not None and self.data:
             hint = "give the data to run it here, or the log of a run elsewhere"
             raise queue_error("both a log and data were named", "submission", "", hint)
-        if self.log is None and not self.data and not is_session(self.program):
+        if self.log is None and not self.data and manifest_of(self.program) is None:
             hint = "name the data with --data, or the log of a run elsewhere with --log"
             raise queue_error("neither data nor a log were named", "submission", "", hint)
         for path in (*self.data, *self.universes, *([] if self.log is None else [self.log])):

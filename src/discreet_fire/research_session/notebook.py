@@ -28,6 +28,7 @@ from discreet_fire.research_session.calls import (
 from discreet_fire.research_session.linked_outputs import held_against, protected_together
 from discreet_fire.research_session.outputs import SessionOutput, listed
 from discreet_fire.research_session.pictures import Style
+from discreet_fire.research_session.sacro_results import write_sacro
 from discreet_fire.research_session.session_check import SessionCheck, check_of
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import (
@@ -369,12 +370,7 @@ class ResearchSession:
         Args:
             folder: A new folder.
         """
-        if not self._outputs:
-            raise OutputCheckError("there is no output to hand in", code="no-output")
-        told = held_against(self._results, self._limits, self._hidden)
-        if told:
-            hint = "s.protect() hides what is needed, or s.remove() one of the tables"
-            raise OutputCheckError("; ".join(told), code="linked", hint=hint)
+        self._refuse_linked()
         handed = HandedSession(
             project=self.project,
             entity=self._data.entity,
@@ -390,6 +386,24 @@ class ResearchSession:
             ],
         )
         return write_folder(Path(folder), handed, self.outputs, self.check())
+
+    def to_sacro(self, folder: str | os.PathLike[str]) -> Path:
+        """Write all outputs in the form of SACRO (``results.json``), for its viewer and for acro.
+
+        Args:
+            folder: A new folder.
+        """
+        self._refuse_linked()
+        return write_sacro(self.outputs, Path(folder))
+
+    def _refuse_linked(self) -> None:
+        """Refuse to write nothing, or tables that give away what is hidden."""
+        if not self._outputs:
+            raise OutputCheckError("there is no output to hand in", code="no-output")
+        told = held_against(self._results, self._limits, self._hidden)
+        if told:
+            hint = "s.protect() hides what is needed, or s.remove() one of the tables"
+            raise OutputCheckError("; ".join(told), code="linked", hint=hint)
 
     def _repr_html_(self) -> str:
         """All outputs as notebooks show them."""

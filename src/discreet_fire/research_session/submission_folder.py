@@ -27,6 +27,7 @@ from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk, told_if_full
 from discreet_fire.research_session.calls import SessionCall
 from discreet_fire.research_session.outputs import SessionOutput
+from discreet_fire.research_session.sacro_results import RESULTS, is_sacro
 from discreet_fire.research_session.session_check import SessionCheck
 from discreet_fire.statistics.results import CheckVerdict
 
@@ -165,6 +166,17 @@ def is_session(folder: Path) -> bool:
         folder: The folder.
     """
     return folder.is_dir() and (folder / MANIFEST).is_file() and (folder / SUMS).is_file()
+
+
+def manifest_of(folder: Path) -> str | None:
+    """What says what a folder holds that was handed in without a program; None if nothing does.
+
+    Args:
+        folder: The folder.
+    """
+    if is_session(folder):
+        return MANIFEST
+    return RESULTS if is_sacro(folder) else None
 
 
 def write_folder(

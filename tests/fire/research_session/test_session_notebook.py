@@ -48,7 +48,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch) -> None:
     assert "<svg" in shown[6]
     assert "<svg" in shown[7]
     handed = read_folder(tmp_path / "handed-in")
-    assert [one.name for one in handed.outputs][0] == "women by county"
+    assert handed.outputs[0].name == "women by county"
     assert all(cell.get("outputs", []) == [] for cell in cells)
 
 

@@ -1,0 +1,290 @@
+"""Results of SACRO and acro: their folders read, and sessions written in their form.
+
+In: a folder with ``results.json``, as anybody can have written it; outputs of a session. Out: what
+it says of each output, with what is wrong in it; a folder that acro and the viewer of SACRO read.
+Which rules were held against an output there is not known here: nothing of it counts as checked.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from discreet import __version__
+from discreet.errors import OutputCheckError
+from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk, told_if_full
+from discreet_fire.research_session.outputs import SessionOutput
+
+RESULTS, _CHECKSUMS = "results.json", "checksums"
+#: The form of `results.json` that is written, by the version of acro that reads it.
+_FORM = "1.0.2"
+_LARGEST = 20_000_000
+#: What outputs may be: tables, texts, pictures. Others are named and not taken.
+_SUFFIXES = frozenset((".csv", ".txt", ".png", ".jpg", ".jpeg", ".svg"))
+#: How acro ends the names of outputs that officers read and nobody gets.
+_INSIDE = "DONT_RELEASE"
+_TYPES = {"ols": "regression", "logit": "regression", "probit": "regression", "hist": "histogram",
+          "survival": "survival plot"}  # fmt: skip
+
+_Text = Annotated[str, Field(max_length=20_000)]
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class SacroFile(_Loose):
+    """A file of an output, with the cells that acro marked."""
+
+    name: Annotated[str, Field(max_length=200)]
+    sdc: dict[str, Any] = {}
+
+    @property
+    def marked(self) -> list[tuple[int, int]]:
+        """Places of cells that a check was about, from 0, without headings."""
+        cells = self.sdc.get("cells")
+        found = set()
+        for places in cells.values() if isinstance(cells, dict) else ():
+            for place in places if isinstance(places, list) else ():
+                if (
+                    isinstance(place, list)
+                    and len(place) == 2
+                    and all(isinstance(at, int) and not isinstance(at, bool) for at in place)
+                ):
+                    found.add((place[0], place[1]))
+        return sorted(found)
+
+
+class SacroOutput(_Loose):
+    """What is said of one output."""
+
+    uid: _Text
+    status: _Text
+    type: _Text = ""
+    command: _Text = ""
+    summary: _Text = ""
+    comments: list[_Text] = []
+    exception: _Text | None = ""
+    files: list[SacroFile]
+
+
+class _Results(_Loose):
+    version: _Text
+    results: dict[str, SacroOutput]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SacroFolder:
+    """A folder of SACRO.
+
+    Args:
+        version: Of its form.
+        outputs: Its outputs by name, without what acro itself names as not to be released.
+        wrong: What is wrong with it, in sentences that name outputs, without a figure.
+    """
+
+    version: str
+    outputs: Mapping[str, SacroOutput]
+    wrong: tuple[tuple[str, str], ...]
+
+
+def is_sacro(folder: Path) -> bool:
+    """Whether a folder looks like one of SACRO.
+
+    Args:
+        folder: The folder.
+    """
+    return (folder / RESULTS).is_file() and (folder / _CHECKSUMS).is_dir()
+
+
+def read_sacro(folder: Path) -> SacroFolder:
+    """What a folder of SACRO holds, if its files are what their checksums say.
+
+    Args:
+        folder: The folder.
+    """
+    try:
+        found = _Results.model_validate_json((folder / RESULTS).read_bytes())
+    except (OSError, ValidationError, ValueError, RecursionError):
+        raise _broken(folder, f"{RESULTS} is not what SACRO writes") from None
+    outputs = {key: one for key, one in found.results.items() if not key.endswith(_INSIDE)}
+    names = [file.name for one in outputs.values() for file in one.files]
+    if not names or len({name.casefold() for name in names}) < len(names):
+        raise _broken(folder, "its outputs have no files, or one file for several")
+    wrong: list[tuple[str, str]] = []
+    for key, one in outputs.items():
+        if not key.isprintable() or not 0 < len(key) <= 200:
+            raise _broken(folder, "the name of an output holds characters that hide or mislead")
+        for file in one.files:
+            _check_file(folder, file.name)
+            wrong += [(key, what) for what in _shown_marks(folder / file.name, file)]
+    return SacroFolder(version=found.version, outputs=outputs, wrong=tuple(wrong))
+
+
+def _check_file(folder: Path, name: str) -> None:
+    path = folder / name
+    plain = name == Path(name).name and name.isprintable() and not name.startswith(".")
+    if not plain or path.suffix.lower() not in _SUFFIXES:
+        raise _broken(folder, f"{name!a} is not taken: outputs are tables, texts and pictures")
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+        raise _broken(folder, f"{name!a} is missing, or no ordinary file")
+    sums = folder / _CHECKSUMS / f"{name}.txt"
+    try:
+        known = sums.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        raise _broken(folder, f"{name!a} has no checksum") from None
+    if hashlib.sha256(path.read_bytes()).hexdigest() != known:
+        raise _broken(folder, f"{name!a} is not what its checksum says")
+
+
+def _shown_marks(path: Path, file: SacroFile) -> list[str]:
+    """Cells that acro marked, and that its table shows all the same."""
+    if path.suffix.lower() != ".csv" or not file.marked:
+        return []
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except (UnicodeDecodeError, csv.Error):
+        return ["the table cannot be read"]
+    whole = _numbers_of(rows)
+    if whole is None:
+        return ["which cells were marked cannot be seen in this table; look at it"]
+    shown = 0
+    for row, column in file.marked:
+        if not (0 <= row < len(whole) and 0 <= column < len(whole[row])):
+            return ["a marked cell is not in the table; look at it"]
+        shown += whole[row][column].strip() not in ("", "nan", "NaN", "<NA>")
+    if not shown:
+        return []
+    cells = "1 cell" if shown == 1 else f"{shown} cells"
+    return [f"{cells} that broke a rule there are shown all the same"]
+
+
+def _numbers_of(rows: list[list[str]]) -> list[list[str]] | None:
+    """The cells of a table with one line of headings and one column of labels; else None."""
+    if len(rows) < 2 or len({len(row) for row in rows}) > 1:
+        return None
+    head, *body = rows
+    simple = bool(head[0]) and all(row[0] for row in body) and not any(map(_is_number, head[1:2]))
+    labels = [row[1] for row in body if len(row) > 1]
+    if not simple or not all(not one or _is_number(one) for one in labels):
+        return None
+    return [row[1:] for row in body]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _broken(folder: Path, what: str) -> OutputCheckError:
+    hint = "hand in the folder as acro.finalise() wrote it"
+    return OutputCheckError(what, code="sacro-folder", where=folder.name, hint=hint)
+
+
+# Sessions in the form of SACRO --------------------------------------------------------------------
+
+
+def write_sacro(
+    outputs: Sequence[SessionOutput],
+    folder: Path,
+    decisions: Mapping[int, Mapping[str, str]] | None = None,
+) -> Path:
+    """Write outputs as acro does: tables as CSV, `results.json`, a checksum for each file.
+
+    Args:
+        outputs: The outputs.
+        folder: Where it appears; nothing is there yet.
+        decisions: What was decided on each, by its number.
+    """
+    if folder.exists() or folder.is_symlink():
+        raise OutputCheckError("there is something here", code="sacro-folder", where=str(folder),
+                               hint="name a new folder")  # fmt: skip
+    files: dict[str, str] = {}
+    results = {}
+    for one in outputs:
+        own = _files(one)
+        files |= own
+        results[one.name] = _entry(one, list(own), (decisions or {}).get(one.number))
+    about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
+    plain = {"version": _FORM, "tool": about, "results": results}
+    files[RESULTS] = json.dumps(plain, ensure_ascii=False, indent=4) + "\n"
+    return placed(files, folder)
+
+
+def placed(files: Mapping[str, str], folder: Path) -> Path:
+    """Write files with a checksum for each, in one step.
+
+    Args:
+        files: What they hold, by name.
+        folder: Where they appear.
+    """
+    check_writable(folder.parent)
+    pending = folder.with_name(f".{folder.name}{TEMPORARY_SUFFIX}")
+    with told_if_full(folder):
+        if pending.exists():
+            shutil.rmtree(pending)
+        try:
+            (pending / _CHECKSUMS).mkdir(parents=True)
+            for name, text in files.items():
+                data = text.encode()
+                (pending / name).write_bytes(data)
+                kept_on_disk(pending / name)
+                digest = hashlib.sha256(data).hexdigest()
+                (pending / _CHECKSUMS / f"{name}.txt").write_text(digest, encoding="ascii")
+            pending.rename(folder)
+        except BaseException:
+            shutil.rmtree(pending, ignore_errors=True)
+            raise
+    kept_on_disk(folder.parent)
+    return folder
+
+
+def _files(one: SessionOutput) -> dict[str, str]:
+    stem = one.name.replace(" ", "_")
+    found = {}
+    if one.table is not None:
+        found[f"{stem}_0.csv"] = one.table.csv()
+    elif one.coefficients:
+        found[f"{stem}_0.csv"] = one.coefficients
+    else:
+        found[f"{stem}_0.txt"] = f"{one.text}\n"
+    if one.svg:
+        found[f"{stem}_1.svg"] = one.svg
+    return found
+
+
+def _entry(
+    one: SessionOutput, files: list[str], decision: Mapping[str, str] | None
+) -> dict[str, Any]:
+    method = one.call.partition("(")[0]
+    outcome: dict[str, dict[str, str]] = {}
+    if one.table is not None:
+        for measure, numbers in one.table.measures.items():
+            cells = ["hidden" if x is None else "ok" for x in numbers]
+            outcome[measure] = {str(at): cell for at, cell in enumerate(cells)}
+    return {
+        "uid": one.name,
+        "status": one.verdict.value,
+        "type": _TYPES.get(method, "table"),
+        "properties": {"method": method, "mitigation": "suppress"},
+        "files": [{"name": name, "sdc": {}} for name in files],
+        "outcome": outcome,
+        "command": one.call,
+        "summary": one.summary,
+        "timestamp": "",
+        "comments": [one.comment] if one.comment else [],
+        "exception": one.exception,
+        "fair": {},
+        **({} if decision is None else {"decision": dict(decision)}),
+    }
