@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["Finding", "Severity", "gravest"]
+__all__ = ["Finding", "FindingCause", "Severity", "causes", "gravest"]
 
 
 class Severity(StrEnum):
@@ -74,6 +74,69 @@ class Finding:
         """The finding as plain values for JSON."""
         parts = {name: getattr(self, name) for name in self.__slots__}
         return {**parts, "severity": self.severity.value}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FindingCause:
+    """All findings of one cause: the same rule says the same of several places.
+
+    Args:
+        rule: Short stable name of the rule.
+        severity: How much it matters.
+        what: What was found, in one sentence.
+        hint: What to do about it.
+        places: Line and column of each place, in their order.
+    """
+
+    rule: str
+    severity: Severity
+    what: str
+    hint: str
+    places: tuple[tuple[int, int], ...]
+
+    def __str__(self) -> str:
+        line, column = self.places[0]
+        more = ""
+        if len(self.places) > 1:
+            lines = dict.fromkeys(str(line) for line, _ in self.places)
+            some = ", ".join([*lines][:_MOST_LINES]) + (", …" if len(lines) > _MOST_LINES else "")
+            more = f" ({len(self.places)} times: lines {some})"
+        hint = f"\n  Hint: {self.hint}" if self.hint else ""
+        return f"{line}:{column} {self.severity.value} [{self.rule}] {self.what}{more}{hint}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cause as plain values for JSON."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity.value,
+            "what": self.what,
+            "hint": self.hint,
+            "count": len(self.places),
+            "lines": [line for line, _ in self.places],
+        }
+
+
+_MOST_LINES = 8
+
+
+def causes(findings: Iterable[Finding]) -> list[FindingCause]:
+    """Findings by their causes, the gravest first, then in the order of their first places.
+
+    >>> at = {"column": 1, "start": 0, "end": 1}
+    >>> found = [Finding(rule="command", severity=Severity.REVIEW, what="save: writes", line=line,
+    ...                  **at) for line in (9, 3)]
+    >>> print(*causes(found))
+    3:1 review [command] save: writes (2 times: lines 3, 9)
+    """
+    grouped: dict[tuple[Severity, str, str, str], list[tuple[int, int]]] = {}
+    for one in findings:
+        key = (one.severity, one.rule, one.what, one.hint)
+        grouped.setdefault(key, []).append((one.line, one.column))
+    made = [
+        FindingCause(severity=severity, rule=rule, what=what, hint=hint, places=tuple(sorted(at)))
+        for (severity, rule, what, hint), at in grouped.items()
+    ]
+    return sorted(made, key=lambda cause: (-cause.severity.rank, cause.places[0], cause.what))
 
 
 def gravest(findings: Iterable[Finding]) -> Severity | None:

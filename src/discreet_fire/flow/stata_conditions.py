@@ -71,7 +71,11 @@ class Surroundings:
 _FREE = Surroundings()
 _COUNTER = re.compile(r"\s*(\w+)")
 _MACRO = re.compile(r"`(\w+)'")
-_BOUND = re.compile(r"[<>]=?[^<>=&|]*?`(\w+)'|`(\w+)'[^<>=&|]*?[<>]|\binrange\s*\(([^()]*)\)")
+#: A bound before or behind the sign of a comparison, and those of `inrange`.
+_BOUND = re.compile(
+    r"[<>]=?[\s(]*[^<>=&|()]*?`(\w+)'|`(\w+)'[^<>=&|()]*\)*\s*[<>]|\binrange\s*\(([^()]*)\)"
+)
+_PART = re.compile(r"\b(?:if|in)\b")
 
 
 def scans(part: StatementParts, conditions: Iterable[Condition], moving: Set[str]) -> bool:
@@ -84,7 +88,12 @@ def scans(part: StatementParts, conditions: Iterable[Condition], moving: Set[str
         conditions: Those around it.
         moving: Macros that loops give other values.
     """
-    bounds = {name for found in _BOUND.findall(part.outside) for name in _names(found)}
+    bounds = {
+        name
+        for code in _PART.split(part.outside)
+        for found in _BOUND.findall(code)
+        for name in _names(found)
+    }
     counters: set[str] = set()
     for each in conditions if bounds else ():
         if each.repeats:

@@ -51,6 +51,7 @@ _BY_SYNTAX = frozenset((
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"`\w+'")
 _MACRO_IN_NAME = re.compile(r"\s*\w*[`$]")
+_WITH_MACROS = re.compile(r"\s*(\w*)(?:(?:`\w+')+(\w*)(?=[\s=:]|\Z))?")
 #: Nothing is given back once it is taken, so that no run of blanks takes long.
 _PLAIN = re.compile(r"\s*+(\w++)(?:\s++\"?([\w\s]*+)\"?)?\s*+")
 _LISTED = re.compile(r"\s*(\w+)\s+(?:in|of\s+(?:varlist|newlist))\s+([\w\s]*)\{\s*")
@@ -62,10 +63,11 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
     """The macros of which all texts are known, with the words they can hold.
 
     No words stand for names made up by Stata. A macro that another command merely mentions
-    is not among them; in a file that gives texts to macros whose names are macros, or that
-    includes another, none is.
+    is not among them, nor one that may be meant where a macro stands in the name; in a file that
+    includes another none is.
     """
     held: dict[str, set[str]] = {}
+    begun: list[tuple[str, str]] = []
     through: list[tuple[str, str]] = []
     others: set[str] = set()
     for part in parts:
@@ -76,8 +78,10 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
         if part.name in _TEMPORARY:
             for name in text.split():
                 held.setdefault(name, set())
-        elif part.name in _GIVE_ALL or (part.name == "local" and _MACRO_IN_NAME.match(text)):
+        elif part.name in _GIVE_ALL or (part.name == "macro" and "`" in text):
             return {}
+        elif part.name == "local" and _MACRO_IN_NAME.match(text):
+            begun.append(_ends(text))
         elif part.name == "local" and (plain := _PLAIN.fullmatch(text)) is not None:
             held.setdefault(plain[1], set()).update((plain[2] or "").split())
         elif part.name == "foreach" and (listed := _LISTED.fullmatch(text)) is not None:
@@ -88,7 +92,22 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
             words = _WORD.findall(_MACRO.sub(" ", text))
             others |= set(words) | {word.lower() for word in words}
             others |= _BY_SYNTAX if part.name == "syntax" else set()
+    others |= {name for name in held if _may_be_meant(name, begun)}
     return _through_lists(held, through, others)
+
+
+def _ends(text: str) -> tuple[str, str]:
+    """The beginning and the end of a name with macros in it; they are empty where in doubt.
+
+    >>> _ends(" mean`i'_top 5"), _ends("m`=1 + 2' 5")
+    (('mean', '_top'), ('m', ''))
+    """
+    found = _WITH_MACROS.match(text)
+    return (found[1], found[2] or "") if found else ("", "")
+
+
+def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
+    return any(name.startswith(head) and name.endswith(tail) for head, tail in begun)
 
 
 def temporary_files(parts: Iterable[StatementParts]) -> frozenset[str]:
@@ -101,17 +120,13 @@ def temporary_files(parts: Iterable[StatementParts]) -> frozenset[str]:
         if part.name in _GIVE_ALL:
             return frozenset()
         if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(text):
-            begun.append(name_ends(text.split()[0]) or ("", ""))
+            begun.append(_ends(text))
         if part.name == "tempfile":
             found.update(text.split())
         elif part.name in _GIVE_TEXTS or part.name == "tokenize" or part.by_macro or "loc" in text:
             others.update(_WORD.findall(_MACRO.sub(" ", text)))
     left = {name for name in found - others if name.isidentifier()}
-    return frozenset(
-        name
-        for name in left
-        if not any(name.startswith(head) and name.endswith(tail) for head, tail in begun)
-    )
+    return frozenset(name for name in left if not _may_be_meant(name, begun))
 
 
 def _through_lists(
@@ -478,6 +493,7 @@ class FigureFlow:
             self.since,
             arguments=self.arguments,
             moving=self.moving,
+            known=self.known.keys(),
         )
         return judge.shown(self.placed)
 

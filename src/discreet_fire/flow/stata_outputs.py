@@ -224,6 +224,7 @@ class StatementJudge:
         since: From which place on a variable holds a figure.
         arguments: Macros that programs are given.
         moving: Macros that loops give other values.
+        known: Macros of which all texts stand in the program.
     """
 
     def __init__(
@@ -235,6 +236,7 @@ class StatementJudge:
         *,
         arguments: Set[str],
         moving: Set[str],
+        known: Set[str],
     ) -> None:
         self.policy = policy
         self.taints = taints
@@ -242,6 +244,7 @@ class StatementJudge:
         self.since = since
         self.arguments = arguments
         self.moving = moving
+        self.known = known
         self._places = sorted(since.values())
         self._forms: dict[tuple[str, Held, int], ShownStatement | None] = {}
         self._decided: dict[Condition, Held] = {}
@@ -435,7 +438,8 @@ class StatementJudge:
 
     def _names_columns(self, part: StatementParts) -> bool:
         """Whether a macro is shown whose text may be the name of a variable."""
-        return any(word in self.names for word in _MACRO.findall(part.outside + part.inside))
+        words = _MACRO.findall(part.outside + part.inside)
+        return any(word in self.names and word not in self.known for word in words)
 
     def _written(self, name: str, outside: str, inside: str) -> Held:
         """What the words of a command hold, as far as it takes them for names of scalars."""

@@ -21,7 +21,7 @@ from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable
 from discreet_fire.catalogue.policy import Policy
-from discreet_fire.findings import Finding, Severity
+from discreet_fire.findings import Finding, FindingCause, Severity, causes
 from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.changes import Edit, Language, Rewriting
 from discreet_fire.scripts.documents import is_script
@@ -198,6 +198,10 @@ class RewrittenFile:
         """How many findings have a severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
+    def reviews(self) -> list[FindingCause]:
+        """What an officer must look at, one item for each cause."""
+        return causes(each for each in self.findings if each.severity is Severity.REVIEW)
+
     def described(self) -> dict[str, Any]:
         """Plain values for JSON."""
         edits = self.rewriting.edits
@@ -209,6 +213,7 @@ class RewrittenFile:
             "refused": sum(edit.action == "refused" for edit in edits),
             "review": self.count(Severity.REVIEW),
             "errors": self.count(Severity.ERROR),
+            "reviews": [cause.to_dict() for cause in self.reviews()],
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
@@ -371,14 +376,16 @@ def _lines(outcome: RewrittenFile) -> Iterable[str]:
         yield f"{outcome.source} -> {outcome.output.name}{kept}"
     edits = outcome.rewriting.edits
     refused = sum(edit.action == "refused" for edit in edits)
+    review = outcome.count(Severity.REVIEW)
+    reasons = len(outcome.reviews())
     yield (
         f"  {len(edits) - refused} places rewritten, {refused} commented out, "
-        f"{outcome.count(Severity.REVIEW)} to review, {outcome.count(Severity.ERROR)} errors"
+        f"{reasons} to review" + (f" in {review} places" if review > reasons else "") + ", "
+        f"{outcome.count(Severity.ERROR)} errors"
     )
-    told = [each for each in outcome.findings if each.severity in _SHOWN]
-    told.sort(key=lambda finding: (-finding.severity.rank, finding.start))
-    for finding in told[:_MOST_LINES]:
-        yield f"  {finding}".replace("\n", "\n  ")
+    told = causes(each for each in outcome.findings if each.severity in _SHOWN)
+    for cause in told[:_MOST_LINES]:
+        yield f"  {cause}".replace("\n", "\n  ")
     if len(told) > _MOST_LINES:
         yield f"  … and {len(told) - _MOST_LINES} more, all of them in the manifest"
 
