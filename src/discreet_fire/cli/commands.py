@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, show
 from discreet_fire.cli import quality, queue
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.protocol import RunResult
 
 Key = Annotated[
     Path | None,
@@ -76,20 +79,26 @@ def run(
     )
     evidence = RunEvidence.of(result.log, rules, checked=result.checked)
     more = {} if secret is None or evidence is None else {MARK: evidence.mark(secret)}
-    place = file.parent if out is None else out
-    files = write_run(result, place, overwrite=overwrite, more=more)
-    shown = [one for one in result.findings if one.severity is not Severity.INFO]
-    withheld = len(result.findings) - len(shown)
-    text = [f"{file} -> {files['log'].name}, {files['checks'].name}"]
-    text.append(f"  {len(result.outputs)} outputs, {withheld} rules broken and held back")
-    text += [f"  line {one.line} {one.severity.value} [{one.rule}] {one.what}" for one in shown]
+    files = write_run(result, out or file.parent, overwrite=overwrite, more=more)
+    text = f"{file} -> {files['log'].name}, {files['checks'].name}\n{_told(result)}"
     plain = {name: str(path) for name, path in files.items()} | result.to_dict()
-    show("\n".join(text), plain, as_json=as_json)
+    show(text, plain, as_json=as_json)
     if result.error is not None:
         failed = result.error.code in ("internal", "time-limit")
         raise typer.Exit(FAILURE if failed else WRONG_INPUT)
     if strict and any(one.severity is Severity.REVIEW for one in result.findings):
         raise typer.Exit(FAILURE)
+
+
+def _told(result: RunResult) -> str:
+    """What an officer should look at after a run."""
+    from discreet_fire.findings import Severity
+
+    shown = [one for one in result.findings if one.severity is not Severity.INFO]
+    withheld = len(result.findings) - len(shown)
+    lines = [f"  {len(result.outputs)} outputs, {withheld} rules broken and held back"]
+    lines += [f"  line {one.line} {one.severity.value} [{one.rule}] {one.what}" for one in shown]
+    return "\n".join(lines)
 
 
 app = group("Output checking: safe commands into do-files, unsafe figures out of logs.")

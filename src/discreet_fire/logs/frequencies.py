@@ -385,7 +385,8 @@ def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim |
     rows, end = read_rows(lines, start + 2, row)
     shown = [some for some in rows if some]
     cuts = _correlation_cuts(lines, shown, count, rules, known=found is not None)
-    review = "" if found is not None else "correlations without their number of cases"
+    known = found is not None or _counts_follow(lines[start + 2 : end])
+    review = "" if known else "correlations without their number of cases"
     return Claim(end, "correlations", cuts, review)
 
 
@@ -409,6 +410,20 @@ def _correlation_cuts(
     if few and (found := NUMBER.search(lines[0].text)) is not None:
         cuts.append(LogCut(0, *found.span(), "few-cases", align="none"))
     return cuts
+
+
+def _counts_follow(lines: Sequence[LogLine]) -> bool:
+    """Whether below each row of coefficients stands one of counts, which has no name."""
+    kinds: list[bool] = []
+    for line in lines:
+        stub, bar, _ = line.text.partition("|")
+        shown = figures(line.text, 0, len(stub) + 1) if bar else None
+        if shown and not is_rule(line.text):
+            counts = all(_is_count(figure) or figure.hidden for figure in shown)
+            if counts and stub.strip():
+                return False
+            kinds += [counts] if counts or stub.strip() else []
+    return bool(kinds) and all(kinds[1::2]) and not any(kinds[::2]) and len(kinds) % 2 == 0
 
 
 def _above(rows: list[list[LogFigure]], place: int) -> Iterator[LogCut]:

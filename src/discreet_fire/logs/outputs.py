@@ -45,6 +45,7 @@ from discreet_fire.logs.safe_outputs import read_safe
 from discreet_fire.logs.statistics import (
     read_codebook,
     read_columns,
+    read_compact,
     read_detail,
     read_statistics_down,
     read_xtdescribe,
@@ -394,6 +395,7 @@ _WITH_WORDS: tuple[Reader, ...] = (
     read_statistics_down,
     read_correlations,
     read_group_heading,
+    read_compact,
 )
 
 

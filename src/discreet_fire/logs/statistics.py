@@ -32,12 +32,17 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "statistics",
-    "word stubs summary detail_head percentile side middle codebook_head field range missing "
-    "count counted shares xtsum_head xtsum_row xtsum_gap entities times span notes lengths "
-    "pattern_head pattern",
+    "test_foot test_value compact_head compact_row word stubs summary detail_head percentile side "
+    "middle codebook_head field range missing count counted shares xtsum_head xtsum_row xtsum_gap "
+    "entities times span notes lengths pattern_head pattern",
 )
 _NEEDED = {"mean", "extreme", "centile", "percentile", "spread", "distinct", "sum"}
 _SHORT_ROWS = ("diff", "combined", "Combined")
+_FOOT_LINES = 8
+_COMPACT = (
+    ("count", "Obs"), ("distinct", "Unique"), ("mean", "Mean"), ("extreme", "Min"),
+    ("extreme", "Max"),
+)  # fmt: skip
 _TOTALS = ("Total", "Gesamt", "Insgesamt")
 
 
@@ -82,7 +87,52 @@ def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
         return before
 
     records, count = read_rows(lines, 2, row)
-    return _claimed(count, records, rules) if records else None
+    if not records:
+        return None
+    claim = _claimed(count, records, rules)
+    return _with_foot(claim, lines) if records[-1].stub == "diff" else claim
+
+
+def _with_foot(claim: Claim, lines: Sequence[LogLine]) -> Claim:
+    """What stands below two means: their test, which goes if anything of them goes."""
+    end = claim.count
+    for at in range(claim.count, min(len(lines), claim.count + _FOOT_LINES)):
+        text = lines[at].text
+        if not (_FORM.test_foot.fullmatch(text) or is_rule(text) or not text.strip()):
+            break
+        end = at + 1 if text.strip() else end
+        if claim.cuts:
+            claim.cuts += [
+                LogCut(at, *found.span("value"), "secondary", align="none")
+                for found in _FORM.test_value.finditer(text)
+                if found["value"] != "#"
+            ]
+    claim.count = end
+    return claim
+
+
+def read_compact(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The table of ``codebook, compact``."""
+    if not _FORM.compact_head.fullmatch(lines[0].text):
+        return None
+    cuts: list[LogCut] = []
+    end = 1
+    for at, line in enumerate(lines[1:], 1):
+        row = _FORM.compact_row.fullmatch(line.text)
+        if row is not None:
+            kinds = zip(_COMPACT, row["values"].split(), strict=True)
+            record = _Record(row["name"])
+            place = row.start("values")
+            for (kind, name), text in kinds:
+                place = line.text.index(text, place)
+                record.add(kind, name, LogFigure(text, at, place, place + len(text)))
+                place += len(text)
+            reason = _closing_reason(record, rules)
+            cuts += withheld(record.figures(), reason) if reason else _some(record, rules)
+        elif not is_rule(line.text):
+            break
+        end = at + 1
+    return Claim(end, "codebook", cuts) if end > 1 else None
 
 
 def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
