@@ -16,6 +16,7 @@ import discreet as dc
 from discreet.microdata import Secret
 from discreet.release.packages import Parameters, pack_parameters, parameters_of, write_key_pair
 from discreet_service.application import create_app
+from discreet_service.parameter_sets import AgreedChange
 from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
@@ -105,7 +106,10 @@ class CellService:
         sets = self.service.parameter_sets
         with self.service.database.writing() as connection:
             sets.propose(connection, self.package(version, name, **sections), "anna")
-            sets.activate(connection, name, version, ("anna", "otto"), "0" * 32)
+            agreed = AgreedChange(
+                name=name, version=version, persons=("anna", "otto"), proposal="0" * 32
+            )
+            sets.activate(connection, agreed)
 
     def key(self, role: str = "service", name: str = "tool") -> str:
         """A key for a caller."""

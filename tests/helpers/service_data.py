@@ -2,57 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from discreet.demo import write_census, write_programme
 from discreet.release.stores import build_store
-
-DATASET = """
-[dataset]
-id = "census"
-version = "2022-1"
-title = { en = "Census (synthetic)", de = "Zensus (synthetisch)" }
-description = { en = "Invented persons, households and dwellings.", de = "Erfundene Personen." }
-period = "2022-05-15"
-geography = ["region", "state"]
-public_codes = ["occupation"]
-
-[units.person]
-source = "persons"
-store = "persons.store"
-label = { en = "Persons", de = "Personen" }
-
-[units.household]
-source = "households"
-store = "households.store"
-label = { en = "Households", de = "Haushalte" }
-[units.household.values.household_size]
-label = { en = "Persons per household", de = "Personen je Haushalt" }
-
-[units.dwelling]
-source = "dwellings"
-store = "dwellings.store"
-label = { en = "Dwellings", de = "Wohnungen" }
-[units.dwelling.values.rent]
-label = { en = "Rent per month", de = "Monatsmiete" }
-unit = { en = "EUR", de = "EUR" }
-[units.dwelling.values.area]
-label = { en = "Floor area", de = "Wohnfläche" }
-[units.dwelling.figures]
-vacant = { kind = "count", where = "tenure == 'vacant'", title = { en = "Vacant", de = "Leer" } }
-[units.dwelling.figures.vacancy]
-kind = "share"
-part = "vacant"
-whole = "count"
-title = { en = "Vacancy", de = "Leerstand" }
-
-[units.building]
-source = "buildings"
-store = "buildings.store"
-label = { en = "Buildings", de = "Gebäude" }
-"""
 
 #: What the programme of the census asks of its parts, for data sets that thin tables out.
 STRICT_PARTS = """
@@ -129,7 +85,8 @@ def write_census_dataset(folder: Path, persons: int = 3_000, seed: int = 2026) -
     programme = write_programme(place)
     for source in ("persons", "households", "dwellings", "buildings"):
         build_store(programme, place / f"{source}.store", source=source)
-    (place / "DATASET.toml").write_text(DATASET, "utf-8")
+    text = files("discreet_service").joinpath("demo_dataset.toml").read_text("utf-8")
+    (place / "DATASET.toml").write_text(text, "utf-8")
     return place
 
 

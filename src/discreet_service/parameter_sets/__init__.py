@@ -5,7 +5,19 @@ and for everybody else names, versions and states. What is in a package never le
 """
 
 from discreet_service.parameter_sets.decisions import register_decisions
-from discreet_service.parameter_sets.registry import ParameterSet, ParameterSets, SetState
+from discreet_service.parameter_sets.registry import (
+    AgreedChange,
+    ParameterSet,
+    ParameterSets,
+    SetState,
+)
 from discreet_service.parameter_sets.signers import parameter_signers
 
-__all__ = ["ParameterSet", "ParameterSets", "SetState", "parameter_signers", "register_decisions"]
+__all__ = [
+    "AgreedChange",
+    "ParameterSet",
+    "ParameterSets",
+    "SetState",
+    "parameter_signers",
+    "register_decisions",
+]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from discreet_service.parameter_sets.registry import ParameterSet, ParameterSets
+from discreet_service.parameter_sets.registry import AgreedChange, ParameterSet, ParameterSets
 from discreet_service.people.approvals import Approvals, Execution, Proposal, ProposalKind
 
 
@@ -29,11 +29,18 @@ def register_decisions(approvals: Approvals, sets: ParameterSets) -> None:
         approvals.register(kind, _execution(approvals, change))
 
 
-def _execution(approvals: Approvals, change: Callable[..., ParameterSet]) -> Execution:
+def _execution(
+    approvals: Approvals, change: Callable[[sa.Connection, AgreedChange], ParameterSet]
+) -> Execution:
     def done(connection: sa.Connection, proposal: Proposal) -> str:
         name, _, version = proposal.subject.partition("@")
         decided = approvals.proposal(connection, proposal.id)
-        persons = (proposal.proposer, decided.decider)
-        return change(connection, name, version, persons, proposal.id).file
+        agreed = AgreedChange(
+            name=name,
+            version=version,
+            persons=(proposal.proposer, decided.decider),
+            proposal=proposal.id,
+        )
+        return change(connection, agreed).file
 
     return done

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -83,7 +84,7 @@ class ParameterSet:
         return f"{self.name}@{self.version}"
 
     @classmethod
-    def of(cls, row: sa.Row[tuple[object, ...]]) -> ParameterSet:
+    def of(cls, row: sa.Row[Any]) -> ParameterSet:
         """The set of a row."""
         return cls(
             name=row.name,
@@ -97,6 +98,23 @@ class ParameterSet:
             activated=row.activated_at,
             retired=row.retired_at,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgreedChange:
+    """What two persons agreed on about a set.
+
+    Args:
+        name: The statistic.
+        version: The version.
+        persons: The two.
+        proposal: Number of the proposal they agreed on.
+    """
+
+    name: str
+    version: str
+    persons: Sequence[str]
+    proposal: str
 
 
 class ParameterSets:
@@ -181,30 +199,28 @@ class ParameterSets:
             if found.state is SetState.retired:
                 what, hint = "this version is retired", "ask for the one in use"
                 raise ServiceError(what, code="version-retired", where="version", hint=hint)
-            if found.state is SetState.active:
-                return found
-        asked = sa.select(PARAMETER_SETS).where(
-            _TABLE.name == name, _TABLE.state == SetState.active.value
-        )
-        if version is not None:
+            active = [found] if found.state is SetState.active else []
+        else:
+            with self._database.reading() as connection:
+                every = map(ParameterSet.of, self._rows(connection, name))
+            active = [each for each in every if each.state is SetState.active]
+        if not active:
             raise _unknown()
-        with self._database.reading() as connection:
-            rows = connection.execute(asked).all()
-        if not rows:
-            raise _unknown()
-        if len(rows) > 1:
+        if len(active) > 1:
             what = "several versions are in use"
             hint = "name one: version"
             raise ServiceError(what, code="invalid-input", where="version", hint=hint)
-        return ParameterSet.of(rows[0])
+        return active[0]
+
+    def _rows(self, connection: sa.Connection, name: str) -> Sequence[sa.Row[Any]]:
+        """All versions of a statistic."""
+        return connection.execute(sa.select(PARAMETER_SETS).where(_TABLE.name == name)).all()
 
     def _found(self, connection: sa.Connection, name: str, version: str) -> ParameterSet:
-        row = connection.execute(
-            sa.select(PARAMETER_SETS).where(_TABLE.name == name, _TABLE.version == version)
-        ).first()
-        if row is None:
-            raise _unknown()
-        return ParameterSet.of(row)
+        for row in self._rows(connection, name):
+            if row.version == version:
+                return ParameterSet.of(row)
+        raise _unknown()
 
     # -- packages --------------------------------------------------------------
 
@@ -330,90 +346,55 @@ class ParameterSets:
 
     def _check_succession(self, connection: sa.Connection, found: ParameterSet) -> None:
         """No version twice, and none that is older than one that was in use."""
-        rows = connection.execute(sa.select(PARAMETER_SETS).where(_TABLE.name == found.name)).all()
-        for row in rows:
+        for row in self._rows(connection, found.name):
             if row.version == found.version:
                 what = "this version is there already"
                 hint = "another package has another version"
                 raise ServiceError(what, code="conflict", where="version", hint=hint)
-            if row.activated_at is not None and is_older(found.version, row.version):
+            if _was_newer(row, found.version):
                 what = "a newer version was in use, or nothing tells that this one is newer"
                 hint = "pack the parameters with a higher version"
                 raise ServiceError(what, code="conflict", where="version", hint=hint)
 
-    def activate(
-        self,
-        connection: sa.Connection,
-        name: str,
-        version: str,
-        persons: Sequence[str],
-        proposal: str = "",
-    ) -> ParameterSet:
-        """Bring a proposed set into use, as two persons agreed.
+    def activate(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
+        """Bring a proposed set into use.
 
         Args:
             connection: A transaction that writes.
-            name: The statistic.
-            version: The version.
-            persons: The two.
-            proposal: Number of the proposal they agreed on.
+            agreed: What two persons agreed on.
         """
-        found = self._found(connection, name, version)
+        found = self._found(connection, agreed.name, agreed.version)
         if found.state is not SetState.proposed:
             what, hint = f"this set is {found.state.value} already", "import a new version"
             raise ServiceError(what, code="conflict", where="version", hint=hint)
-        rows = connection.execute(
-            sa.select(PARAMETER_SETS).where(
-                _TABLE.name == name, _TABLE.version != version, _TABLE.activated_at.is_not(None)
-            )
-        ).all()
-        if any(is_older(version, row.version) for row in rows):
+        if any(_was_newer(row, found.version) for row in self._rows(connection, found.name)):
             what = "a newer version was in use meanwhile"
             raise ServiceError(what, code="conflict", where="version")
         self._open(found)
-        kind = AuditKind.parameters_activated
-        return self._change(connection, found, SetState.active, persons, kind, proposal)
+        return self._change(connection, found, SetState.active, agreed)
 
-    def retire(
-        self,
-        connection: sa.Connection,
-        name: str,
-        version: str,
-        persons: Sequence[str],
-        proposal: str = "",
-    ) -> ParameterSet:
-        """End the use of a set, for good; arguments as for `activate`.
+    def retire(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
+        """End the use of a set, for good.
 
         Args:
             connection: A transaction that writes.
-            name: The statistic.
-            version: The version.
-            persons: The two.
-            proposal: Number of the proposal they agreed on.
+            agreed: What two persons agreed on.
         """
-        found = self._found(connection, name, version)
+        found = self._found(connection, agreed.name, agreed.version)
         if found.state is SetState.retired:
             raise ServiceError("this set is retired already", code="conflict", where="version")
-        kind = AuditKind.parameters_retired
-        changed = self._change(connection, found, SetState.retired, persons, kind, proposal)
+        changed = self._change(connection, found, SetState.retired, agreed)
         with self._lock:
             self._opened.pop(found.file, None)
         return changed
 
     def _change(
-        self,
-        connection: sa.Connection,
-        found: ParameterSet,
-        state: SetState,
-        persons: Sequence[str],
-        kind: AuditKind,
-        proposal: str,
+        self, connection: sa.Connection, found: ParameterSet, state: SetState, agreed: AgreedChange
     ) -> ParameterSet:
-        if len(persons) != 2 or same_person(*persons):
+        if len(agreed.persons) != 2 or same_person(*agreed.persons):
             what, hint = "two persons must agree", "ask somebody else"
             raise ServiceError(what, code="second-person", hint=hint)
-        now = self._clock()
-        at = {"activated_at" if state is SetState.active else "retired_at": now}
+        column, kind = _CHANGES[state]
         changed = connection.execute(
             sa.update(PARAMETER_SETS)
             .where(
@@ -421,23 +402,37 @@ class ParameterSets:
                 _TABLE.version == found.version,
                 _TABLE.state == found.state.value,
             )
-            .values(state=state.value, **at)
+            .values({"state": state.value, column: self._clock()})
         )
         if changed.rowcount != 1:
             raise ServiceError("it was changed meanwhile", code="conflict", where="version")
         self._trail.append(
             connection,
             kind=kind,
-            person=persons[1],
+            person=agreed.persons[1],
             about=found.subject,
             facts={
                 "version": found.version,
                 "digest": found.file,
-                "proposal": proposal,
-                "persons": tuple(persons),
+                "proposal": agreed.proposal,
+                "persons": tuple(agreed.persons),
             },
         )
         return self._found(connection, found.name, found.version)
+
+
+#: How a state comes about: when, as the table has it, and what the trail says.
+_CHANGES = {
+    SetState.active: ("activated_at", AuditKind.parameters_activated),
+    SetState.retired: ("retired_at", AuditKind.parameters_retired),
+}
+
+
+def _was_newer(row: sa.Row[Any], version: str) -> bool:
+    """Whether another version was in use, and nothing tells that this one is newer."""
+    return (
+        row.version != version and row.activated_at is not None and is_older(version, row.version)
+    )
 
 
 def _unknown() -> ServiceError:

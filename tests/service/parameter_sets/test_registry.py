@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.release.packages import write_key_pair
-from discreet_service.parameter_sets import SetState
+from discreet_service.parameter_sets import AgreedChange, SetState
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
 from tests.helpers.asgi_browser import AsgiBrowser
@@ -35,7 +35,8 @@ def changed(
 ) -> None:
     sets = served.service.parameter_sets
     with served.service.database.writing() as connection:
-        getattr(sets, what)(connection, "census", version, persons, "0" * 32)
+        agreed = AgreedChange(name="census", version=version, persons=persons, proposal="0" * 32)
+        getattr(sets, what)(connection, agreed)
 
 
 def refused(code: str, served: CellService, version: str | None = None) -> None:
