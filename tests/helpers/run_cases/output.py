@@ -84,6 +84,8 @@ SUMMARIES = cases(
         "column n": [*each(f, lambda p: p["x"].count()), *each(f, lambda p: p["y"].count())],
         "column mean": [*each(f, lambda p: p["x"].mean()), *each(f, lambda p: p["y"].mean())],
         "column sd": [*each(f, lambda p: p["x"].std()), *each(f, lambda p: p["y"].std())]}),
+    ("bysort g: tabstat x, statistics(mean)", lambda f: {
+        "column mean": each(f, lambda p: p["x"].mean())}),
     ("tabstat x, stats(count sum variance semean cv p25 p75 skewness kurtosis)", lambda f: {
         "column n": [f["x"].count()], "column sum": [f["x"].sum()],
         "column variance": [f["x"].var()],
@@ -293,6 +295,8 @@ def welch_df(frame):
 
 PANELS = cases(
     "waves",
+    ("generate h = mod(pid, 2)\nxtset pid year\nbysort h: xtsum u", {
+        "text": ("h = 0", "h = 1", "between")}),
     ("xtset pid year\nxtsum u", lambda f: {
         "column mean": [f["u"].mean()], "column sd": [f["u"].std()],
         "column sd_between": [f.group_by("pid").agg(pl.col("u").mean())["u"].std()],

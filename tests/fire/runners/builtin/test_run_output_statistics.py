@@ -219,3 +219,38 @@ def test_what_is_not_supported_stops_the_run_at_its_line(tmp_path, text, what) -
     assert result.line == 2
     assert what in str(result.error)
     assert "42" not in shown(result)
+
+
+def test_groups_of_by_stand_in_one_table_and_hide_each_other(tmp_path) -> None:
+    result = run("bysort region: tabstat wage, statistics(mean n)", tmp_path, entity="pid")
+    means = FRAME.group_by("region").agg(pl.col("wage").mean()).sort("region")["wage"].to_list()
+    lines = shown(result).splitlines()[3:]
+    assert numbers(lines[0])[-2] == pytest.approx(means[0], rel=1e-6)
+    few = "generate few = 1 + (pid > 2) + (pid > 40)\nbysort few: "
+    for command in ("tabstat wage", "xtset pid year\nbysort few: xtsum wage"):
+        text = few.removesuffix("bysort few: ") + ("" if "xtset" in command else "bysort few: ")
+        withheld = run(f"{text}{command}", tmp_path, entity="pid")
+        assert withheld.error is None, command
+        first = FRAME.filter(pl.col("pid") <= 2)["wage"].mean()
+        second = FRAME.filter((pl.col("pid") > 2) & (pl.col("pid") <= 40))["wage"].mean()
+        for mean in (first, second):  # the second would give the first away by the total
+            assert f"{mean:.6g}"[:6] not in shown(withheld)
+
+
+def test_xtsum_of_groups_has_the_figures_of_each(tmp_path) -> None:
+    result = run("xtset pid year\nbysort region: xtsum wage", tmp_path, entity="pid")
+    assert result.error is None
+    for (_,), part in FRAME.group_by(["region"]):
+        first = part["wage"].drop_nulls()
+        means = part.group_by("pid").agg(pl.col("wage").mean())["wage"].drop_nulls()
+        assert f"{first.mean():.7g}" in shown(result)
+        assert f"{means.std():.5g}"[:6] in shown(result)
+
+
+def test_groups_of_two_variables_are_told_apart(tmp_path) -> None:
+    result = run("bysort sex: tabstat wage, by(region) statistics(n)", tmp_path, entity="pid")
+    counts = FRAME.filter(pl.col("wage").is_not_null()).group_by("sex", "region").len()
+    lines = [line for line in shown(result).splitlines() if line.count("|") == 1]
+    found = sorted(int(numbers(line)[-1]) for line in lines[1:-1])
+    assert found == sorted(counts["len"].to_list())
+    assert int(numbers(lines[-1])[-1]) == counts["len"].sum()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import FloatArray
 from discreet_fire.catalogue.execution import execution_rows
@@ -37,7 +38,7 @@ from discreet_fire.runners.builtin.samples import (
     show_statistic,
 )
 from discreet_fire.runners.builtin.state.session import Session
-from discreet_fire.statistics.layout import closed
+from discreet_fire.statistics.layout import closed, number_text
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
 _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "range": "range"}
@@ -96,17 +97,38 @@ def _store_summary(
 
 @command("tabstat")
 def tabstat(session: Session, call: CommandCall) -> None:
-    """`tabstat varlist [, statistics(…) by(var)]`."""
+    """`[by …:] tabstat varlist [, statistics(…) by(var)]`; groups stand in one table."""
     names = numeric(session, variables(session, call))
-    by = session.data.listed(call.argument("by") or "")
-    DoError.when(len(by) > 1, "too many variables in by()", code=103)
+    own = session.data.listed(call.argument("by") or "")
+    DoError.when(len(own) > 1, "too many variables in by()", code=103)
     words = (call.argument("statistics") or call.argument("stats") or "mean").split()
+    by = list(dict.fromkeys([*call.by, *own]))
     chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
-    how: dict[str, Any] = {"by": by[0] if by else None, "missing": call.has("missing")}
+    chosen, group = _one_group(chosen, by, whole=call.has("missing") or not own)
+    how: dict[str, Any] = {"by": group, "missing": call.has("missing") or bool(call.by)}
     how["statistics"] = [_STATISTICS.get(word, word) for word in words]
     shown = show_statistic(session, "tabstat", chosen, [*names, *by], names, **how)
     if shown is not None:
         session.store("r", {}, safe=shown)
+
+
+def _one_group(
+    chosen: ChosenRecords, by: Sequence[str], *, whole: bool
+) -> tuple[ChosenRecords, str | None]:
+    """The records with one column for the groups of some variables, and its name.
+
+    A record whose last variable is missing is in no group, unless they are to be whole.
+    """
+    if len(by) < 2:
+        return chosen, by[0] if by else None
+    name, frame = " ".join(by), chosen.frame
+    labels = [pl.col(one).cast(pl.String) for one in by]
+    if all(kind.is_float() for kind in map(frame.schema.__getitem__, by)):
+        labels = [pl.col(one).map_elements(number_text, return_dtype=pl.String) for one in by]
+    filled = [one.fill_null(".") for one in labels]
+    last = filled[-1] if whole else labels[-1]
+    group = pl.concat_str([*filled[:-1], last], separator=" ").alias(name)
+    return replace(chosen, frame=frame.with_columns(group)), name
 
 
 @command("mean")
@@ -237,17 +259,48 @@ def panel_of(session: Session) -> tuple[str, str]:
 
 @command("xtsum")
 def xtsum(session: Session, call: CommandCall) -> None:
-    """`xtsum varlist`."""
+    """`[by …:] xtsum varlist`."""
     given = session.data.listed(call.argument("i") or "")
     DoError.when(len(given) > 1, "i() takes one variable", code=198)
     panel = given[0] if given else panel_of(session)[0]
     names = numeric(session, variables(session, call, every=True))
-    names = [name for name in names if name != panel]
+    names = [name for name in names if name != panel and name not in call.by]
+    if call.by:
+        _xtsum_by(session, call, panel, names)
+        return
     chosen = choose(session, call, [panel, *names])
     result = run_statistic(session, "xtsum", chosen.frame, names, entity=panel)
     if result is not None:
         shown = show(session, _other_units(session, panel, result), chosen, names)
         session.store("r", {}, safe=shown)
+
+
+def _xtsum_by(session: Session, call: CommandCall, panel: str, names: list[str]) -> None:
+    """One output for each group that a table of means and deviations of all would show."""
+    by = list(call.by)
+    together, group = _one_group(
+        choose(session, call, [panel, *names, *by], groups=by), by, whole=True
+    )
+    how: dict[str, Any] = {"by": group, "missing": True, "statistics": ["n", "mean", "sd"]}
+    table = run_statistic(session, "tabstat", together.frame, names, entity=panel, **how)
+    if table is None or table.frame is None or group is None:
+        return
+    known = table.frame.filter(pl.all_horizontal(pl.col("n", "mean", "sd").is_not_null()))
+    shown = [one for (one,), part in known.group_by(group, maintain_order=True)
+             if part.height == len(names)]  # fmt: skip
+    labels = [number_text("." if one is None else one) for one in together.frame[group].to_list()]
+    groups = list(dict.fromkeys(labels))
+    if not set(groups) <= set(shown):
+        session.write("\n-> groups of few")
+        session.withhold("xtsum", "minimum", "groups are of too few cases, or hide such groups")
+    for label in [one for one in shown if one in groups]:
+        rows = together.mask.copy()
+        rows[rows] = np.array([one == label for one in labels])
+        chosen = choose(session, call, [panel, *names], mask=rows)
+        result = run_statistic(session, "xtsum", chosen.frame, names, entity=panel)
+        session.write(f"\n-> {' '.join(by)} = {label}")
+        if result is not None:
+            show(session, _other_units(session, panel, result), chosen, names)
 
 
 @command("xtdescribe")
