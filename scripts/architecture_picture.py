@@ -29,7 +29,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
         "discreet": ("microdata", "tabulation", "rules", "protection", "argus", "pretabular"),
         "discreet_fire": (
             "statistics", "runners", "logs", "linked_tables", "ledger", "queue", "remote_analysis",
-            "research_session", "review_report", "append_only",
+            "research_session", "review_report", "interchange", "append_only",
         ),
         "discreet_service": (
             "datasets", "cells", "reviews", "parameter_sets", "jobs", "policies", "people", "audit",

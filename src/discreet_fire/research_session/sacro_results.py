@@ -219,10 +219,10 @@ def write_sacro(
     about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
     plain = {"version": _FORM, "tool": about, "results": results}
     files[RESULTS] = json.dumps(plain, ensure_ascii=False, indent=4) + "\n"
-    return placed(files, folder)
+    return placed({name: text.encode() for name, text in files.items()}, folder)
 
 
-def placed(files: Mapping[str, str], folder: Path) -> Path:
+def placed(files: Mapping[str, bytes], folder: Path) -> Path:
     """Write files with a checksum for each, in one step.
 
     Args:
@@ -236,8 +236,7 @@ def placed(files: Mapping[str, str], folder: Path) -> Path:
             shutil.rmtree(pending)
         try:
             (pending / _CHECKSUMS).mkdir(parents=True)
-            for name, text in files.items():
-                data = text.encode()
+            for name, data in files.items():
                 (pending / name).write_bytes(data)
                 kept_on_disk(pending / name)
                 digest = hashlib.sha256(data).hexdigest()
