@@ -332,7 +332,7 @@ def reviews(service: Any) -> list[StudioPicture]:
         numbers.append(handed_in(service, f"{name}.do", f"summarize {variable}\n"))
         accepted(service, numbers[-1], approvals)
     names = ("review-approve", "review-second", "review-release")
-    people = ("vera", "viktor", "viktor")
+    people = ("vera", "vera", "viktor")
     return [
         _page(name, person, f"/reviews/{number}", part="#verdict")
         for name, person, number in zip(names, people, numbers, strict=True)

@@ -115,23 +115,27 @@ class QueueView:
         }
 
 
-def listed(queue: Queue, *, every: bool = False, drawn: bool = False) -> list[QueueRow]:
+def listed(
+    queue: Queue, *, every: bool = False, drawn: bool = False, researcher: str | None = None
+) -> list[QueueRow]:
     """Submissions, the riskiest first, then the oldest.
 
     Args:
         queue: The queue.
         every: Also those that are closed.
         drawn: Only those drawn for control by hand.
+        researcher: Only those of this person; of all if None.
     """
     with queue.reading():
-        rows = [_row(queue, *found) for found in queue.connection.execute(_ROWS).fetchall()]
-    shown = [
-        row
-        for row in rows
-        if (every or row.standing.state.open or row.standing.state is State.releasing)
-        and (not drawn or row.standing.drawn)
-    ]
-    return sorted(shown, key=lambda row: ([-count for count in row.risk], row.number))
+        wanted = " WHERE ?1 IS NULL OR researcher = ?1"
+        found = queue.connection.execute(_ROWS + wanted, (researcher,)).fetchall()
+        rows = []
+        for number, *told in found:
+            now = standing_of(queue, number)
+            open_now = now.state.open or now.state is State.releasing
+            if (every or open_now) and (now.drawn or not drawn):
+                rows.append(_row(queue, now, number, *told))
+    return sorted(rows, key=lambda row: ([-count for count in row.risk], row.number))
 
 
 def view(queue: Queue, number: int) -> QueueView:
@@ -149,7 +153,7 @@ def view(queue: Queue, number: int) -> QueueView:
         if found.state.open:
             conflicts = conflict_sentences(queue, number)
         return QueueView(
-            row=_row(queue, *row),
+            row=_row(queue, found, *row),
             findings=tuple(sorted(_noted(queue, number), key=_gravity)),
             conflicts=tuple(conflicts),
             outputs=tuple(home / name for name in queue.outputs(number)),
@@ -160,7 +164,9 @@ def view(queue: Queue, number: int) -> QueueView:
 _ROWS = "SELECT id, researcher, project, program FROM submissions"
 
 
-def _row(queue: Queue, number: int, researcher: str, project: str, program: str) -> QueueRow:
+def _row(
+    queue: Queue, found: Standing, number: int, researcher: str, project: str, program: str
+) -> QueueRow:
     counted = Counter(_kind(one) for one in _noted(queue, number))
     return QueueRow(
         number=number,
@@ -168,7 +174,7 @@ def _row(queue: Queue, number: int, researcher: str, project: str, program: str)
         project=project,
         program=program,
         risk=tuple(counted[kind] for kind in _ORDER),
-        standing=standing_of(queue, number),
+        standing=found,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import OutputCheckError
-from discreet_fire.persons import plain_text, same_person
+from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue import (
     OutputDecision,
     Queue,
@@ -239,7 +239,7 @@ class ReviewDesk:
     def own(self, principal: Principal) -> list[OwnSubmission]:
         """One's own submissions, the newest first."""
         with self._queue() as queue:
-            rows = [row for row in listed(queue, every=True) if row.researcher == principal.name]
+            rows = listed(queue, every=True, researcher=plain_name(principal.name))
             found = [_own(queue, row) for row in rows]
         return sorted(found, key=lambda one: -one.number)
 

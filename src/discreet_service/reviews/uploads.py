@@ -89,7 +89,7 @@ def packed(files: Iterable[tuple[str, bytes]]) -> bytes:
     Args:
         files: Name and content of each, as they were sent.
 
-    >>> unpacked(packed([("a.do", b"count")]), "up.zip", most_bytes=10, most_files=1).main
+    >>> unpacked(packed([("a.do", b"count")]), "up.zip", most_bytes=1_000, most_files=1).main
     'a.do'
     """
     made = io.BytesIO()

@@ -27,8 +27,12 @@ _BESIDE = 6
 _HIDDEN = re.compile(r"\. withheld for confidentiality|\(output withheld\)|(?<!\S)[.#](?!\S)")
 _HEAD = re.compile(r"\*!? FDZ\b")
 _NUMBERS = r"(\d+(?:, \d+)*)"
-_DIFFERS, _FEWER = " differs from ", " by fewer units than the minimum"
-_DIFFERENCE = re.compile(rf"(.+){_DIFFERS}(.+){_FEWER}(?:, released as ([\d]+(?: and [\d]+)*))?")
+_FEWER = " by fewer units than the minimum"
+_DIFFERENCE = re.compile(
+    rf"(.+) (differs?) from (.+){_FEWER}(?:, released as (\d+(?: and \d+)*))?", re.DOTALL
+)
+_VERB = re.compile(r" differs? from ")
+_LATER = re.compile(r"released as (\d+), with this one: (.+)", re.DOTALL)
 _PAIRS = ": too many pairs of released tables to look at all of them"
 
 
@@ -50,17 +54,17 @@ def said_in_language(sentence: str, language: str) -> str:
     if sentence.endswith(_PAIRS):
         whom = _placed(sentence.removesuffix(_PAIRS))
         return f"{whom}: zu viele Paare freigegebener Tabellen, um alle anzusehen"
+    if later := _LATER.fullmatch(sentence):
+        return f"freigegeben als {later[1]}, mit dieser hier: {later[2]}"
     found = _DIFFERENCE.fullmatch(sentence)
     # Labels may hold any words: what could be read in two ways stays as it is.
-    if found is None or sentence.count(_DIFFERS) != 1 or sentence.count(_FEWER) != 1:
+    if found is None or len(_VERB.findall(sentence)) != 1 or sentence.count(_FEWER) != 1:
         return sentence
-    other = found[2]
-    if other.endswith(" together"):
-        other = f"{other.removesuffix(' together')} zusammen"
-    place = f", freigegeben als {found[3].replace(' and ', ' und ')}" if found[3] else ""
+    verb = "unterscheidet" if found[2] == "differs" else "unterscheiden"
+    place = f", freigegeben als {found[4].replace(' and ', ' und ')}" if found[4] else ""
     return (
-        f"{_placed(found[1])} unterscheidet sich von {_placed(other)} um weniger Einheiten als "
-        f"das Minimum{place}"
+        f"{_placed(found[1])} {verb} sich von {_placed(found[3])} um weniger Einheiten als das "
+        f"Minimum{place}"
     )
 
 
@@ -76,6 +80,8 @@ def _sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 def _placed(universe: str) -> str:
     told = re.sub(r"\bline (\d+), ", r"Zeile \1, ", universe)
+    if told.endswith(" together"):
+        told = f"{told.removesuffix(' together')} zusammen"
     return told.replace(" and Zeile ", " und Zeile ").replace(" without Zeile ", " ohne Zeile ")
 
 
@@ -308,7 +314,7 @@ class ReviewSheet:
         now, noted = self.differences()
         for sentence in (*now, *noted):
             found = _DIFFERENCE.fullmatch(sentence)
-            own = found is not None and not found[3] and part.covers(found[2])
+            own = found is not None and not found[4] and part.covers(found[3])
             if own or part.covers(sentence):
                 yield sentence
 

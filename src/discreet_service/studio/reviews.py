@@ -59,7 +59,7 @@ def show_reviews(
         return page(request, "reviews", configured=False)
     rows = [
         row
-        for row in service.reviews.rows(principal, every=True)
+        for row in service.reviews.rows(principal, every=state != _OPEN)
         if _in_state(row, state) and _is_whose(row, whose, principal.name)
     ]
     first = (number - 1) * _ROWS

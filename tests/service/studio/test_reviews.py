@@ -471,6 +471,12 @@ def test_pages_in_german(readers: Any) -> None:
             "tabulate zusammen um weniger Einheiten als das Minimum, freigegeben als 4 und 5",
         ),
         (
+            "line 9, count and line 8, count together differ from line 7, count and line 6, count "
+            "together by fewer units than the minimum",
+            "Zeile 9, count und Zeile 8, count zusammen unterscheiden sich von Zeile 7, count und "
+            "Zeile 6, count zusammen um weniger Einheiten als das Minimum",
+        ),
+        (
             "line 9, count: too many pairs of released tables to look at all of them",
             "Zeile 9, count: zu viele Paare freigegebener Tabellen, um alle anzusehen",
         ),
