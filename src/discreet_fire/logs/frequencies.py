@@ -28,7 +28,7 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "frequencies",
-    "st_head st_line st_total st_left st_out st_number st_time one_way copies storage long_name "
+    "st_total st_left st_out st_number st_time one_way copies storage long_name "
     "key key_word statistic value merge_head merge_row described contains describe_head "
     "describe_row sorted count reshape_head reshape reshape_row group "
     "observed correlation_head",
@@ -308,7 +308,7 @@ def _is_described(lines: Sequence[LogLine], at: int) -> bool:
 
 def read_stset(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """What ``stset`` says of observations that it leaves out, and of those that are left."""
-    if not _FORM.st_head.fullmatch(lines[0].text):
+    if not _FORM.st_total.fullmatch(lines[0].text):
         return None
     parts: list[LogFigure] = []
     totals: list[LogFigure] = []
@@ -326,8 +326,7 @@ def read_stset(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
                 some.append(LogFigure(row["count"], at, *row.span("count")))
                 break
         else:
-            known = _FORM.st_head.fullmatch(text) or _FORM.st_line.fullmatch(text)
-            if text.strip() and not (known or is_rule(text) or _FORM.st_time.fullmatch(text)):
+            if text.strip() and not (is_rule(text) or _FORM.st_time.fullmatch(text)):
                 break
         end = at + 1 if text.strip() else end
     if not totals or not parts:

@@ -66,8 +66,8 @@ from discreet_fire.statistics.limits import LANGUAGES
 _FORM = OutputForms(
     "outputs",
     "prompt numbered mata mata_starts mata_ends qualifier loops quoted rule_start words "
-    "record_values row_name legend table_option observation_row label error_code string extreme "
-    "given figure name display_words numbered_word folders",
+    "record_values row_name legend table_option model_options posting observation_row label "
+    "error_code string extreme given figure name display_words numbered_word folders",
 )
 
 
@@ -77,9 +77,11 @@ _LOADING = commands_where(lambda row: row.log == "loads")
 _OF_RESULTS = commands_where(lambda row: row.log == "results")
 #: Commands that print texts which a program or somebody else has written.
 _TELLING = frozenset(
-    ("char", "error", "java", "label", "macro", "net", "notes", "plugin", "program", "python",
-     "query", "shell", "viewsource", "window", "winexec")
+    ("char", "ereturn", "error", "estadd", "estpost", "java", "label", "macro", "net", "notes",
+     "plugin", "program", "python", "query", "shell", "viewsource", "window", "winexec")
 )  # fmt: skip
+#: Kinds of output that show results of a model.
+_MODELS = frozenset(("model", "coefficients", "models"))
 #: Words that print nothing themselves.
 _CONTROL = frozenset(("continue", "else", "foreach", "forvalues", "global", "if", "local", "while"))
 
@@ -95,6 +97,8 @@ class EchoBlock:
         statements: The commands.
         mata: Whether they belong to Mata.
         own: Names of programs that the log defines.
+        changes: Whether the log may change results of models, or add some.
+        posts: Whether it makes results that no model gave.
     """
 
     echo: list[int]
@@ -103,6 +107,8 @@ class EchoBlock:
     statements: list[DoStatement] = field(default_factory=list)
     mata: bool = False
     own: frozenset[str] = frozenset()
+    changes: bool = False
+    posts: bool = False
 
     @property
     def telling(self) -> list[bool]:
@@ -197,8 +203,20 @@ def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
         for statement in _commands(whole):
             own[bisect_right(starts, statement.start) - 1].statements.append(statement)
     defined = frozenset(_defined(own))
+    statements = [one for block in own for one in block.statements]
+    changes = bool(defined) or any(map(_changes_results, statements))
+    posts = any(_FORM.posting.match(one.text) for one in statements)
     for block in own:
-        block.own = defined
+        block.own, block.changes, block.posts = defined, changes, posts
+
+
+def _changes_results(statement: DoStatement) -> bool:
+    """Whether a command may make results of models, or change them; nobody knows unknown ones."""
+    word = statement.command
+    if word is None:
+        return False
+    known = word.canonical is not None and word.canonical not in ("ereturn", "estpost", "estadd")
+    return not known or any(_changes_results(reading.statement) for reading in statement.readings)
 
 
 def _defined(blocks: Iterable[EchoBlock]) -> Iterator[str]:
@@ -437,9 +455,11 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
     """Look at the output of a block."""
     found = BlockJudgement()
     names = set(block.names)
-    names -= {name for one in block.statements for name in _of_own_making(one)}
+    names -= {
+        name for one in block.statements for name in _of_own_making(one, changes=block.changes)
+    }
     telling = block.telling
-    told = frozenset(word for at in block.echo for word in _numbered(lines[at].text))
+    told = _told(lines, block)
     forbidden = names & passages.rules.withheld
     if block.mata or (forbidden and len(names) == 1):
         found.withheld += _whole(lines, block)
@@ -476,6 +496,8 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
             found.reasons.append((at, claim.review))
         elif claim.kind and telling and all(telling):
             found.reasons.append((at, "output of a command that can print any text"))
+        elif claim.kind in _MODELS and block.posts:
+            found.reasons.append((at, "results that a program may have made itself"))
         at += max(claim.count, 1)
     _unknown(lines, block, found, withhold=bool(forbidden) or _shows_records(block))
     return found
@@ -522,14 +544,21 @@ def _whole(lines: Sequence[LogLine], block: EchoBlock) -> Iterator[tuple[int, in
         yield shown[0], shown[-1]
 
 
-def _of_own_making(statement: DoStatement) -> Iterator[str]:
-    """The command, if its options make its table hold what no reader can know."""
+def _of_own_making(statement: DoStatement, *, changes: bool) -> Iterator[str]:
+    """The command, if by its options or by what came before its table can hold anything."""
     word = statement.command
-    if word is not None and word.canonical in ("table", "dtable"):
+    if word is not None and word.canonical in _OF_COMMANDS:
         rest = statement.text[word.end - statement.start :]
-        yield from [word.canonical] if _FORM.table_option.search(rest) else ()
+        if word.canonical in ("table", "dtable"):
+            odd = bool(_FORM.table_option.search(rest))
+        elif word.canonical in ("esttab", "estout"):
+            left = _FORM.model_options.sub("", rest.partition(",")[2])
+            odd = changes or bool(left.strip()) or "`" in rest
+        else:
+            odd = changes and word.canonical == "estimates"
+        yield from [word.canonical] if odd else ()
     for reading in statement.readings:
-        yield from _of_own_making(reading.statement)
+        yield from _of_own_making(reading.statement, changes=changes)
 
 
 def _shows_records(block: EchoBlock) -> bool:
@@ -545,6 +574,14 @@ def _shows_records(block: EchoBlock) -> bool:
 def _digits(text: str) -> bool:
     """Whether a text holds a digit, of any script."""
     return any(map(str.isdigit, text))
+
+
+def _told(lines: Sequence[LogLine], block: EchoBlock) -> frozenset[str]:
+    """The words with digits in commands; none if a macro could have brought others."""
+    texts = [lines[at].text for at in block.echo]
+    if any("`" in text or "$" in text for text in texts):
+        return frozenset()
+    return frozenset(word for text in texts for word in _numbered(text))
 
 
 def _numbered(text: str) -> list[str]:
