@@ -31,6 +31,8 @@ from discreet_fire.runners.protocol import (
     StatisticShown,
     run_program,
 )
+from discreet_fire.runners.python_runner import PythonRunner
+from discreet_fire.runners.r_runner import RRunner
 from discreet_fire.statistics import SafeLimits, SafeResult, count, summarize
 from discreet_fire.texts import read_source
 
@@ -290,10 +292,29 @@ EXAMPLES = {
         stop="count\ndisplay 5\nquietly summarize wage\nif r(max) > 1420 {\nerror 9\n}",
     )
 }
-RUNNERS = {one.name: one for one in registry.runners()}
+_PYTHON = "import os\nimport pandas as pd\nimport discreet_fire.scripts.runtime as fdz_safe\n"
+_DESCRIBE = 'print(fdz_safe.describe(pd.read_csv(os.environ["DISCREET_DATA"])[["wage"]]))\n'
+_R = 'source(file.path(Sys.getenv("DISCREET_R"), "discreet_safe.R"))\n'
+_MEAN = 'd <- read.csv(Sys.getenv("DISCREET_DATA"))\nfdz_mean(d$wage)\n'
+EXAMPLES |= {
+    "python": Example(
+        first=_PYTHON + _DESCRIBE,
+        chance=_PYTHON + "import random\nprint(random.random(), id(random) > 0)",
+        outside=("open('../../secret.csv')", "open('/tmp/discreet-was-here', 'w')"),
+        stop=f"{_PYTHON}{_DESCRIBE}if pd.read_csv('d.csv').wage.max() > 1420:\n    exit(9)",
+    ),
+    "r": Example(
+        first=_R + _MEAN,
+        chance="print(runif(3))",
+        outside=("readLines('../../secret.csv')", "writeLines('x', '/tmp/discreet-was-here')"),
+        stop=f"{_R}{_MEAN}if (max(d$wage) > 1420) quit(status = 9)",
+    ),
+}
+RUNNERS = {one.name: one for one in (*registry.runners(), PythonRunner(), RRunner())}
+SLOW = {"python": pytest.mark.exhaustive, "r": pytest.mark.r}
 
 
-@pytest.fixture(params=sorted(RUNNERS))
+@pytest.fixture(params=[pytest.param(one, marks=SLOW.get(one, ())) for one in sorted(RUNNERS)])
 def case(request: pytest.FixtureRequest) -> tuple[Runner, Example]:
     assert request.param in EXAMPLES, "each runner has examples, so that the rules can be tested"
     return RUNNERS[request.param], EXAMPLES[request.param]
