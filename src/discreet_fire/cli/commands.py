@@ -48,6 +48,10 @@ def run(
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds that it may take.")
     ] = None,
+    confidential: Annotated[
+        Path | None,
+        typer.Option(help="Where to list broken rules with their figures. CONFIDENTIAL."),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a log that this program did not make.")
     ] = False,
@@ -60,7 +64,7 @@ def run(
     from discreet.microdata.secret import Secret
     from discreet_fire.findings import Severity
     from discreet_fire.logs import MARK, RunEvidence
-    from discreet_fire.runners.protocol import run_program, write_run
+    from discreet_fire.runners.protocol import run_program, write_confidential, write_run
     from discreet_fire.runners.registry import runner_for, runners
     from discreet_fire.statistics.limits import SafeLimits
 
@@ -80,6 +84,8 @@ def run(
     evidence = RunEvidence.of(result.log, rules, checked=result.checked)
     more = {} if secret is None or evidence is None else {MARK: evidence.mark(secret)}
     files = write_run(result, out or file.parent, overwrite=overwrite, more=more)
+    if confidential is not None:
+        write_confidential(result, confidential, rules)
     text = f"{file} -> {files['log'].name}, {files['checks'].name}\n{_told(result)}"
     plain = {name: str(path) for name, path in files.items()} | result.to_dict()
     show(text, plain, as_json=as_json)

@@ -37,6 +37,7 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet.files import check_writable, write_text
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables import LEFT, ShownTable, linked_findings
+from discreet_fire.statistics.borderline import borderline_facts
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, worst
 from discreet_fire.texts import SourceText, read_source
@@ -434,6 +435,19 @@ def write_run(
     write_text(found["checks"], text + "\n")
     write_text(found["log"], result.log)
     return found
+
+
+def write_confidential(result: RunResult, path: Path, limits: SafeLimits) -> None:
+    """Write what officers need for borderline cases, in one step: which rule each variable, group
+    or cell breaks, and by which figures. CONFIDENTIAL.
+    """
+    outputs = []
+    for one in result.outputs:
+        facts = [fact.to_dict() for fact in borderline_facts(one.result, limits)]
+        outputs.append({"line": one.line, "command": one.result.command, "facts": facts})
+    told = {"program": result.name, "confidential": True, "outputs": outputs}
+    text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
+    write_text(path, text + "\n", private=True)
 
 
 def _own(log: Path) -> bool:

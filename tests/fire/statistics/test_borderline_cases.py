@@ -1,0 +1,87 @@
+"""What officers see of broken rules, in figures, and nobody else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from discreet_fire.statistics import SafeLimits, codebook, summarize, tabstat, tabulate
+from discreet_fire.statistics.borderline import borderline_facts
+
+FIRMS = pl.DataFrame(
+    {
+        "turnover": [900.0, 60.0, 25.0, 15.0] + [10.0 + at for at in range(20)],
+        "branch": [1] * 4 + [2] * 2 + [3] * 18,
+        "kind": ["a", "b"] * 12,
+    }
+)
+LIMITS = SafeLimits(k=80)
+
+
+def by_place(result, limits=LIMITS):
+    return {(one.place, one.rule): one for one in borderline_facts(result, limits)}
+
+
+def test_k_and_p_are_those_of_the_contributions() -> None:
+    found = by_place(tabstat(FIRMS, ["turnover"], by="branch", limits=LIMITS))
+    first = found["turnover, branch = 1", "dominance"]
+    assert (first.cases, first.few) == (4, False)
+    assert first.k == pytest.approx(100 * 960 / 1000)
+    assert first.p == pytest.approx(100 * 40 / 900)
+    two = found["turnover, branch = 2", "minimum"]
+    assert (two.cases, two.few, two.variable) == (2, True, "turnover")
+    assert not any("branch = 3" in place and rule == "dominance" for place, rule in found)
+
+
+def test_a_borderline_case_is_told_on_both_sides_of_the_rule() -> None:
+    """The share of the two largest is 80.0 %: it may have that, and not a little more."""
+    firms = pl.DataFrame({"x": [50.0, 30.0, 10.0, 10.0]})
+    assert "dominance" not in {rule for _, rule in by_place(summarize(firms, "x", limits=LIMITS))}
+    more = pl.DataFrame({"x": [50.2, 30.0, 10.0, 10.0]})
+    (fact,) = [
+        one
+        for (_, rule), one in by_place(summarize(more, "x", limits=LIMITS)).items()
+        if rule == "dominance"
+    ]
+    assert fact.k == pytest.approx(80.04, abs=0.01)
+
+
+def test_cells_of_few_cases_have_their_frequencies() -> None:
+    small = FIRMS.with_columns(kind=pl.Series(["c"] + ["a", "b"] * 11 + ["a"]))
+    found = by_place(tabulate(small, "branch", "kind"))
+    assert found["branch = 2, kind = a", "minimum"].cases == 1
+    assert found["branch = 2, kind = total", "minimum"].cases == 2
+    one_way = by_place(tabulate(small, "kind"))
+    assert (one_way["kind = c", "minimum"].cases, one_way["kind = c", "minimum"].few) == (1, True)
+    assert by_place(tabulate(FIRMS, "kind")) == {}
+
+
+def test_other_commands_name_the_place_without_figures_that_are_not_known() -> None:
+    found = borderline_facts(codebook(FIRMS.head(2), ["turnover"]), LIMITS)
+    assert {one.variable for one in found} == {"turnover"}
+    assert all("confidential" in repr(one) for one in found)
+
+
+def test_only_the_confidential_file_of_a_run_has_the_figures(tmp_path: Path) -> None:
+    FIRMS.write_csv(tmp_path / "d.csv")
+    (tmp_path / "a.do").write_text("tabstat turnover, by(branch) statistics(mean n)\n")
+    told = tmp_path / "inside.json"
+    words = ["fire", "run", str(tmp_path / "a.do"), "--data", str(tmp_path / "d.csv")]
+    done = CliRunner().invoke(app, [*words, "--confidential", str(told), "--json"])
+    assert done.exit_code == 0, done.output
+    outputs = json.loads(told.read_text())["outputs"]
+    facts = {(one["place"], one["rule"]): one for one in outputs[0]["facts"]}
+    assert facts["turnover, branch = 1", "dominance"]["k"] == pytest.approx(96.0)
+    assert told.stat().st_mode & 0o077 == 0
+    for text in (
+        done.output,
+        (tmp_path / "a.log").read_text(),
+        (tmp_path / "a.run.json").read_text(),
+    ):
+        assert "96.0" not in text
+        assert "4.44" not in text
