@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from discreet.cli.program import FAILURE, Json, command, group, show
+
+if TYPE_CHECKING:
+    from discreet_fire.logs import CleaningRules
+    from discreet_fire.statistics.limits import SafeLimits
 
 app = group("The review queue: submissions, decisions, releases. CONFIDENTIAL.")
 
@@ -16,6 +20,10 @@ Folder = Annotated[Path, typer.Option("--queue", help="Folder of the queue.")]
 Number = Annotated[int, typer.Argument(help="Number of the submission.", min=1)]
 Person = Annotated[str, typer.Option(help="Who decides; one of the persons of the queue.")]
 Reason = Annotated[str, typer.Option(help="Why. It is kept in the record.")]
+Language = Annotated[
+    Literal["en", "de"] | None,
+    typer.Option(help="Language of what is written into the log; else of the rules."),
+]
 Version = Annotated[
     int, typer.Option(help="The version that you looked at, as `show` gives it.", min=1)
 ]
@@ -56,6 +64,20 @@ def init(
     show(text, {"queue": str(folder), **settings.to_dict()}, as_json=as_json)
 
 
+def _read_rules(
+    limits: Path | None, rules: list[Path], language: Literal["en", "de"] | None
+) -> tuple[SafeLimits, CleaningRules]:
+    """The rules of runs and of logs, in one language if it is named."""
+    from discreet_fire.logs import CleaningRules
+    from discreet_fire.statistics.limits import SafeLimits
+
+    read = SafeLimits() if limits is None else SafeLimits.read(limits)
+    own = CleaningRules.read(*rules)
+    if language is None:
+        return read, own
+    return replace(read, language=language), replace(own, language=language)
+
+
 def submit(
     program: Annotated[Path, typer.Argument(help="The do-file, or a folder with it.")],
     queue: Folder,
@@ -83,21 +105,18 @@ def submit(
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds that the program may take.")
     ] = None,
-    language: Annotated[
-        Literal["en", "de"] | None,
-        typer.Option(help="Language of what is written into the log; else of the rules."),
+    language: Language = None,
+    replaces: Annotated[
+        int | None, typer.Option(min=1, help="Number of the submission that it replaces.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Rewrite a do-file, run it, clean its log and queue it for review."""
     from discreet_fire.catalogue.policy import Policy
-    from discreet_fire.logs import CleaningRules
     from discreet_fire.queue import Submission, open_queue, view
     from discreet_fire.queue import submit as enter
-    from discreet_fire.statistics.limits import SafeLimits
 
-    read = SafeLimits() if limits is None else SafeLimits.read(limits)
-    own = CleaningRules.read(*rules or ())
+    bounds, cleaning = _read_rules(limits, rules or [], language)
     handed = Submission(
         program=program,
         researcher=researcher,
@@ -108,9 +127,10 @@ def submit(
         universes=tuple(universe or ()),
         unit=entity,
         policy=None if policy is None else Policy.read(policy),
-        limits=replace(read, language=language or read.language),
-        rules=replace(own, language=language or own.language),
+        limits=bounds,
+        rules=cleaning,
         seconds=time_limit,
+        replaces=replaces,
     )
     with open_queue(queue) as opened:
         number = enter(opened, handed)
@@ -159,7 +179,9 @@ def show_submission(number: Number, queue: Folder, as_json: Json = False) -> Non
 
     with open_queue(queue) as opened:
         found = view(opened, number)
+    question = found.row.standing.question
     lines = [str(found.row), f"version {found.row.standing.version}"]
+    lines += [f"  waiting for the researcher: {question}"] if question else []
     lines += [
         f"  {one.file}:{one.line} {one.severity.value} [{one.rule}] {one.what}"
         for one in found.findings
@@ -280,12 +302,62 @@ def _add_decision(name: str, decide: str, reason: str, what: str) -> None:
 
 _add_decision("reject", "reject", "no", "Reject a submission.")
 _add_decision("change", "ask_for_change", "group ages", "Send a submission back to be changed.")
+_add_decision(
+    "subject", "approve_subject", "join two classes", "Approve a submission subject to a change."
+)
+
+Words = Annotated[str, typer.Option("--text", help="What is said. It is kept in the record.")]
+
+
+@command(app, "ask", example='discreet fire queue ask 1 --person Anna --text "why?" --queue q')
+def ask_researcher(
+    number: Number, queue: Folder, person: Person, text: Words, as_json: Json = False
+) -> None:
+    """Ask the researcher; until it is answered nobody approves."""
+    from discreet_fire.queue import ask, open_queue
+
+    with open_queue(queue) as opened:
+        found = ask(opened, number, person=person, text=text)
+    _show_standing(number, found, as_json=as_json)
+
+
+@command(
+    app, "answer", example='discreet fire queue answer 1 --researcher Weber --text "so" --queue q'
+)
+def answer_question(
+    number: Number,
+    queue: Folder,
+    researcher: Annotated[str, typer.Option(help="Who handed it in.")],
+    text: Words,
+    as_json: Json = False,
+) -> None:
+    """Answer, as the researcher who handed it in."""
+    from discreet_fire.queue import answer, open_queue
+
+    with open_queue(queue) as opened:
+        found = answer(opened, number, researcher=researcher, text=text)
+    _show_standing(number, found, as_json=as_json)
+
+
+@command(app, "say", example='discreet fire queue say 1 --person Anna --text "seen" --queue q')
+def say_something(
+    number: Number, queue: Folder, person: Person, text: Words, as_json: Json = False
+) -> None:
+    """Note something for the others who decide."""
+    from discreet_fire.queue import open_queue, say
+
+    with open_queue(queue) as opened:
+        found = say(opened, number, person=person, text=text)
+    _show_standing(number, found, as_json=as_json)
 
 
 def _show_standing(number: int, found: Any, *, as_json: bool) -> None:
     count = f"{len(found.approvals)} of {found.needed} approvals"
     text = f"Submission {number} is {found.state.value} ({count}, version {found.version})."
+    if found.question:
+        text += f"\nWaiting for the researcher: {found.question}"
     plain = {"submission": number, "state": found.state.value, "version": found.version}
+    plain |= {"question": found.question}
     show(text, plain | {"approvals": sorted(found.approvals)}, as_json=as_json)
 
 

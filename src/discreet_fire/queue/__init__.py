@@ -4,7 +4,16 @@ In: do-files and logs of researchers (CONFIDENTIAL). Out: folders of approved ou
 sealed record of who decided what and why.
 """
 
-from discreet_fire.queue.decisions import approve, ask_for_change, decide, reject
+from discreet_fire.queue.decisions import (
+    answer,
+    approve,
+    approve_subject,
+    ask,
+    ask_for_change,
+    decide,
+    reject,
+    say,
+)
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.parts import OutputPart
 from discreet_fire.queue.record import OutputDecision, PartVerdict, Standing, State
@@ -34,7 +43,10 @@ __all__ = [
     "Submission",
     "SubmissionOutcome",
     "SubmissionWork",
+    "answer",
     "approve",
+    "approve_subject",
+    "ask",
     "ask_for_change",
     "decide",
     "head_of",
@@ -43,6 +55,7 @@ __all__ = [
     "process",
     "reject",
     "release",
+    "say",
     "submit",
     "verify",
     "view",

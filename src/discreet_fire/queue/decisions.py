@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet_fire.persons import plain_text, same_person
+from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import check_contents, conflict_sentences
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.links import check_links
-from discreet_fire.queue.record import OutputDecision, PartVerdict, Standing, events, standing
+from discreet_fire.queue.record import (
+    ANSWERED,
+    ASKED,
+    SAID,
+    OutputDecision,
+    PartVerdict,
+    Standing,
+    events,
+    standing,
+)
 
 
 def decide(
@@ -116,6 +125,9 @@ def approve(
         who = _allowed(queue, number, person, version)
         check_contents(queue, number)
         found = standing_of(queue, number)
+        if found.question:
+            what = f"the researcher has not answered yet: {found.question}"
+            raise queue_error(what, "asked", f"submission {number}", "wait, or send it back")
         check_decided(queue, number, found)
         conflicts = conflict_sentences(queue, number)
         if conflicts and not despite_conflicts:
@@ -153,6 +165,84 @@ def ask_for_change(
         version: Of the submission, as it was seen.
     """
     return _end(queue, number, "change", person, reason, version)
+
+
+def approve_subject(
+    queue: Queue, number: int, *, person: str, reason: str, version: int
+) -> Standing:
+    """Approve a submission subject to a change: it is closed, and one in its place names it.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        person: Who decides.
+        reason: What is to be changed.
+        version: Of the submission, as it was seen.
+    """
+    return _end(queue, number, "subject", person, reason, version)
+
+
+def ask(queue: Queue, number: int, *, person: str, text: str) -> Standing:
+    """Ask the researcher something; until it is answered nobody approves.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        person: Who asks.
+        text: What.
+    """
+    with queue.writing():
+        return _talk(queue, number, ASKED, _officer(queue, number, person), text)
+
+
+def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing:
+    """Answer what was asked, as the researcher who handed the submission in.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        researcher: Who answers.
+        text: The answer.
+    """
+    with queue.writing():
+        found = standing_of(queue, number)
+        if not same_person(queue.told(number, "researcher"), researcher):
+            what = "only who handed it in answers"
+            raise queue_error(what, "unknown-person", plain_name(researcher))
+        if not found.question:
+            raise queue_error("nothing was asked", "asked", f"submission {number}")
+        return _talk(queue, number, ANSWERED, plain_name(researcher), text)
+
+
+def say(queue: Queue, number: int, *, person: str, text: str) -> Standing:
+    """Note something for the others who decide, without deciding.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        person: Who notes it.
+        text: What.
+    """
+    with queue.writing():
+        return _talk(queue, number, SAID, _officer(queue, number, person), text)
+
+
+def _officer(queue: Queue, number: int, person: str) -> str:
+    """The person, if they may talk about the submission: nobody does about their own."""
+    who = queue.settings.person(person)
+    standing_of(queue, number)
+    check_not_own(queue, number, who)
+    return who
+
+
+def _talk(queue: Queue, number: int, kind: str, who: str, text: str) -> Standing:
+    """An entry of a conversation, within a transaction."""
+    found = standing_of(queue, number)
+    if not found.state.open:
+        what = f"the submission is closed: {found.state.value}"
+        raise queue_error(what, "closed", f"submission {number}")
+    queue.append(kind, person=who, reason=text, submission=number)
+    return standing_of(queue, number)
 
 
 def _end(queue: Queue, number: int, kind: str, person: str, reason: str, version: int) -> Standing:

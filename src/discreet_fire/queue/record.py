@@ -18,6 +18,9 @@ from typing import Any
 
 from discreet_fire.queue.parts import OutputPart
 
+#: Entries of a conversation, which decide nothing.
+ASKED, ANSWERED, SAID = "asked", "answered", "said"
+TALK = frozenset((ASKED, ANSWERED, SAID))
 #: What the first entry is sealed with.
 START = "0" * 64
 
@@ -97,6 +100,8 @@ class State(StrEnum):
     released = "released"
     rejected = "rejected"
     change = "change"
+    #: Approved subject to a change; what is handed in in its place names it.
+    subject = "subject"
 
     @property
     def open(self) -> bool:
@@ -145,6 +150,7 @@ class Standing:
         parts: Its single outputs; empty if it was handed in before there were any.
         decisions: What was decided on single outputs, by their number.
         decided: Digest of the outputs with what was decided on each: what approvals are bound to.
+        question: What the researcher was asked and has not answered; empty if nothing.
     """
 
     state: State
@@ -158,6 +164,7 @@ class Standing:
     parts: tuple[OutputPart, ...]
     decisions: Mapping[int, OutputDecision]
     decided: str
+    question: str
 
     @property
     def undecided(self) -> tuple[OutputPart, ...]:
@@ -200,7 +207,7 @@ def standing(events: Iterable[Event]) -> Standing:
     intent: dict[str, Any] = {}
     parts: tuple[OutputPart, ...] = ()
     decisions: dict[int, OutputDecision] = {}
-    decided = decided_digest(parts, decisions)
+    decided, question = decided_digest(parts, decisions), ""
     for event in events:
         version, facts = event.seq, event.facts
         if event.kind == "submitted":
@@ -220,6 +227,8 @@ def standing(events: Iterable[Event]) -> Standing:
             state, intent, record, releaser = State.releasing, facts, event.digest, event.person
         elif event.kind == "withdrawn":
             state, intent, record = State.approved, {}, ""
+        elif event.kind in TALK:
+            question = {ASKED: event.reason, ANSWERED: ""}.get(event.kind, question)
         else:
             state = State(event.kind)
     return Standing(
@@ -234,6 +243,7 @@ def standing(events: Iterable[Event]) -> Standing:
         parts=parts,
         decisions=decisions,
         decided=decided,
+        question=question,
     )
 
 

@@ -168,6 +168,7 @@ class Submission:
         limits: The rules of output checking.
         rules: What is taken out of logs; the rules of the package if None.
         seconds: How long the program may run.
+        replaces: The submission in whose place it is handed in; None if there is none.
     """
 
     program: Path
@@ -182,6 +183,7 @@ class Submission:
     limits: SafeLimits | None = field(default=None, repr=False)
     rules: CleaningRules | None = field(default=None, repr=False)
     seconds: float | None = None
+    replaces: int | None = None
 
     def __post_init__(self) -> None:
         if self.log is not None and self.data:

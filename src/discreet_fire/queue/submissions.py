@@ -20,7 +20,7 @@ from discreet.files import kept_on_disk
 from discreet_fire.findings import Severity
 from discreet_fire.ledger import Conflict, conflicts_within
 from discreet_fire.linked_tables import LEFT
-from discreet_fire.persons import plain_name, plain_text
+from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue.contents import (
     conflicts_known,
     content_digest,
@@ -32,7 +32,7 @@ from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import RESERVED, Queue
 from discreet_fire.queue.linked_submissions import TABLES, findings_against
-from discreet_fire.queue.record import State
+from discreet_fire.queue.record import State, events
 from discreet_fire.queue.session_stages import stages_for
 from discreet_fire.queue.stages import (
     Stage,
@@ -141,7 +141,7 @@ def _enter(
     _check_new(queue, fingerprint)
     settings = queue.settings
     conflicts, complete = conflicts_known(queue, outcome.universes)
-    notes = [*notes, *_conflict_notes(outcome, conflicts)]
+    notes = [*notes, *_conflict_notes(outcome, conflicts), *_replaced(queue, submission, outcome)]
     if not complete:
         what = "too many differences of tables to hold all of them against each other"
         told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": what}
@@ -163,11 +163,38 @@ def _enter(
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
     facts["content"] = content_digest(connection, number)
     facts["parts"] = [one.to_dict() for one in outcome.parts]
+    facts["replaces"] = submission.replaces
     if (folder / TABLES).is_file():
         facts["tables"] = digest_of(folder / TABLES)
     why = "handed in"
     queue.append("submitted", person=researcher, reason=why, submission=number, payload=facts)
     return int(number)
+
+
+def _replaced(
+    queue: Queue, submission: Submission, outcome: SubmissionOutcome
+) -> list[StageFinding]:
+    """What is the same as in the submission that this one replaces; an error if it cannot."""
+    number = submission.replaces
+    if number is None:
+        return []
+    before, where = standing_of(queue, number), f"submission {number}"
+    if not same_person(queue.told(number, "researcher"), submission.researcher):
+        raise queue_error("another researcher handed that in", "replaces", where)
+    if before.state not in (State.change, State.subject, State.rejected):
+        what = f"what is {before.state.value} is not replaced"
+        raise queue_error(what, "replaces", where, "wait until it was decided on")
+    told = {one.sha256: one.number for one in before.parts}
+    found = [one for one in events(queue.connection, number) if one.kind == before.state.value]
+    sentences = [f"it replaces submission {number}, {before.state.value}: {found[-1].reason}"]
+    sentences += [
+        f"output {one.number} is output {told[one.sha256]} of submission {number}, letter by letter"
+        for one in outcome.parts
+        if one.sha256 in told
+    ]
+    plain = {"line": 0, "severity": Severity.INFO, "rule": "replaces"}
+    name = outcome.program.name
+    return [StageFinding.of("queue", name, {**plain, "what": what}) for what in sentences]
 
 
 def _conflict_notes(
@@ -192,7 +219,7 @@ def _check_names(outputs: Sequence[Path]) -> None:
 def _check_new(queue: Queue, fingerprint: str) -> None:
     query = "SELECT id FROM submissions WHERE fingerprint = ?"
     for (number,) in queue.connection.execute(query, (fingerprint,)).fetchall():
-        if standing_of(queue, number).state not in (State.rejected, State.change):
+        if standing_of(queue, number).state not in (State.rejected, State.change, State.subject):
             what, where = "the same was handed in before", f"submission {number}"
             raise queue_error(what, "duplicate", where, "see there")
 

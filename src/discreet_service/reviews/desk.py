@@ -62,7 +62,7 @@ _CODES = {
 _CONFLICTS = frozenset(
     ("not-approved", "undecided", "linked", "conflict", "closed", "no-output", "duplicate")
 )
-_OVER = frozenset((State.released, State.rejected, State.change))
+_OVER = frozenset((State.released, State.rejected, State.change, State.subject))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -472,7 +472,9 @@ def _own(queue: Queue, row: QueueRow) -> OwnSubmission:
             if one.number in found.decisions
         ]
         comments += [
-            ("", one.kind, one.reason) for one in history if one.kind in ("rejected", "change")
+            ("", one.kind, one.reason)
+            for one in history
+            if one.kind in ("rejected", "change", "subject")
         ]
     files: dict[str, int] = {}
     if found.state is State.released:
