@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from discreet.errors import OutputCheckError
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.linked_tables.attack import CellRange, LinkedAttack, TimeOverError
 from discreet_fire.linked_tables.outputs import ShownTable
@@ -96,6 +97,8 @@ def _looked(tables: Sequence[ShownTable], limits: SafeLimits, until: float | Non
     looked, work = _Looked(), _WORK
     counts = [one for one in tables if isinstance(one, ShownCounts)]
     sums = [one for one in tables if isinstance(one, ShownSums)]
+    if len(tables) < 2:
+        return looked
     for systems in (systems_of(counts, limits), sum_systems_of(sums, limits)):
         for system in _in_time(systems, looked, until):
             looked.apart |= system.apart
@@ -108,6 +111,9 @@ def _looked(tables: Sequence[ShownTable], limits: SafeLimits, until: float | Non
                 opened = _opened(system, asked.tolist(), until)
             except TimeOverError:
                 looked.late += 1
+                continue
+            except OutputCheckError:  # what is shown does not fit together: nothing is known
+                looked.large += 1
                 continue
             looked.found += [] if opened is None else [opened]
     return looked
@@ -153,7 +159,8 @@ def _told(found: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
 def _not_told(looked: _Looked) -> Iterator[Finding]:
     """What was not looked at; an officer must know, as anything may be there."""
     if looked.large:
-        what = f"{looked.large} sets of tables were not held against each other: they are too large"
+        many = f"{looked.large} sets of tables were not held against each other"
+        what = f"{many}: they are too large, or could not be solved"
         yield replace(
             _finding(what, "show fewer tables in one program, or coarser ones"), rule=LEFT
         )

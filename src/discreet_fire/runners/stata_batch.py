@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.runners.asked_statistics import AskedStatistics, StatisticRequest
 from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
@@ -218,8 +219,9 @@ class _StataLog:
             return
         text, name = "\n".join(shown), found[1]
         again = self._evidence.take(name, place, lambda one: self._agrees(text, one))
-        checks = [_NOT_AGAIN] if again is None else again.checks
-        result = SafeResult(command=command, shown=text, checks=checks)
+        result = SafeResult(command=command, shown=text, checks=[_NOT_AGAIN])
+        if again is not None:
+            result = replace(again, command=command, shown=text)
         self.outputs.append(ShownOutput(place, f"fdz{name}", result))
 
     def _agrees(self, text: str, result: SafeResult) -> bool:
@@ -259,6 +261,12 @@ def _frame_numbers(frame: pl.DataFrame) -> Iterator[float]:
     for column in frame.iter_columns():
         if column.dtype.is_numeric():
             yield from (abs(one) for one in column.drop_nulls().to_list())
+
+
+def _shows_nothing(command: str) -> bool:
+    """Whether a command shows no numbers over groups of records."""
+    facts = facts_of(command)
+    return facts is not None and facts.shows.groups == "nothing"
 
 
 @dataclass(frozen=True, repr=False)
@@ -302,7 +310,7 @@ class _Evidence:
                     groups=(),
                     categories=frozenset(),
                     missing=False,
-                    tables=(None,) if command == "tabulate" else (),
+                    tables=() if _shows_nothing(command) else (None,),
                 )
             )
             return None
