@@ -194,6 +194,25 @@ def show_submission(number: Number, queue: Folder, as_json: Json = False) -> Non
     show("\n".join(lines), found.to_dict(), as_json=as_json)
 
 
+@command(app, "figures", example="discreet fire queue figures 1 --queue q")
+def show_figures(number: Number, queue: Folder, as_json: Json = False) -> None:
+    """Show which rules outputs break, with p, k and frequencies. CONFIDENTIAL."""
+    from discreet_fire.queue import open_queue
+    from discreet_fire.queue.views import confidential_figures
+
+    with open_queue(queue) as opened:
+        found = confidential_figures(opened, number)
+    lines = [
+        f"line {one['line']} {one['command']}: {fact['place']} [{fact['rule']}]"
+        + "".join(
+            f", {name} {fact[name]:.4g}" for name in ("cases", "k", "p") if fact[name] is not None
+        )
+        for one in found
+        for fact in one["facts"]
+    ]
+    show("\n".join(lines) or "No rule is broken.", {"outputs": found}, as_json=as_json)
+
+
 def _part_line(part: dict[str, Any]) -> str:
     text = f"output {part['output']}: {part['verdict'] or 'open'}, {part['command']}"
     return f"{text} ({part['person']}: {part['comment']})" if part["comment"] else text

@@ -34,7 +34,13 @@ from discreet_fire.queue.parts import OutputPart, parts_of
 from discreet_fire.research_session.submission_folder import manifest_of
 from discreet_fire.rewriting.script_files import prepared_scripts
 from discreet_fire.rewriting.submission import rewrite_files
-from discreet_fire.runners.protocol import StatisticShown, run_program, write_run
+from discreet_fire.runners.protocol import (
+    FIGURES,
+    StatisticShown,
+    run_program,
+    write_confidential,
+    write_run,
+)
 from discreet_fire.runners.registry import runner_for, runners
 from discreet_fire.scripts.documents import is_script
 from discreet_fire.statistics.limits import SafeLimits
@@ -343,6 +349,7 @@ def run(work: SubmissionWork) -> None:
         work.note("run", "no-universe", Severity.REVIEW, what, "look for outputs of nearly all")
     work.findings += [StageFinding.of("run", work.program.name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
+    write_confidential(result, work.folder / FIGURES, limits)
     work.evidence = RunEvidence.of(result.log, limits, checked=result.checked)
 
 

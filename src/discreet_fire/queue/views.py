@@ -1,11 +1,12 @@
 """What officers see: the queue with the riskiest first, and one submission in full.
 
 In: a queue. Out: `QueueRow`s for a list and `QueueView`s. No figure of the data is in them but the
-outputs themselves.
+outputs themselves; `confidential_figures` are apart from them.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any
 
 from discreet_fire.findings import Severity
 from discreet_fire.queue.contents import conflict_sentences
+from discreet_fire.queue.database import intact
 from discreet_fire.queue.decisions import standing_of
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.parts import OutputPart
 from discreet_fire.queue.record import Event, Standing, State, events
 from discreet_fire.queue.stages import StageFinding
+from discreet_fire.runners.protocol import FIGURES
 
 #: What makes a submission risky, the gravest first. What was refused did not run.
 _ORDER = ("difference", Severity.ERROR, Severity.REVIEW, Severity.REFUSED, Severity.INFO)
@@ -159,6 +162,25 @@ def view(queue: Queue, number: int) -> QueueView:
             outputs=tuple(home / name for name in queue.outputs(number)),
             history=tuple(events(queue.connection, number)),
         )
+
+
+def confidential_figures(queue: Queue, number: int) -> list[dict[str, Any]]:
+    """Broken rules of each output with their figures, for borderline cases. CONFIDENTIAL.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+
+    Returns:
+        Line, command and facts of each output; empty if the program did not run here.
+    """
+    with queue.reading():
+        standing_of(queue, number)
+        path = queue.store(queue.told(number, "token")) / FIGURES
+        with intact(f"submission {number}"):
+            text = path.read_text(encoding="utf-8") if path.is_file() else '{"outputs": []}'
+            found: list[dict[str, Any]] = json.loads(text)["outputs"]
+    return found
 
 
 _ROWS = "SELECT id, researcher, project, program FROM submissions"

@@ -437,6 +437,10 @@ def write_run(
     return found
 
 
+#: The file of it beside the files of a submission.
+FIGURES = "confidential.json"
+
+
 def write_confidential(result: RunResult, path: Path, limits: SafeLimits) -> None:
     """Write what officers need for borderline cases, in one step: which rule each variable, group
     or cell breaks, and by which figures. CONFIDENTIAL.

@@ -67,6 +67,34 @@ def test_other_commands_name_the_place_without_figures_that_are_not_known() -> N
     assert all("confidential" in repr(one) for one in found)
 
 
+def test_officers_see_the_figures_of_a_submission_and_releases_have_none(tmp_path: Path) -> None:
+    FIRMS.write_csv(tmp_path / "d.csv")
+    (tmp_path / "a.do").write_text("tabstat turnover, by(branch) statistics(mean n)\n")
+    queue = ["--queue", str(tmp_path / "q")]
+
+    def call(*words: str) -> str:
+        done = CliRunner().invoke(app, ["fire", *words])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    call("queue", "init", str(tmp_path / "q"), "--person", "Anna", "--rate", "0")
+    given = [str(tmp_path / "a.do"), "--data", str(tmp_path / "d.csv")]
+    call("submit", *given, "--researcher", "Weber", *queue)
+    told = call("queue", "figures", "1", *queue)
+    assert "turnover, branch = 1 [dominance], cases 4, k 96, p 4.444" in told
+    shown = call("queue", "show", "1", "--json", *queue)
+    version = str(json.loads(shown)["version"])
+    decided = ["--person", "Anna", "--reason", "safe", *queue]
+    call("queue", "approve", "1", "--version", version, *decided)
+    version = str(json.loads(call("queue", "show", "1", "--json", *queue))["version"])
+    out = call("queue", "release", "1", "--version", version, *decided)
+    released = [path for path in (tmp_path / "q" / "released").rglob("*") if path.is_file()]
+    assert released
+    assert "confidential.json" not in {path.name for path in released}
+    for text in (shown, out, *(path.read_text(errors="replace") for path in released)):
+        assert "4.444" not in text
+
+
 def test_only_the_confidential_file_of_a_run_has_the_figures(tmp_path: Path) -> None:
     FIRMS.write_csv(tmp_path / "d.csv")
     (tmp_path / "a.do").write_text("tabstat turnover, by(branch) statistics(mean n)\n")
