@@ -24,6 +24,7 @@ class Permission(StrEnum):
     cells_protect = "cells:protect"
     jobs_own = "jobs:own"
     tables_protect = "tables:protect"
+    records_protect = "records:protect"
     programmes_run = "programmes:run"
     releases_publish = "releases:publish"
     outputs_submit = "outputs:submit"
@@ -78,8 +79,8 @@ ROLES: Mapping[str, Role] = {
         de="Produzent",
         permissions=_ASKS
         | {
-            *(_P.tables_protect, _P.programmes_run, _P.releases_publish, _P.refusals_explain),
-            *(_P.refusals_override, _P.quality_read, _P.datasets_publish),
+            *(_P.tables_protect, _P.records_protect, _P.programmes_run, _P.releases_publish),
+            *(_P.refusals_explain, _P.refusals_override, _P.quality_read, _P.datasets_publish),
         },
     ),
     "researcher": Role(

@@ -54,6 +54,7 @@ class LimitSettings:
         cells_instant: Cells, totals counted, up to which an answer comes at once.
         cells_job: Cells up to which a job makes it.
         cells_protect: Cells that can be handed in per call.
+        records_protect: Records that can be handed in per call.
         json_bytes: The largest body of JSON or CSV.
         arrow_bytes: The largest body of Arrow or Parquet.
         requests_per_second: Of one caller, in the long run.
@@ -64,6 +65,7 @@ class LimitSettings:
     cells_instant: int = 10_000
     cells_job: int = 5_000_000
     cells_protect: int = 5_000_000
+    records_protect: int = 1_000_000
     json_bytes: int = 10 * 10**6
     arrow_bytes: int = 500 * 10**6
     requests_per_second: float = 20.0

@@ -36,7 +36,7 @@ STORY = (
     ("demo-client", "check_query run_query get_data create_job"),
     ("demo-tool", "list_parameter_sets show_parameter_set"),
     ("paul", "suppress_table_cells audit_table_cells jobs list_jobs get_job get_job_result"),
-    ("paul", "round_table_cells study_rounded_cells"),
+    ("paul", "round_table_cells study_rounded_cells anonymise_file study_anonymised_file"),
     ("paul", "stream_job_events cancel_job validate_text upload_programme list_programmes"),
     ("paul", "validate_programme get_programme_text run_programme_job jobs get_programme"),
     ("paul", "compare_draft download_draft_file publish_programme"),
@@ -154,8 +154,8 @@ class Storyteller:
     def _reviews(self) -> ReviewSettings:
         """A review queue over data of 600 persons, in which one decides."""
         found = ReviewSettings(
-            folder=self._root / "research",
-            queue=self._root / "reviews",
+            folder=self._root / "studies",
+            queue=self._root / "queue",
             data={"panel": "panel.csv"},
             units={"panel": "pid"},
         )

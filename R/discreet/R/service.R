@@ -43,6 +43,20 @@ dc_service_round <- function(cells, request, name = "table", ...) {
   read_table(out, if (is.list(request)) unlist(request$by) else character())
 }
 
+#' Change records by steps, given id, steps, drop, keep; a data frame of texts and numbers.
+dc_service_anonymise <- function(records, request, ...) {
+  folder <- private_folder()
+  if (is.list(request)) {
+    for (name in intersect(c("id", "drop", "keep"), names(request))) {
+      request[[name]] <- as.list(request[[name]])
+    }
+  }
+  out <- file.path(folder, "records.csv")
+  run(c("ask", "anonymise", as_file(records, folder, "people"), as_document(request, folder),
+        "--out", out, as_words(list(...))))
+  read.csv(out, check.names = FALSE, encoding = "UTF-8")
+}
+
 #' Ask for a table of a data set; of a large one the job is waited for.
 dc_service_query <- function(dataset, query, ...) {
   folder <- private_folder()

@@ -111,6 +111,20 @@ class RecordRisk:
         write_text(place, content, private=True)
         return place
 
+    def told(self, language: str = "en") -> list[tuple[str, str]]:
+        """Each indicator once: what it is called, and its figure.
+
+        Args:
+            language: "en" or "de".
+        """
+        every = {name: value for part in self.levels().values() for name, value in part.items()}
+        return [self._indicator(name, value, language) for name, value in every.items()]
+
+    def _indicator(self, name: str, value: Any, language: str) -> tuple[str, str]:
+        counted = isinstance(value, int) or name in ("expected_found",)
+        figure = number(round(value, 1), language) if counted else percent(value, language)
+        return words_of("records", language)[name].format(**self.rates), figure
+
     def _lines(self, language: str) -> list[tuple[str, str]]:
         words, rates = words_of("records", language), self.rates
         shown = [(words["title"].format(keys=", ".join(self.keys)), "")]
@@ -118,9 +132,8 @@ class RecordRisk:
         for level, indicators in self.levels().items():
             shown.append((words[level], ""))
             for name, value in indicators.items():
-                counted = isinstance(value, int) or name in ("expected_found",)
-                figure = number(round(value, 1), language) if counted else percent(value, language)
-                shown.append((f"  {words[name].format(**rates)}", figure))
+                label, figure = self._indicator(name, value, language)
+                shown.append((f"  {label}", figure))
         shown.append((words["classes"], ""))
         for name, count in self.classes.items():
             share = percent(count / max(rates["records"], 1), language)

@@ -56,6 +56,7 @@ from discreet.release.programme.schema import (
     Text,
     Texts,
 )
+from discreet.release.programme.toml_lines import LineIndex
 from discreet.release.run.files import check_internal
 from discreet.release.run.inputs import read_records, read_secret
 from discreet.release.state.seal import file_digest
@@ -63,7 +64,14 @@ from discreet.release.state.seal import file_digest
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
-__all__ = ["AnonymisedFile", "anonymise"]
+__all__ = [
+    "AnonymisedFile",
+    "AnonymisedRecords",
+    "anonymise",
+    "anonymise_records",
+    "check_steps",
+    "step_form",
+]
 
 Report = Callable[[int, int, str], None]
 
@@ -138,6 +146,132 @@ class AnonymisedFile:
 
     def __repr__(self) -> str:
         return f"<AnonymisedFile: {self.records:,} records after {len(self.steps)} steps>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AnonymisedRecords:
+    """What steps have made of records in memory.
+
+    Args:
+        described: The records that go out, with what their file says of them.
+        records: All records after the last step, with their identifiers, in order. CONFIDENTIAL.
+        measures: What each step did, in numbers. CONFIDENTIAL.
+        statement: What was done, language → a sentence per step. Public.
+        provenance: Methods, versions and keyed digests. Public.
+    """
+
+    described: DescribedRecords
+    records: pl.DataFrame
+    measures: Sequence[Mapping[str, Any]]
+    statement: Mapping[str, Sequence[str]]
+    provenance: Sequence[Mapping[str, str]]
+
+    def __repr__(self) -> str:
+        return f"<AnonymisedRecords: {self.records.height:,} after {len(self.provenance)} steps>"
+
+
+@without_values
+def anonymise_records(
+    records: Any,
+    steps: Sequence[Mapping[str, Any]],
+    *,
+    id: str | Sequence[str] = (),  # noqa: A002 - the word users know
+    secret: Secret | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> AnonymisedRecords:
+    """Carry out the steps of a programme for records on records in memory.
+
+    Args:
+        records: The records: a frame.
+        steps: As [[steps]] in a programme: method, and its options. No option names a file.
+        id: Column, or columns, that identify a record.
+        secret: What makes draws unpredictable, for methods that draw.
+        drop: Columns that are left out of what goes out.
+        keep: Columns that identify a record and stay on purpose.
+
+    >>> people = pl.DataFrame({"sex": ["m", "f"], "age": [31, 67]})
+    >>> made = anonymise_records(people, [{"method": "top_code", "variable": "age", "above": 65}])
+    >>> made.described.frame.rows()
+    [('f', 65), ('m', 31)]
+    """
+    plan = _plan_of(described_records(records), steps, [id] if isinstance(id, str) else [*id],
+                    secret, {"drop": [*drop], "keep": [*keep]})  # fmt: skip
+    shelf, frame = _Shelf(None, plan, resume=False), plan.original.frame
+    made = []
+    for number, step in enumerate(plan.steps, start=1):
+        changed = shelf.carried_out(number, step, frame)
+        frame = changed.records
+        made.append(changed)
+    _check_promises(plan, frame)
+    return AnonymisedRecords(
+        described=_described(plan, frame),
+        records=frame,
+        measures=[changed.measures for changed in made],
+        statement={
+            language: [changed.statement[language] for changed in made]
+            for language in plan.document.languages
+        },
+        provenance=[dict(changed.provenance) for changed in made],
+    )
+
+
+@without_values
+def check_steps(
+    records: Any,
+    steps: Sequence[Mapping[str, Any]],
+    *,
+    id: str | Sequence[str] = (),  # noqa: A002
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> None:
+    """Raise one error for all that can be said to be wrong before anything is carried out.
+
+    Args:
+        records: As for `anonymise_records`, like the rest; a secret counts as there.
+        steps: The steps.
+        id: What identifies a record.
+        drop: Columns that are left out.
+        keep: Columns that stay on purpose.
+    """
+    from discreet.microdata import Secret
+
+    _plan_of(described_records(records), steps, [id] if isinstance(id, str) else [*id],
+             Secret.generate(), {"drop": [*drop], "keep": [*keep]})  # fmt: skip
+
+
+def _plan_of(
+    original: DescribedRecords,
+    steps: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    secret: Secret | None,
+    output: Mapping[str, Any],
+) -> _Plan:
+    """A programme that stands in no file."""
+    told = {"keys": {"id": [*names] or None}, "steps": [dict(each) for each in steps]}
+    try:
+        document = AnonymisationDocument.model_validate(told | {"output": output})
+    except ValidationError as error:
+        mistakes = [
+            form_problem(tuple(each["loc"]), each, LineIndex(), root=AnonymisationDocument)
+            for each in error.errors(include_url=False, include_input=False)
+        ]
+        raise ProgrammeError.of(mistakes, f"{len(mistakes)} mistakes", code="programme") from None
+    shell = Programme(path=Path(), document=Document(), index=LineIndex(), skipped=frozenset())
+    problems: list[Problem] = []
+    made = list(_steps(document, shell, problems, secret_there=secret is not None))
+    problems += [
+        shell.problem(("steps", at, option), "files are not read here", "give intervals or codes")
+        for at, step in enumerate(made)
+        for option, value in step.options.items()
+        if isinstance(value, Path)
+    ]
+    problems += _named(document, shell, [one.name for one in original.variables])
+    if not steps:
+        hint = f"methods: {', '.join(METHODS)}"
+        problems.append(shell.problem(("steps",), "no step is asked for", hint))
+    raise_all(ProgrammeError, problems, code="programme", many="the steps have {} mistakes")
+    return _Plan(document=document, original=original, secret=secret, steps=made, data="")
 
 
 @without_values
@@ -241,7 +375,8 @@ def _plan(path: Path, show_values: bool) -> _Plan:
         problems.append(shell.problem(("steps",), "no step is asked for", hint))
     if keys.secret_file is not None or keys.secret_env is not None:
         problems += [each for _, each in check_secret(shell, shell.main)]
-    steps = list(_steps(document, shell, problems))
+    there = bool(keys.secret_file or keys.secret_env)
+    steps = list(_steps(document, shell, problems, secret_there=there))
     opener = Opener(shell, problems)
     secret = opener.attempt(shell.main.secret_place, partial(read_secret, shell.main))
     original = opener.attempt(shell.main.place, partial(_original, show_values))
@@ -297,7 +432,11 @@ def _data_digest(shell: Programme, original: DescribedRecords) -> str:
 
 
 def _steps(
-    document: AnonymisationDocument, shell: Programme, problems: list[Problem]
+    document: AnonymisationDocument,
+    shell: Programme,
+    problems: list[Problem],
+    *,
+    secret_there: bool,
 ) -> Iterator[_Step]:
     """The steps with their options in the form of each method."""
     for number, entry in enumerate(document.steps):
@@ -308,13 +447,13 @@ def _steps(
             problems.append(shell.problem((*path, "method"), what, hint))
             continue
         stated = dict(entry.__pydantic_extra__ or {})
-        form, accepted = _form(entry.method)
+        form, accepted = step_form(entry.method)
         handed = {"id": document.keys.id} if "id" in accepted and "id" not in stated else {}
         if handed.get("id", "") is None:
             what = f"{entry.method} needs what identifies a record"
             problems.append(shell.problem(("keys", "id"), what, 'id = "person_id"'))
             handed = {"id": [""]}
-        if "secret" in accepted and not (document.keys.secret_file or document.keys.secret_env):
+        if "secret" in accepted and not secret_there:
             what, hint = f"{entry.method} needs a secret", "make one with: discreet keys secret"
             problems.append(shell.problem(("keys", "secret_file"), what, hint))
         try:
@@ -337,8 +476,15 @@ def _steps(
 
 
 @cache
-def _form(method: str) -> tuple[type[ProgrammeEntry], frozenset[str]]:
-    """The form of a method's options, by what its function takes; and all that it takes."""
+def step_form(method: str) -> tuple[type[ProgrammeEntry], frozenset[str]]:
+    """The form of a method's options, by what its function takes; and all that it takes.
+
+    Args:
+        method: One of `METHODS`.
+
+    >>> sorted(step_form("round_values")[0].model_fields)
+    ['base', 'variables']
+    """
     function = inspect.unwrap(METHODS[method])
     hints = get_type_hints(function)
     takes = list(inspect.signature(function).parameters.values())[1:]  # the first are records
@@ -369,14 +515,14 @@ class _Shelf:
     def step(self, number: int, step: _Step, records: pl.DataFrame) -> tuple[Any, dict[str, Any]]:
         """The records after a step, and what is said of it."""
         if self._folder is None:
-            changed = self._carried_out(number, step, records)
+            changed = self.carried_out(number, step, records)
             return changed.records, _told(changed)
         name = f"{number:02d}-{step.method}"
         state, after = self._folder / f"{name}.json", self._folder / f"{name}-records.parquet"
         digest = self._digest(number)
         if self._resume and (told := _remembered(state, after, digest)) is not None:
             return pl.read_parquet(after), told
-        changed = self._carried_out(number, step, records)
+        changed = self.carried_out(number, step, records)
         state.unlink(missing_ok=True)
         write_confidential(changed.records, after)
         write_confidential(changed.changes, self._folder / f"{name}-changes.parquet")
@@ -387,9 +533,10 @@ class _Shelf:
                    private=True)  # fmt: skip
         return changed.records, told
 
-    def _carried_out(self, number: int, step: _Step, records: pl.DataFrame) -> Any:
+    def carried_out(self, number: int, step: _Step, records: pl.DataFrame) -> Any:
+        """What a step makes of records."""
         function = METHODS[step.method]
-        secret = {"secret": self._plan.secret} if "secret" in _form(step.method)[1] else {}
+        secret = {"secret": self._plan.secret} if "secret" in step_form(step.method)[1] else {}
         where = f"{step.place}, {step.method}"
         try:
             with warnings.catch_warnings(record=True) as caught:

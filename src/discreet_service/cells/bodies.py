@@ -84,16 +84,31 @@ def body_kind(content_type: str) -> BodyKind:
     return kind
 
 
-def read_body(file: IO[bytes], kind: BodyKind, most: int) -> HandedIn:
-    """The cells of a body.
+@dataclass(frozen=True, slots=True)
+class RowLimit:
+    """How many rows may be handed in.
+
+    Args:
+        most: So many.
+        rows: What they are; JSON calls them so.
+    """
+
+    most: int
+    rows: str = "cells"
+
+
+def read_body(file: IO[bytes], kind: BodyKind, limit: int | RowLimit) -> HandedIn:
+    """The cells of a body, or its records.
 
     Args:
         file: A file on the disk with the bytes; kept open as long as the cells are used.
         kind: What they are.
-        most: The largest number of cells.
+        limit: The largest number of cells, or of other rows.
     """
+    if isinstance(limit, int):
+        limit = RowLimit(limit)
     try:
-        found = _READERS[kind](file, most)
+        found = _READERS[kind](file, limit)
     except (ServiceError, MemoryError):
         raise
     except Exception:  # every reader has its own, and their texts hold data
@@ -103,22 +118,28 @@ def read_body(file: IO[bytes], kind: BodyKind, most: int) -> HandedIn:
         if type(error).__name__ != "PanicException":
             raise
         raise _unreadable(kind) from None
-    check_number(found.frame.height, most)
+    check_number(found.frame.height, limit)
     _check_codes(found.frame)
     return found
 
 
-def check_number(number: int, most: int) -> None:
-    """Raise an error if there are more cells than one call may have.
+def check_number(number: int, limit: RowLimit) -> None:
+    """Raise an error if there are more rows than one call may have.
 
     Args:
-        number: The number of cells.
-        most: The largest one.
+        number: The number of rows.
+        limit: The largest one.
     """
-    if number > most:
-        what, hint = "there are more cells than one call may have", "send them in several calls"
+    if number > limit.most:
+        what = f"there are more {limit.rows} than one call may have"
+        hint = "send them in several calls" if limit.rows == "cells" else "use a programme"
         raise ServiceError(
-            what, code="too-many-cells", where="cells", hint=hint, limit=most, actual=number
+            what,
+            code="too-many-cells",
+            where=limit.rows,
+            hint=hint,
+            limit=limit.most,
+            actual=number,
         )
 
 
@@ -155,12 +176,12 @@ _HINTS: Mapping[BodyKind, str] = {
 # JSON and CSV ----------------------------------------------------------------------------------
 
 
-def _json(file: IO[bytes], most: int) -> HandedIn:
+def _json(file: IO[bytes], limit: RowLimit) -> HandedIn:
     text = file.read().decode("utf-8")
     document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_named_once)
-    if not isinstance(document, dict) or "cells" not in document:
+    if not isinstance(document, dict) or limit.rows not in document:
         raise _unreadable(BodyKind.json)
-    cells = document.pop("cells")
+    cells = document.pop(limit.rows)
     if isinstance(cells, dict):
         columns = cells
         if not all(isinstance(each, list) for each in columns.values()):
@@ -169,7 +190,7 @@ def _json(file: IO[bytes], most: int) -> HandedIn:
             what = "the columns differ in length"
             raise ServiceError(what, code="invalid-body", where="cells")
     else:
-        columns = _columns(cells, most)
+        columns = _columns(cells, limit)
     _check_width(len(columns))
     made = {name: _series(name, values) for name, values in columns.items()}
     return HandedIn(pl.DataFrame(made), document)
@@ -187,10 +208,10 @@ def _no_number(_: str) -> float:
     raise ValueError
 
 
-def _columns(rows: Any, most: int) -> dict[str, list[Any]]:
+def _columns(rows: Any, limit: RowLimit) -> dict[str, list[Any]]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _unreadable(BodyKind.json)
-    check_number(len(rows), most)
+    check_number(len(rows), limit)
     names: dict[str, None] = {}
     for row in rows:
         if row.keys() - names.keys():
@@ -216,7 +237,7 @@ def _series(name: str, values: list[Any]) -> pl.Series:
     return pl.Series(name, [None] * len(values), dtype=pl.Null)
 
 
-def _csv(file: IO[bytes], most: int) -> HandedIn:
+def _csv(file: IO[bytes], limit: RowLimit) -> HandedIn:
     text = file.read()
     text.decode("utf-8")
     _check_width(text.partition(b"\n")[0].count(b",") + 1)
@@ -243,10 +264,10 @@ def as_numbers(series: pl.Series) -> pl.Series:
 # Parquet and Arrow -----------------------------------------------------------------------------
 
 
-def _parquet(file: IO[bytes], most: int) -> HandedIn:
+def _parquet(file: IO[bytes], limit: RowLimit) -> HandedIn:
     opened = pyarrow.parquet.ParquetFile(_reader(file), arrow_extensions_enabled=False)
     about = opened.metadata
-    check_number(about.num_rows, most)
+    check_number(about.num_rows, limit)
     _check_schema(opened.schema_arrow)
     _check_pieces(about.num_row_groups)
     groups = [about.row_group(at) for at in range(about.num_row_groups)]
@@ -270,7 +291,7 @@ def _repeats(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _arrow(file: IO[bytes], most: int) -> HandedIn:
+def _arrow(file: IO[bytes], limit: RowLimit) -> HandedIn:
     source = _reader(file)
     rows = 0
     for pieces, (kind, length, compressed) in enumerate(_messages(source)):
@@ -279,7 +300,7 @@ def _arrow(file: IO[bytes], most: int) -> HandedIn:
             what, hint = "the stream is compressed", "send it as it is"
             raise ServiceError(what, code="invalid-body", where="body", hint=hint)
         rows += length if kind == "record batch" else 0
-        check_number(rows, most)
+        check_number(rows, limit)
     source.seek(0)
     with pa.ipc.open_stream(source) as stream:
         _check_schema(stream.schema)

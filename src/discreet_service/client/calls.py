@@ -36,6 +36,8 @@ _LONGEST_WAIT = 60.0
 Answer = TypeVar("Answer")
 TableKind = Literal["counts", "figures", "parts"]
 Table = pl.DataFrame | bytes
+#: Makes a frame of what was sent; with a format, the bytes are what was asked for.
+Opened = Callable[[bytes, str | None], Table]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -196,17 +198,19 @@ def query_call(
         path=f"{_API}/datasets/{quote(dataset, safe='')}/query",
         headers={"Content-Type": "application/json", "Idempotency-Key": idempotency_key},
         content=json.dumps({**query, "format": form or "parquet"}, ensure_ascii=False).encode(),
-        read=_table_or_job(form),
+        read=_table_or_job(form, table_of),
     )
 
 
-def _table_or_job(form: str | None) -> Callable[[httpx.Response], Table | ServiceJob]:
+def _table_or_job(
+    form: str | None, opened: Opened
+) -> Callable[[httpx.Response], Table | ServiceJob]:
     """Reads an answer that is a table, or the job that makes it."""
 
     def read(answer: httpx.Response) -> Table | ServiceJob:
         if answer.status_code == httpx.codes.ACCEPTED:
             return ServiceJob.of(_document(answer))
-        return table_of(answer.content, form)
+        return opened(answer.content, form)
 
     return read
 
@@ -222,7 +226,23 @@ def rounding_call(
         form: The format; None for a frame.
         idempotency_key: By which a repeated request is recognised.
     """
-    return _rows_call("protect/rounding", "cells", cells, request, form, idempotency_key)
+    path = "protect/rounding"
+    return _rows_call(path, "cells", cells, request, form, idempotency_key, table_of)
+
+
+def anonymisation_call(
+    records: Any, request: Mapping[str, Any], form: str | None, idempotency_key: str
+) -> ServiceCall[Table | ServiceJob]:
+    """Records to be changed; a job if there are many.
+
+    Args:
+        records: A frame.
+        request: What is done with them.
+        form: "csv" or "parquet"; None for a frame.
+        idempotency_key: By which a repeated request is recognised.
+    """
+    path = "records/anonymise"
+    return _rows_call(path, "records", records, request, form, idempotency_key, records_of)
 
 
 def _rows_call(
@@ -232,6 +252,7 @@ def _rows_call(
     request: Mapping[str, Any],
     form: str | None,
     idempotency_key: str,
+    opened: Opened,
 ) -> ServiceCall[Table | ServiceJob]:
     """Rows with what is asked of them: in the address if it is short, else beside them."""
     frame, asked = to_polars(rows), {**request, "format": form or "parquet"}
@@ -250,7 +271,7 @@ def _rows_call(
         params=params,
         headers=headers,
         content=content,
-        read=_table_or_job(form),
+        read=_table_or_job(form, opened),
     )
 
 
@@ -343,6 +364,16 @@ def table_of(content: bytes, form: str | None) -> Table:
         form: The format; None for a frame.
     """
     return content if form is not None else _as_read(pl.read_parquet(io.BytesIO(content)))
+
+
+def records_of(content: bytes, form: str | None) -> Table:
+    """A frame of records, or the bytes of a format that was asked for.
+
+    Args:
+        content: The answer.
+        form: The format; None for a frame.
+    """
+    return content if form is not None else pl.read_parquet(io.BytesIO(content))
 
 
 def _bytes(answer: httpx.Response) -> bytes:

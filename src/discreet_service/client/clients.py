@@ -104,6 +104,7 @@ class ServiceFunctions:
     protect_values = ClientFunction(conversations.protect_values)
     protect_table = ClientFunction(conversations.protect_table)
     round_table = ClientFunction(conversations.round_table)
+    anonymise_records = ClientFunction(conversations.anonymise_records)
     query = ClientFunction(conversations.query)
     check = ClientFunction(conversations.check)
     datasets = ClientFunction(conversations.datasets)

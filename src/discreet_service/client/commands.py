@@ -184,6 +184,26 @@ def ask_round(
     show(f"the rounded table is in {out}", {"file": str(out)}, as_json=as_json)
 
 
+@command(app, "anonymise", example="discreet ask anonymise people.csv steps.toml --out safe.csv")
+def ask_anonymise(
+    records: Annotated[Path, typer.Argument(help="File of records: CSV, Parquet. CONFIDENTIAL.")],
+    request: Annotated[
+        Path, typer.Argument(help="What is done with them: JSON or TOML, with id, steps, drop.")
+    ],
+    out: Out,
+    url: Url = None,
+    key_file: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Change records by steps; the job of many records is waited for."""
+    asked = {"name": out.name.partition(".")[0], **_document(request)}
+    with _client(url, key_file) as client:
+        found = client.anonymise_records(_read(records), asked, format=format_of(out))
+    assert isinstance(found, bytes)
+    _write(found, out)
+    show(f"the changed records are in {out}", {"file": str(out)}, as_json=as_json)
+
+
 @command(app, "query", example="discreet ask query census query.json --out table.csv")
 def ask_query(
     dataset: Annotated[str, typer.Argument(help="The data set.")],

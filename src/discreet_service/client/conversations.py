@@ -18,7 +18,7 @@ import polars as pl
 
 from discreet.release.programme.file import nearest
 from discreet_service.client import calls
-from discreet_service.client.calls import AGAIN, ServiceCall, ServiceJob, Table, TableKind
+from discreet_service.client.calls import AGAIN, Opened, ServiceCall, ServiceJob, Table, TableKind
 from discreet_service.problems import ServiceError
 
 Answer = TypeVar("Answer")
@@ -136,7 +136,7 @@ def query(
         timeout: Seconds after which a job is no longer waited for.
     """
     call = calls.query_call(dataset, query, format, secrets.token_hex(16))
-    return (yield from _table_of(call, format, progress, timeout))
+    return (yield from _opened(call, calls.table_of, format, progress, timeout))
 
 
 def round_table(
@@ -157,11 +157,33 @@ def round_table(
         timeout: Seconds after which a job is no longer waited for.
     """
     call = calls.rounding_call(cells, request, format, secrets.token_hex(16))
-    return (yield from _table_of(call, format, progress, timeout))
+    return (yield from _opened(call, calls.table_of, format, progress, timeout))
 
 
-def _table_of(
+def anonymise_records(
+    records: Any,
+    request: Mapping[str, Any],
+    *,
+    format: str | None = None,  # noqa: A002
+    progress: Progress | None = None,
+    timeout: float | None = None,
+) -> Conversation[Table]:
+    """Change records by steps; the job of many records is waited for.
+
+    Args:
+        records: A frame with a row per record.
+        request: id, steps, drop, keep, name; see the documentation of records.
+        format: csv or parquet; None for a frame.
+        progress: Is told how far a job is.
+        timeout: Seconds after which a job is no longer waited for.
+    """
+    call = calls.anonymisation_call(records, request, format, secrets.token_hex(16))
+    return (yield from _opened(call, calls.records_of, format, progress, timeout))
+
+
+def _opened(
     call: ServiceCall[Table | ServiceJob],
+    opened: Opened,
     form: str | None,
     progress: Progress | None,
     timeout: float | None,
@@ -171,7 +193,7 @@ def _table_of(
     if not isinstance(found, ServiceJob):
         return found
     done = yield from wait(found.id, progress=progress, timeout=timeout)
-    return calls.table_of((yield from result(done.id)), form)
+    return opened((yield from result(done.id)), form)
 
 
 def check(dataset: str, query: Mapping[str, Any]) -> Conversation[dict[str, Any]]:

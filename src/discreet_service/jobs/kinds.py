@@ -83,6 +83,14 @@ KINDS: Mapping[str, JobKind] = {
         minutes=240,
         schema=None,
     ),
+    # Records of persons and firms: who may protect tables may not for that alone.
+    "records": JobKind(
+        permission=Permission.records_protect,
+        function="discreet_service.cells.records:run_records",
+        memory="8GB",
+        minutes=240,
+        schema=None,
+    ),
     "round": JobKind(
         permission=Permission.tables_protect,
         function="discreet_service.cells.rounding:run_rounding",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -17,7 +17,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from discreet.errors import Problem
 from discreet.tables import ProtectedTable
-from discreet_service.cells.bodies import BodyKind, read_body
+from discreet_service.cells.bodies import BodyKind, RowLimit, read_body
 from discreet_service.problems import ServiceError
 
 #: Formats of tables that can be fetched, with the ends of their names.
@@ -52,7 +52,7 @@ async def sent_texts(form: FormData, names: Sequence[str], *, file: str) -> dict
     return texts
 
 
-def pasted_rows(text: str, most: int) -> pl.DataFrame:
+def pasted_rows(text: str, most: int | RowLimit) -> pl.DataFrame:
     r"""Lines as they are pasted from a file or a spreadsheet, as a frame. CONFIDENTIAL.
 
     Args:
@@ -128,26 +128,35 @@ def stated_trees(text: str, problems: list[Problem]) -> dict[str, Any]:
 
 
 def rows_and_columns(
-    table: ProtectedTable,
-    by: Sequence[str],
-    shown: Callable[[tuple[str, ...], Mapping[str, Any]], Any],
+    by: Sequence[str], cells: Iterable[tuple[tuple[str, ...], Any]]
 ) -> dict[str, Any]:
-    """A protected table as rows and columns of a page, with its zeros.
+    """A table as rows and columns of a page.
+
+    Args:
+        by: Its variables; the last one stands at the side of the others if it has few codes.
+        cells: The codes of each cell, and what is shown of it.
+    """
+    listed = list(cells)
+    across = len(by) > 1 and len({codes[-1] for codes, _ in listed}) <= _WIDEST
+    stubs = by[:-1] if across else by
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for codes, shown in listed:
+        rows.setdefault(codes[: len(stubs)], {})[codes[-1] if across else ""] = shown
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    return {"stubs": stubs, "across": by[-1] if across else "", "columns": columns, "rows": rows}
+
+
+def published_cells(
+    table: ProtectedTable, by: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The cells of a protected table, its zeros among them, with what is known of each.
 
     Args:
         table: The table.
-        by: Its variables; the last one stands at the side of the others if it has few codes.
-        shown: What is shown of a cell, by its codes and what is known of it.
+        by: Its variables.
     """
-    frame = table.to_polars(complete=True, labels=False)
-    across = len(by) > 1 and len(frame[by[-1]].unique()) <= _WIDEST
-    stubs = by[:-1] if across else by
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    for told in frame.iter_rows(named=True):
-        codes = tuple(str(told[name]) for name in by)
-        rows.setdefault(codes[: len(stubs)], {})[codes[-1] if across else ""] = shown(codes, told)
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    return {"stubs": stubs, "across": by[-1] if across else "", "columns": columns, "rows": rows}
+    for told in table.to_polars(complete=True, labels=False).iter_rows(named=True):
+        yield tuple(str(told[name]) for name in by), told
 
 
 def long_texts(form: Any, long: Collection[str]) -> list[Problem]:

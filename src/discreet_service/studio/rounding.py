@@ -35,6 +35,7 @@ from discreet_service.studio.pasted_tables import (
     listed_names,
     long_texts,
     pasted_rows,
+    published_cells,
     refused_form,
     rows_and_columns,
     sent_texts,
@@ -236,13 +237,14 @@ def _outcome(service: Service, asked: RoundingRequest, study: RoundingStudy) -> 
             "difference": sign + number_text(difference, decimals, language) if difference else "",
         }
 
+    cells = published_cells(study.table, asked.by)
     left_out = {"format", "language"} | (set() if asked.cell_key else {"key_grid"})
     stated = asked.model_dump(exclude_defaults=True, exclude=left_out)
     stated["rounding"] = asked.rounding.model_dump(exclude_defaults=True)
     stated["rounding"] |= {"method": asked.rounding.method, "base": asked.rounding.base}
     base, functions = service.settings.base_url, ("round_table", "dc_service_round")
     return {
-        **rows_and_columns(study.table, asked.by, shown),
+        **rows_and_columns(asked.by, ((codes, shown(codes, told)) for codes, told in cells)),
         "study": study,
         "named": list(study.told[:_MOST_NAMED]),
         "measures": study.compared.told(figure, language, _NEVER),

@@ -26,7 +26,7 @@ from discreet_service.cells.suppression import (
 )
 from discreet_service.cells.suppression_study import HiddenCell, SuppressionStudy, studied_cells
 from discreet_service.permissions import Permission, Principal
-from discreet_service.studio.pasted_tables import FORMATS, rows_and_columns
+from discreet_service.studio.pasted_tables import FORMATS, published_cells, rows_and_columns
 from discreet_service.studio.suppression_form import SuppressionForm, example_form, form_of
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.pages import FormPrincipal, back_to, page
@@ -204,4 +204,5 @@ def _laid_out(
             "number": numbers.get(codes, 0) if told["status"] == hidden else 0,
         }
 
-    return rows_and_columns(table, asked.by, shown)
+    cells = published_cells(table, asked.by)
+    return rows_and_columns(asked.by, ((codes, shown(codes, told)) for codes, told in cells))

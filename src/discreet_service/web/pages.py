@@ -50,6 +50,7 @@ _NAVIGATION: Sequence[tuple[str, str, tuple[Permission, ...]]] = (
     ("/programmes", "programmes", (Permission.programmes_run,)),
     ("/suppression", "suppression", (Permission.tables_protect,)),
     ("/rounding", "rounding", (Permission.tables_protect,)),
+    ("/records", "records", (Permission.records_protect,)),
     ("/submissions", "submissions", (Permission.outputs_submit,)),
     ("/reviews", "reviews", (Permission.outputs_review,)),
     ("/quality", "quality", (Permission.quality_read,)),

@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse
 
 from discreet.microdata import Secret
 from discreet_service.cells import body_kind, chosen_format, read_body, table_result
-from discreet_service.cells.bodies import check_number
+from discreet_service.cells.bodies import RowLimit, check_number
 from discreet_service.cells.requests import packed, read_request
 from discreet_service.cells.rounding import (
     MOST_TOGETHER,
@@ -126,7 +126,7 @@ def _studied(
     again: str | None,
 ) -> Response:
     del again
-    check_number(frame.height, MOST_TOGETHER)
+    check_number(frame.height, RowLimit(MOST_TOGETHER))
     study = studied_rounding(
         counted_table(frame, asked), asked, seed_for(service, principal.name, asked)
     )

@@ -45,7 +45,7 @@ _TRANSPORT = "max-age=31536000"
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _WITHOUT_RATE = ("/api/v1/config", "/health/", "/pxapi/v2/config", "/static/")
 #: Routes that read large tables, and the media types of those.
-_LARGE_ROUTES = ("/api/v1/protect/", "/api/v1/suppress", "/api/v1/audit")
+_LARGE_ROUTES = ("/api/v1/protect/", "/api/v1/suppress", "/api/v1/audit", "/api/v1/records/")
 _LARGE_TYPES = frozenset(
     (
         "application/octet-stream",

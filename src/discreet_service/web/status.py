@@ -35,6 +35,7 @@ def get_config(service: ServiceDep) -> dict[str, Any]:
             "cells_instant": limits.cells_instant,
             "cells_job": limits.cells_job,
             "cells_protect": limits.cells_protect,
+            "records_protect": limits.records_protect,
             "json_bytes": limits.json_bytes,
             "arrow_bytes": limits.arrow_bytes,
             "requests_per_second": limits.requests_per_second,

@@ -20,6 +20,7 @@ import discreet as dc
 from discreet.release.cell_programme import CellProgramme, protect_by_programme
 from discreet.release.packages import open_parameters
 from discreet_service.application import RESOURCES
+from discreet_service.cells.records import secret_of_records
 from discreet_service.client import AsyncClient, Client, ServiceJob
 from discreet_service.client.clients import ServiceFunctions
 from discreet_service.problems import ServiceError, problem_document
@@ -27,6 +28,7 @@ from discreet_service.web.openapi import operations
 from tests.helpers.asgi_browser import BASE
 from tests.helpers.interface_calls import documented_calls
 from tests.helpers.package_parameters import PTABLE
+from tests.helpers.record_files import STEPS, people, programme_file
 from tests.helpers.service_cells import CellService, homes, parameters, some_cells
 
 BY = ["region", "tenure"]
@@ -106,6 +108,21 @@ def test_rounded_tables_are_those_of_the_library(
             client.round_table(cells, request, timeout=0.0)
 
 
+def test_changed_records_are_those_of_a_programme(served: CellService, tmp_path: Path) -> None:
+    records = people()
+    steps = [{"method": name, **STEPS[name]} for name in ("swap", "pram")]
+    drop = ["person", "household"]
+    request = {"id": ["person"], "drop": drop, "steps": steps, "name": "people"}
+    token = served.key("producer", "petra")
+    with Client(BASE, token, transport=Waiting(served.app("records", "jobs"))) as client:
+        found = client.anonymise_records(records, request, format="csv")
+        frame = client.anonymise_records(records, request)
+    secret = secret_of_records(served.service.key_for("records"), "petra", "people")
+    assert found == programme_file(tmp_path, records, steps, secret, drop)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.equals(pl.read_csv(found, schema=frame.schema))
+
+
 def test_tables_are_those_of_the_library(client: Client, tmp_path: Path) -> None:
     cells = home_cells()
     safe = protect_by_programme(cells, CellProgramme.of(LAYOUT, parameters(), name="T1"))
@@ -140,7 +157,7 @@ def test_awaited_ones_give_the_same(served: CellService, token: str, client: Cli
 def test_functions_are_described_once() -> None:
     waiting, awaited = Client(BASE), AsyncClient(BASE)
     names = [name for name in dir(ServiceFunctions) if not name.startswith("_")]
-    assert len(names) == 14
+    assert len(names) == 15
     for name in names:
         one, other = getattr(waiting, name), getattr(awaited, name)
         assert inspect.signature(one) == inspect.signature(other)

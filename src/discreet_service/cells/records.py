@@ -1,0 +1,293 @@
+"""Records: what methods on records make of a file that callers hand in, and what that changes.
+
+In: records, CONFIDENTIAL, and steps as a programme for records has them; draws come from a secret
+of the service. Out: records for others, as `discreet anonymise` makes them; and for whoever handed
+them in a study: tables and risk before and after. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.assessment.record_risk import RecordRisk, assess_records
+from discreet.confidential import without_values
+from discreet.errors import Problem
+from discreet.microdata import Secret
+from discreet.microdata.described_records import write_described
+from discreet.microdata.text_types import NumberSpelling, as_type, types_of
+from discreet.release.anonymisation import AnonymisedRecords, anonymise_records
+from discreet.tabulation import tabulate
+from discreet_service.cells.requests import refused_call, unpacked
+from discreet_service.cells.results import RESULT_TYPES
+from discreet_service.jobs.context import JobContext
+from discreet_service.jobs.outputs import JobOutput
+
+_Text = Annotated[str, Field(max_length=200)]
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
+#: Records that are changed while somebody waits, and cells of a table that is compared.
+MOST_AT_ONCE, MOST_CELLS = 5_000, 500
+#: What stands for a value that is missing.
+_MISSING = "(missing)"
+
+
+class RecordsRequest(BaseModel):
+    """What is to be done with records.
+
+    Args:
+        id: Columns that identify a record.
+        steps: The methods, one after the other, each with its options.
+        drop: Columns that are left out of the file.
+        keep: Columns that identify a record and stay on purpose.
+        keys: What others know of somebody: risk is assessed by these.
+        tables: For a study: the variables of each table that is compared.
+        name: Name of the file; draws of another name are others.
+        format: Format of the file.
+        language: "en" or "de".
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: Annotated[list[_Name], Field(max_length=5)] = Field(default_factory=list)
+    steps: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=20)]
+    drop: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
+    keep: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
+    keys: Annotated[list[_Name], Field(max_length=10)] = Field(default_factory=list)
+    tables: Annotated[
+        list[Annotated[list[_Name], Field(min_length=1, max_length=3)]], Field(max_length=10)
+    ] = Field(default_factory=list)
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$")] = "records"
+    format: Literal["csv", "parquet"] = "csv"
+    language: Literal["en", "de"] = "en"
+
+    def __repr__(self) -> str:
+        return "<RecordsRequest: secret>"
+
+    __str__ = __repr__
+
+
+def secret_of_records(key: bytes, owner: str, name: str) -> Secret:
+    """The secret from which changes are drawn. SECRET.
+
+    The same person and name of a file have the same secret, and nobody else can try it out.
+
+    Args:
+        key: The service's key for this purpose.
+        owner: Who changes records.
+        name: Name of the file.
+    """
+    said = "\0".join(("records 1", owner, name)).encode()
+    return Secret(hmac.new(key, said, hashlib.sha256).digest())
+
+
+def typed_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Records whose texts have the types that they have in a file of text. CONFIDENTIAL.
+
+    Args:
+        frame: The records; columns that have types keep them.
+
+    >>> typed_columns(pl.DataFrame({"age": ["7", "31"], "code": ["01", "2"]})).rows()
+    [(7, '01'), (31, '2')]
+    """
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    spelling = NumberSpelling()
+    found = types_of(frame.lazy(), texts, spelling)
+    return frame.with_columns(as_type(pl.col(name), found[name], spelling) for name in texts)
+
+
+@without_values
+def changed_records(
+    frame: pl.DataFrame, request: RecordsRequest, secret: Secret
+) -> AnonymisedRecords:
+    """The records after all steps.
+
+    Args:
+        frame: The records, with their types.
+        request: What is done with them.
+        secret: What changes are drawn from. SECRET.
+    """
+    return anonymise_records(
+        frame,
+        request.steps,
+        id=request.id,
+        secret=secret,
+        drop=request.drop,
+        keep=request.keep,
+    )
+
+
+def records_file(made: AnonymisedRecords, request: RecordsRequest) -> JobOutput:
+    """The file that goes out.
+
+    Args:
+        made: What was made of the records.
+        request: What was asked.
+    """
+    name = f"{request.name}.{request.format}"
+    with tempfile.TemporaryDirectory() as folder:
+        content = write_described(made.described, Path(folder) / name).read_bytes()
+    return JobOutput(file_name=name, media_type=RESULT_TYPES[request.format], content=content)
+
+
+# What it changes ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class TableEffect:
+    """A table before and after. CONFIDENTIAL.
+
+    Args:
+        by: Its variables.
+        cells: Codes, count before, count after.
+    """
+
+    by: tuple[str, ...]
+    cells: Sequence[tuple[tuple[str, ...], int, int]]
+
+    def measures(self) -> dict[str, float]:
+        """How far counts moved: cells, share unchanged, mean and largest difference."""
+        moved = [abs(after - before) for _, before, after in self.cells]
+        number = max(len(moved), 1)
+        return {
+            "cells": len(moved),
+            "unchanged": sum(not each for each in moved) / number,
+            "mean_absolute_deviation": sum(moved) / number,
+            "largest": max(moved, default=0),
+        }
+
+    def __repr__(self) -> str:
+        return "<TableEffect: confidential>"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class RecordsStudy:
+    """What steps do to records. CONFIDENTIAL.
+
+    Args:
+        made: The records afterwards.
+        before: How many there were.
+        tables: Tables before and after.
+        risk: Who can be found, before and after; None if no keys are named.
+    """
+
+    made: AnonymisedRecords
+    before: int
+    tables: Sequence[TableEffect]
+    risk: tuple[RecordRisk, RecordRisk] | None
+
+    def described(self) -> dict[str, Any]:
+        """For programs: no record. CONFIDENTIAL."""
+        return {
+            "records": self.before,
+            "records_after": self.made.described.frame.height,
+            "statement": {name: list(each) for name, each in self.made.statement.items()},
+            "tables": [
+                {
+                    "by": list(each.by),
+                    "measures": each.measures(),
+                    "cells": [
+                        {"codes": list(codes), "before": before, "after": after}
+                        for codes, before, after in each.cells
+                    ],
+                }
+                for each in self.tables
+            ],
+            "risk": None if self.risk is None else [dict(each.rates) for each in self.risk],
+        }
+
+    def __repr__(self) -> str:
+        return "<RecordsStudy: confidential>"
+
+
+@without_values
+def studied_records(frame: pl.DataFrame, request: RecordsRequest, secret: Secret) -> RecordsStudy:
+    """Change records, and find out what that does to tables, and to the risk of those in them.
+
+    Args:
+        frame: The records, with their types.
+        request: What is done with them.
+        secret: What changes are drawn from. SECRET.
+    """
+    _check_named(frame, request, "there is no such column")
+    made = changed_records(frame, request, secret)
+    after = made.described.frame
+    _check_named(after, request, "after the steps there is no such column")
+    risk = None
+    if request.keys:
+        before = assess_records(frame, keys=request.keys)
+        risk = (before, assess_records(after, keys=request.keys))
+    return RecordsStudy(
+        made=made,
+        before=frame.height,
+        tables=[_effect(frame, after, by, at) for at, by in enumerate(request.tables)],
+        risk=risk,
+    )
+
+
+def _check_named(frame: pl.DataFrame, request: RecordsRequest, what: str) -> None:
+    """Raise an error unless records have the columns that are looked at."""
+    named = [(f"tables[{at}]", name) for at, by in enumerate(request.tables) for name in by]
+    named += [(f"keys[{at}]", name) for at, name in enumerate(request.keys)]
+    problems = [Problem(what, where) for where, name in named if name not in frame.columns]
+    problems += [
+        Problem("a variable stands twice in a table", f"tables[{at}]")
+        for at, by in enumerate(request.tables)
+        if len(set(by)) < len(by)
+    ]
+    if problems:
+        raise refused_call(problems)
+
+
+def _effect(before: pl.DataFrame, after: pl.DataFrame, by: Sequence[str], at: int) -> TableEffect:
+    """The cells of a table that has both, totals among them."""
+    counts: list[Mapping[tuple[str, ...], int]] = []
+    names = [f"by{place}" for place in range(len(by))]  # some names no table may have
+    for each in (before, after):
+        plain = each.select(
+            pl.col(name).cast(pl.String).fill_null(_MISSING).alias(own)
+            for name, own in zip(by, names, strict=True)
+        )
+        few = plain.n_unique() <= MOST_CELLS
+        cells = tabulate(plain, names).to_polars().select(*names, "count") if few else plain
+        if not few or cells.height > MOST_CELLS:  # totals counted
+            what, hint = f"this table has more than {MOST_CELLS} cells", "name fewer variables"
+            raise refused_call([Problem(what, f"tables[{at}]", hint)])
+        counts.append({tuple(row[:-1]): int(row[-1]) for row in cells.iter_rows()})
+    every = sorted({*counts[0], *counts[1]}, key=lambda codes: [_first(code) for code in codes])
+    return TableEffect(
+        by=tuple(by),
+        cells=[(codes, counts[0].get(codes, 0), counts[1].get(codes, 0)) for codes in every],
+    )
+
+
+def _first(code: str) -> tuple[bool, float, str]:
+    """Totals first, then numbers by size, then texts."""
+    try:
+        number = float(code.partition("-")[0])
+    except ValueError:
+        number = float("inf")
+    return code != "Total", number, code
+
+
+def run_records(context: JobContext) -> JobOutput:
+    """Change records: the function of jobs of the kind "records".
+
+    Args:
+        context: The job; its request names its input.
+    """
+    service, job = context.service, context.job
+    frame, request = unpacked(service.job_inputs.get(job.asked()["input"]), RecordsRequest)
+    context.report(5, "changing")
+    made = changed_records(
+        frame, request, secret_of_records(service.key_for("records"), job.owner, request.name)
+    )
+    context.report(90, "writing")
+    return records_file(made, request)

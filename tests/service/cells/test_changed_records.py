@@ -1,0 +1,251 @@
+"""Records come in, changed ones go out: those of `discreet anonymise`, to the byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.assessment.record_risk import assess_records
+from discreet.microdata import Secret
+from discreet.pretabular.programme import METHODS
+from discreet_service.cells.records import run_records, secret_of_records
+from discreet_service.jobs.context import JobContext
+from discreet_service.permissions import ROLES, Permission
+from discreet_service.service import Service
+from discreet_service.settings import LimitSettings, ServiceSettings
+from tests.helpers.record_files import STEPS, people, programme_file
+from tests.helpers.service_callers import RoleCallers
+from tests.helpers.service_cells import WRITERS
+
+_ROLES: dict[str, Sequence[str]] = {
+    "paula": ["producer"],
+    "otto": ["producer"],
+    "sam": ["service"],
+    "rita": ["requester"],
+    "mira": ["methodologist"],
+}
+RECORDS = people()
+
+
+class Office:
+    """A service and its callers."""
+
+    def __init__(self, folder: Path) -> None:
+        Secret.generate().write(folder / "service.secret")
+        limits = LimitSettings(requests_per_second=1e6, burst=10**6)
+        self.service = Service(
+            ServiceSettings(folder=folder, secret_file=folder / "service.secret", limits=limits)
+        )
+        self.callers = RoleCallers(self.service, ("records", "jobs"), _ROLES)
+
+    def ask(self, said: dict[str, Any], name: str = "paula", study: bool = False) -> Any:
+        path = f"/api/v1/records/{'study' if study else 'anonymise'}"
+        return self.callers.ask(name, "POST", path, json=said)
+
+    def secret(self, name: str = "paula", file: str = "records") -> Secret:
+        return secret_of_records(self.service.key_for("records"), name, file)
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    found = Office(tmp_path_factory.mktemp("records"))
+    yield found
+    found.service.close()
+
+
+def asked(*methods: str, **more: Any) -> dict[str, Any]:
+    steps = [{"method": name, **STEPS[name]} for name in methods]
+    drop = ["household"] if "drop_identifiers" in methods else ["person", "household"]
+    said = {"id": ["person"], "drop": drop, "steps": steps}
+    return {**said, "records": RECORDS.to_dicts(), **more}
+
+
+def test_there_is_a_step_of_every_method() -> None:
+    assert set(STEPS) == set(METHODS)
+
+
+@pytest.mark.parametrize("method", list(STEPS))
+def test_files_are_those_of_a_programme(office: Office, tmp_path: Path, method: str) -> None:
+    said = asked(method)
+    answer = office.ask(said)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-disposition"] == 'attachment; filename="records.csv"'
+    own = programme_file(tmp_path, RECORDS, said["steps"], office.secret(), said["drop"])
+    assert answer.content == own
+    assert own != RECORDS.drop(said["drop"]).write_csv().encode()
+
+
+@pytest.mark.parametrize("how", ["csv", "parquet", "arrow"])
+def test_records_come_in_every_form(office: Office, tmp_path: Path, how: str) -> None:
+    said = asked("swap", "recode", "pram", format="parquet")
+    del said["records"]
+    media, written = WRITERS[how]
+    answer = office.callers.ask(
+        "paula",
+        "POST",
+        "/api/v1/records/anonymise",
+        params={"request": json.dumps(said)},
+        content=written(RECORDS),
+        headers={"Content-Type": media},
+    )
+    assert answer.status_code == 200, answer.text
+    own = programme_file(tmp_path, RECORDS, said["steps"], office.secret(), said["drop"], "parquet")
+    assert pl.read_parquet(answer.content).equals(pl.read_parquet(own))
+
+
+def test_draws_are_repeated_for_one_person_and_name_only(office: Office) -> None:
+    said = asked("permute")
+    first = office.ask(said).content
+    assert office.ask(said).content == first
+    assert office.ask(said, "otto").content != first
+    assert office.ask(said | {"name": "others"}).content != first
+
+
+def test_studies_tell_tables_and_risk_before_and_after(office: Office) -> None:
+    more = {"keys": ["region", "age"], "tables": [["region", "status"], ["age"]]}
+    told = office.ask(asked("recode", "pram", **more), study=True).json()
+    file = pl.read_csv(office.ask(asked("recode", "pram")).content, infer_schema=False)
+    assert (told["records"], told["records_after"]) == (300, file.height)
+    for table in told["tables"]:
+        by = table["by"]
+        for frame, which in ((RECORDS, "before"), (file, "after")):
+            texts = frame.select(pl.col(by).cast(pl.String))
+            for cell in table["cells"]:
+                kept = texts
+                for name, code in zip(by, cell["codes"], strict=True):
+                    kept = kept if code == "Total" else kept.filter(pl.col(name) == code)
+                assert kept.height == cell[which], (by, cell)
+    first, second = told["risk"]
+    assert first == pytest.approx(assess_records(RECORDS, keys=["region", "age"]).rates)
+    assert second["unique"] < first["unique"]
+    moved = told["tables"][0]["measures"]
+    assert 0 < moved["mean_absolute_deviation"] <= moved["largest"]
+    assert told["statement"].keys() == {"en", "de"}
+
+
+def test_many_records_become_a_sealed_job(
+    office: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("discreet_service.web.records.MOST_AT_ONCE", 100)
+    said = asked("swap", "safe", name="people")
+    answer = office.ask(said)
+    assert answer.status_code == 202, answer.text
+    job = office.service.jobs.claim("tests")
+    assert job is not None
+    assert (job.id, job.kind) == (answer.json()["id"], "records")
+    (sealed,) = office.service.job_inputs.folder.iterdir()
+    assert b"household" not in sealed.read_bytes()
+    assert "household" not in job.request
+    context = JobContext(
+        service=office.service,
+        job=job,
+        folder=tmp_path,
+        report=lambda _progress, _step: None,
+        cancelled=lambda: False,
+    )
+    made = run_records(context)
+    secret = office.secret("paula", "people")
+    assert made.content == programme_file(tmp_path, RECORDS, said["steps"], secret, said["drop"])
+    assert office.service.jobs.finish(job, made.written(tmp_path))
+    assert list(office.service.job_inputs.folder.iterdir()) == []
+    assert office.ask(said, study=True).status_code == 413
+
+
+def test_limits_of_records_hold(office: Office) -> None:
+    limits = office.service.settings.limits
+    object.__setattr__(limits, "records_protect", 10)
+    try:
+        answer = office.ask(asked("recode"))
+        assert answer.status_code == 413
+        told = answer.json()
+        assert (told["limit"], told["actual"]) == (10, 300)
+        assert told["problems"][0]["where"] == "records"
+    finally:
+        object.__setattr__(limits, "records_protect", 1_000_000)
+
+
+WRONG = [
+    ({"steps": []}, "steps", ""),
+    ({"steps": [{"method": "magic"}]}, "steps[0].method", "no method"),
+    ({"steps": [{"variable": "age"}]}, "steps[0].method", "missing"),
+    ({"steps": [{"method": "recode", "variable": "age", "classification": "/etc/passwd"}]},
+     "steps[0].classification", "files are not read here"),
+    ({"steps": [{"method": "recode", "variable": "age", "format": "csv"}]},
+     "steps[0].format", "no such key"),
+    ({"steps": [{"method": "permute", "variables": ["sex"], "share": 0.5, "secret": "x" * 30}]},
+     "steps[0].secret", "no such key"),
+    ({"steps": [{"method": "top_code", "variable": "wealth", "above": 3}]},
+     "steps[0], top_code: wealth", "missing"),
+    ({"steps": [{"method": "top_code", "variable": "age", "above": "old"}]},
+     "steps[0].above", "number"),
+    ({"id": ["pid"]}, "keys.id", "no column"),
+    ({"drop": ["household"]}, "output", "say whether it stays"),
+    ({"drop": ["person", "household", "shoe"]}, "shoe", "no such column"),
+    ({"name": "../x"}, "name", "pattern"),
+    ({"format": "dta"}, "format", ""),
+    ({"secret": "x"}, "", "not known here"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "where", "told"), WRONG)
+def test_what_is_wrong_is_said_with_its_place(
+    office: Office, wrong: dict[str, Any], where: str, told: str
+) -> None:
+    answer = office.ask(asked("recode", **wrong))
+    assert answer.status_code == 422, answer.text
+    problems = answer.json()["problems"]
+    assert any(each["where"] == where and told in each["message"] for each in problems), problems
+    assert "root:" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("more", "where"),
+    [
+        ({"tables": [["shoe"]]}, "tables[0]"),
+        ({"tables": [["sex", "sex"]]}, "tables[0]"),
+        ({"tables": [["person"], ["income", "age"]]}, "tables[0]"),
+        ({"keys": ["shoe"]}, "keys[0]"),
+        ({"tables": [["sex"], ["income", "age", "size"]]}, "tables[1]"),
+        ({"tables": [["a", "b", "c", "d"]]}, "tables.0"),
+    ],
+)
+def test_what_a_study_cannot_show_is_said(office: Office, more: dict[str, Any], where: str) -> None:
+    answer = office.ask(asked("permute", **more), study=True)
+    assert answer.status_code == 422
+    assert where in [each["where"] for each in answer.json()["problems"]], answer.text
+
+
+def test_promises_that_later_steps_break_are_refused(office: Office) -> None:
+    answer = office.ask(asked("local_suppression", "pram"))
+    assert answer.status_code == 422
+    assert "put it after the steps" in answer.text
+
+
+def test_columns_that_name_somebody_do_not_go_out(office: Office) -> None:
+    rows = RECORDS.with_columns(
+        mail=pl.format("{}@example.org", "person"), person=pl.col("person")
+    ).to_dicts()
+    answer = office.ask(asked("recode", records=rows))
+    assert answer.status_code == 422
+    assert [each["where"] for each in answer.json()["problems"]] == ["mail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("sam", 403), ("rita", 403), ("mira", 403), ("", 401)]
+)
+def test_only_who_may_protect_records_hands_them_in(office: Office, name: str, status: int) -> None:
+    for study in (False, True):
+        assert office.ask(asked("recode"), name, study).status_code == status
+
+
+def test_one_role_protects_records() -> None:
+    holders = [
+        name for name, role in ROLES.items() if Permission.records_protect in role.permissions
+    ]
+    assert holders == ["producer"]

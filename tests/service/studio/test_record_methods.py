@@ -1,0 +1,265 @@
+"""Methods on records in the studio: the file of a page is that of a programme; nothing is kept."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.pretabular.programme import METHODS
+from discreet_service.cells.records import secret_of_records
+from discreet_service.studio.record_methods import LONGEST_SHOWN, MOST_STEPS, records_example
+from discreet_service.studio.record_steps import option_fields, stated_step
+from discreet_service.web.pages import words
+from tests.helpers.asgi_browser import form_of
+from tests.helpers.record_files import STEPS, people, programme_file
+from tests.service.studio.conftest import GERMAN, HTML
+
+RECORDS = people()
+FIELDS = {
+    "rows": RECORDS.write_csv(),
+    "id": "person",
+    "drop": "person, household",
+    "keys": "region, sex, status",
+    "tables": "region, status\nage",
+    "name": "people",
+    "format": "csv",
+    "act": "run",
+}
+#: What people fill in for the steps of `STEPS`.
+FILLED: dict[str, dict[str, str]] = {
+    "recode": {"variable": "age", "intervals": "0, 30, 60"},
+    "top_code": {"variable": "age", "above": "70"},
+    "bottom_code": {"variable": "income", "below": "1000", "mean": "on"},
+    "round_values": {"variables": "income", "base": "1000"},
+    "drop_identifiers": {"direct": "person", "harmless": "income"},
+    "local_suppression": {"keys": "region, sex, status", "k": "5"},
+    "microaggregate": {"variables": "age, income", "k": "4"},
+    "permute": {"variables": "status", "share": "0,4", "within": "region"},
+    "pram": {"variables": "status, .7\nsex, .9, .5"},
+    "rank_swap": {"variables": "income", "window": "0.1"},
+    "safe": {"variables": "region, sex, status", "controls": "region, sex\nstatus"},
+    "swap": {
+        "household": "household", "areas": "region", "risk": "status, sex", "similar": "size",
+        "k": "3", "rate": "0.1",
+    },
+}  # fmt: skip
+
+
+def step_fields(*methods: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for at, method in enumerate(methods):
+        found[f"step{at}"] = method
+        found |= {f"step{at}-{name}": text for name, text in FILLED[method].items()}
+    return found
+
+
+def send(readers: Any, fields: dict[str, Any], name: str = "paul", **more: Any) -> Any:
+    browser = readers.browser(name)
+    csrf = form_of(browser.get("/account", headers=HTML).text, "/logout")["csrf"]
+    head = more.pop("headers", HTML)
+    return browser.post("/records", data={**fields, "csrf": csrf}, headers=head, **more)
+
+
+def problems_of(page: str) -> str:
+    part = page[page.index('role="alert"') : page.index('<form method="post" action="/records"')]
+    return html.unescape(part)
+
+
+def test_fields_fit_what_programmes_have() -> None:
+    """Every method of the library is offered; what people fill in is the step of a programme."""
+    assert set(FILLED) == set(METHODS)
+    for method, texts in FILLED.items():
+        problems: list[Any] = []
+        step = stated_step(method, texts, "steps[0]", problems)
+        assert problems == []
+        assert step == {"method": method, **STEPS[method]}, method
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_each_option_has_words(language: str) -> None:
+    said = words("record_methods", language)
+    for method in METHODS:
+        assert f"method_{method}" in said
+        for each in option_fields(method):
+            assert f"option_{each.name}" in said, each
+            assert f"hint_{each.kind}" in said, each
+    offered = {f"option_{each.name}" for method in METHODS for each in option_fields(method)}
+    assert {name for name in said if name.startswith("option_")} == offered
+
+
+def test_no_option_names_a_file() -> None:
+    assert "classification" not in {each.name for each in option_fields("recode")}
+    assert "secret" not in {each.name for one in METHODS for each in option_fields(one)}
+
+
+@pytest.mark.parametrize("method", list(FILLED))
+def test_files_are_those_of_a_programme(readers: Any, tmp_path: Path, method: str) -> None:
+    fields = {**FIELDS, **step_fields(method), "act": "download"}
+    drop = ["person", "household"]
+    if method == "drop_identifiers":
+        fields["drop"], drop = "household", ["household"]
+    answer = send(readers, fields)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-disposition"] == 'attachment; filename="people.csv"'
+    assert answer.headers["cache-control"] == "no-store"
+    secret = secret_of_records(readers.service.key_for("records"), "paul", "people")
+    steps = [{"method": method, **STEPS[method]}]
+    assert answer.content == programme_file(tmp_path, RECORDS, steps, secret, drop)
+
+
+def test_page_shows_tables_and_risk_before_and_after(readers: Any) -> None:
+    fields = {**FIELDS, **step_fields("recode", "pram")}
+    answer = send(readers, fields)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    page = html.unescape(answer.text)
+    file = pl.read_csv(send(readers, {**fields, "act": "download"}).content)
+    part = page[page.index("region × status") : page.index('id="table2"')].replace("−", "-")
+    rows = re.findall(r"<tr><th scope=\"row\">(\w+)</th>(.*?)</tr>", part, re.DOTALL)
+    assert [name for name, _ in rows] == ["Total", "1", "2", "3"] or rows[1][0] == "01"
+    found = re.findall(r"<td>(\d+)<small>(\d+)(?: <b>([+-]\d+)</b>)?</small></td>", rows[0][1])
+    codes = ["Total", *sorted({"s", "m", "d", "w"})]
+    expected = []
+    for code in codes:
+        before, after = (
+            each.height if code == "Total" else each.filter(pl.col("status") == code).height
+            for each in (RECORDS, file)
+        )
+        expected.append((after, before, after - before))
+    assert [(int(a), int(b), int(c or 0)) for a, b, c in found] == expected
+    assert "Codes were made coarser: age." in page
+    assert "Who can be found by" in page
+    secret = secret_of_records(readers.service.key_for("records"), "paul", "people")
+    assert secret.derive("x").hex() not in page
+
+
+def test_steps_are_added_and_taken_away_without_a_script(readers: Any) -> None:
+    fields = {**FIELDS, **step_fields("recode"), "act": "add", "add": "safe"}
+    page = send(readers, fields).text
+    assert 'name="step1" value="safe"' in page
+    assert 'name="step0-intervals" value="0, 30, 60"' in page
+    both = {**FIELDS, **step_fields("recode", "pram"), "act": "remove-0"}
+    left = send(readers, both).text
+    assert 'name="step0" value="pram"' in left
+    assert "status, .7\nsex, .9, .5" in left
+    assert 'name="step1"' not in left
+    full = step_fields(*["recode"] * MOST_STEPS)
+    assert 'name="add"' not in send(readers, {**FIELDS, **full, "act": "add", "add": "safe"}).text
+
+
+def test_example_is_there_and_runs(readers: Any) -> None:
+    assert 'href="/records?example=persons"' in readers.page("/records", "paul")
+    assert "person_id,household_id" in readers.page("/records?example=persons", "paul")
+    form = records_example()
+    fields = {name: getattr(form, name) for name in ("rows", "id", "drop", "keys", "tables")}
+    for at, (method, texts) in enumerate(form.steps):
+        fields[f"step{at}"] = method
+        fields |= {f"step{at}-{name}": text for name, text in texts.items()}
+    page = send(readers, {**fields, "act": "run"})
+    assert page.status_code == 200, page.text
+    assert len(page.content) < 80_000
+
+
+def test_large_files_are_not_sent_back(readers: Any) -> None:
+    more = people(2_500).write_csv()
+    assert len(more) > LONGEST_SHOWN
+    fields = {**FIELDS, **step_fields("recode"), "rows": ""}
+    file = {"file": ("people.csv", more.encode(), "text/csv")}
+    page = send(readers, fields, files=file).text
+    assert "choose it again for the next run" in page
+    assert more.splitlines()[1_000] not in page
+    assert len(page) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"rows": ""}, "there are no records"),
+        ({"step0": "magic"}, "no step is asked for"),
+        ({"step0-variable": ""}, "steps[0].variable: is missing"),
+        ({"step0-variable": "shoe"}, "column is missing"),
+        ({"step0-intervals": "0, young"}, "a number is needed"),
+        ({"step0-intervals": ""}, ""),
+        ({"id": "pid"}, "there is no column 'pid'"),
+        ({"drop": "person"}, ""),
+        ({"drop": "household"}, "say whether it stays"),
+        ({"drop": "person, household, shoe"}, "there is no such column"),
+        ({"keys": "shoe"}, "there is no such column"),
+        ({"tables": "region, shoe"}, "there is no such column"),
+        ({"tables": "income, age, size"}, "more than 500 cells"),
+        ({"tables": "a, b, c, d"}, "tables"),
+        ({"format": "exe"}, "format"),
+        ({"name": "../x"}, "name"),
+        ({"rows": "a,b\n1\n2,3,4\n"}, "cannot be read as csv"),
+        ({"keys": "x" * 600}, "more than 500 characters"),
+    ],
+)
+def test_what_is_wrong_is_said(readers: Any, wrong: dict[str, str], told: str) -> None:
+    answer = send(readers, {**FIELDS, **step_fields("recode"), **wrong})
+    if wrong == {"drop": "person"}:  # a household is no identifier that was named
+        assert answer.status_code == 200
+        return
+    assert answer.status_code == 422, answer.text
+    text = re.sub(r"<[^>]+>", "", problems_of(answer.text))
+    assert told in text
+
+
+def test_lines_that_say_something_else_are_named() -> None:
+    for method, option, text in (
+        ("pram", "variables", "sex, much"),
+        ("pram", "variables", "sex, .8\nsex, .9"),
+        ("recode", "codes", "married partnered"),
+        ("recode", "codes", "m = a\nm = b"),
+    ):
+        problems: list[Any] = []
+        stated_step(method, {option: text}, "steps[2]", problems)
+        assert [each.where for each in problems][-1] == f"steps[2].{option}"
+
+
+def test_nothing_is_kept_and_a_job_is_sealed(readers: Any) -> None:
+    service = readers.service
+    folder = service.job_inputs.folder
+    before = set(folder.iterdir())
+    fields = {**FIELDS, **step_fields("swap")}
+    send(readers, fields)
+    assert set(folder.iterdir()) == before
+    job = send(readers, {**fields, "act": "job"})
+    assert job.status_code == 303, job.text
+    number = job.headers["location"].removeprefix("/jobs/")
+    (sealed,) = set(folder.iterdir()) - before
+    assert b"household" not in sealed.read_bytes()
+    assert service.jobs.job(number, "paul").kind == "records"
+    assert "Methods on records" in readers.page(f"/jobs/{number}", "paul")
+    readers.page(f"/jobs/{number}", "rita", 404)
+    service.jobs.cancel(number, "paul")
+
+
+def test_labels_of_strangers_are_escaped(readers: Any) -> None:
+    rows = FIELDS["rows"].replace(",d,", ",<script>alert(1)</script>,")
+    answer = send(readers, {**FIELDS, **step_fields("recode"), "rows": rows})
+    assert answer.status_code == 200
+    assert "<script>alert" not in answer.text
+    assert "&lt;script&gt;alert" in answer.text
+
+
+@pytest.mark.parametrize("name", ["rita", "cora", "mira", "vera", "otto", "adam"])
+def test_others_are_refused(readers: Any, name: str) -> None:
+    readers.page("/records", name, 403)
+    assert send(readers, FIELDS, name).status_code == 403
+
+
+def test_forms_need_their_token(readers: Any) -> None:
+    assert readers.browser("paul").post("/records", data=FIELDS, headers=HTML).status_code == 403
+    stranger = readers.browser()
+    assert stranger.get("/records", headers={"Accept": "application/json"}).status_code == 401
+
+
+def test_page_in_german(readers: Any) -> None:
+    page = send(readers, {**FIELDS, **step_fields("recode", "pram")}, headers=GERMAN).text
+    for word in ("Verfahren an Einzeldaten", "vorher", "Ausprägungen wurden vergröbert"):
+        assert word in page
