@@ -113,9 +113,10 @@ def extended(tables: PolicyTables, text: str, place: str) -> PolicyTables:
 def extended_by_list(tables: PolicyTables, text: str, place: str) -> PolicyTables:
     """The tables with a plain list of commands added, one a line (`preFire.txt`).
 
-    A command with a safe command runs as that one; any other is refused, since the list
-    names commands that must not run as they are. Blank lines and lines that start with
-    ``*`` or ``#`` are passed over; abbreviations are understood.
+    A command of the list runs as ``fdz`` and its name, which is one of the safe commands or a
+    program of the centre's own. What is refused stays refused, and what runs as another safe
+    command goes on to do so. Blank lines and lines that start with ``*`` or ``#`` are passed
+    over; abbreviations are understood.
     """
     new = tables.copy()
     problems = []
@@ -134,17 +135,16 @@ def extended_by_list(tables: PolicyTables, text: str, place: str) -> PolicyTable
             )
             continue
         name = canonical(word) or canonical(word.lower()) or word
-        old = tables.commands.get(name)
-        if name in tables.safe and (old is None or old.action is not Action.REFUSED):
+        old, safe = tables.commands.get(name), f"{SAFE}{name}"
+        if _COMMAND.fullmatch(safe) is None:
+            what = f"no command can be called {SAFE} and this name: it is too long"
+            problems.append(Problem(what, f"{place}, line {number}"))
+        elif old is None or old.action not in (Action.REFUSED, Action.WRAPPED):
+            reason = f"named in {place}"
             new.commands[name] = CommandVerdict(
-                action=Action.WRAPPED, name=name, safe=f"fdz{name}", reason=f"named in {place}"
+                action=Action.WRAPPED, name=name, safe=safe, reason=reason
             )
-        elif old is None or old.action is not Action.WRAPPED:
-            new.commands[name] = CommandVerdict(
-                action=Action.REFUSED,
-                name=name,
-                reason=f"named in {place}, and has no safe command",
-            )
+            new.commands[safe] = CommandVerdict(action=Action.ALLOWED, name=safe, reason=reason)
     if problems:
         raise _error(problems)
     return new

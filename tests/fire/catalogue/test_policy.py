@@ -231,13 +231,20 @@ def test_the_list_of_the_older_tool_is_read(tmp_path: Path) -> None:
     assert policy.verdict("regress").safe == "fdzregress"
     assert policy.verdict("inspect").action == "refused"  # what is refused stays refused
     assert policy.verdict("list").action == "refused"
-    assert policy.verdict("myado").action == "refused"  # listed, and without a safe command
+    assert policy.verdict("myado").safe == "fdzmyado"  # a program of the centre
+    assert policy.verdict("fdzmyado").action == "allowed"
+    assert {"myado wrapped fdzmyado", "fdzmyado allowed"} <= set(policy.run_time_lines())
     assert policy.verdict("logit").action == "wrapped"
 
 
 def test_a_line_of_the_list_that_is_no_command_is_told(tmp_path: Path) -> None:
     with pytest.raises(OutputCheckError, match=r"preFire\.txt, line 2"):
         Policy.read(written(tmp_path, "preFire.txt", "sum\nsum x, d\n"))
+
+
+def test_names_too_long_to_have_a_safe_command_are_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputCheckError, match=r"preFire\.txt, line 1"):
+        Policy.read(written(tmp_path, "preFire.txt", f"{'a' * 30}\n"))
 
 
 def test_a_file_that_is_no_text_is_no_policy(tmp_path: Path) -> None:

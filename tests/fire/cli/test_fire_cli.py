@@ -225,13 +225,13 @@ def test_a_wrong_policy_is_told_before_anything_is_written(folder: Path) -> None
 
 def test_german_wording_and_the_older_list(folder: Path) -> None:
     (folder / "preFire.txt").write_text("su\nmyado\n")
-    (folder / "a.do").write_text("su x\nmyado y\n")
+    (folder / "a.do").write_text("list x\nsu x\nmyado y\n")
     words = ("--policy", folder / "preFire.txt", "--language", "de")
     assert run("fire", "pre", folder / "a.do", *words).exit_code == 0
     lines = (folder / "a_FiRe.do").read_text().splitlines()
     assert lines[-2:] == [
         "fdzsummarize x",
-        "*FDZ: Befehl in der Datenfernverarbeitung nicht erlaubt: myado y",
+        "fdzmyado y",
     ]
     assert any("Befehle, die nicht erlaubt sind" in line for line in lines)
 

@@ -71,4 +71,4 @@ def test_the_list_for_logs_is_no_list_of_commands() -> None:
     with pytest.raises(OutputCheckError, match="this is no list of commands"):
         extended_by_list(tables, "\ufeff##(1 real change made)\r\n##(…)\r\n", "preFire.txt")
     headed = extended_by_list(tables, "## our list\nmycmd\n", "preFire.txt")
-    assert headed.commands["mycmd"].action.value == "refused"
+    assert headed.commands["mycmd"].action.value == "wrapped"
