@@ -163,11 +163,11 @@ def sample(
     _show_rows(queue, as_json=as_json, every=every, drawn=True)
 
 
-def _show_rows(queue: Path, *, as_json: bool, **which: bool) -> None:
+def _show_rows(queue: Path, *, as_json: bool, every: bool, drawn: bool = False) -> None:
     from discreet_fire.queue import listed, open_queue
 
     with open_queue(queue) as opened:
-        rows = listed(opened, **which)
+        rows = listed(opened, every=every, drawn=drawn)
     text = "\n".join(map(str, rows)) or "Nothing is waiting."
     show(text, {"submissions": [row.to_dict() for row in rows]}, as_json=as_json)
 
