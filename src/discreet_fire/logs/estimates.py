@@ -15,7 +15,7 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "estimates",
-    "part phrase start anova anova_row anova_rule iteration words title coefficients above "
+    "part phrase counted start anova anova_row anova_rule iteration words title coefficients above "
     "word_row section row_values row_value clusters foot",
 )
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
@@ -35,10 +35,14 @@ def read_model(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     values = [cut for at in range(head) for cut in _values(lines[at].text, at)]
     body = [cut for at in rows for cut in _row_values(lines[at].text, at)]
     reason = _reason(lines[:head], 0 if groups else len(rows), rules)
-    shares = groups and "Proportion" in "".join(line.text for line in lines[head:end])
-    cases = _cases(lines[:head]) if shares else None
-    if groups and any(_alone(lines[at].text, cases, rules) for at in rows):
+    cases = _cases(lines[:head])
+    if groups and any(_is_alone(lines[at].text) for at in rows):
         reason = reason or "few-cases"
+    shares = _shares(lines[head:end], [lines[at].text for at in rows])
+    if cases is not None and shares:
+        total = shares == "Total"
+        few = (_is_share_of_few(lines[at].text, cases, rules, total=total) for at in rows)
+        reason = "few-cases" if any(few) else reason
     panel = [cut for at in range(head) for cut in _panel_extremes(lines[at].text, at)]
     known = any(
         _FORM.start.fullmatch(line.text) or _FORM.anova.match(line.text) for line in lines[:head]
@@ -68,13 +72,32 @@ def _groups(table: Sequence[LogLine]) -> str:
     return ""
 
 
-def _alone(text: str, cases: float | None, rules: CleaningRules) -> bool:
-    """Whether a row has no error, as of a group of one case, or is the share of too few."""
+def _is_alone(text: str) -> bool:
+    """Whether a row has no error, as of a group of one case."""
     values = text.partition("|")[2].split()
-    share = numeric(values[0]) if values else None
-    if len(values) > 1 and values[1] in (".", "0", "#"):
-        return True
-    return cases is not None and share is not None and rules.few(round(share * cases))
+    return len(values) > 1 and values[1] in (".", "0", "#")
+
+
+def _shares(table: Sequence[LogLine], rows: Sequence[str]) -> str:
+    """What the figures of a table are called that may be shares or numbers of all cases."""
+    found = _heading(table)
+    heading = "" if found is None else found["heading"]
+    alone = len(rows) == 1 and rows[0].partition("|")[0].strip() == "_cons"
+    return heading if alone or heading in _OF_GROUPS else ""
+
+
+def _is_share_of_few(text: str, cases: float, rules: CleaningRules, *, total: bool) -> bool:
+    """Whether the first figure of a row is a share, or a number, of too few cases or of all but
+    too few.
+    """
+    values = text.partition("|")[2].split()
+    shown = numeric(values[0]) if values else None
+    if shown is None or not 0 < shown <= cases:
+        return False
+    part = shown * cases if shown < 1 else shown
+    if (shown >= 1 and not total) or abs(part - round(part)) > max(1e-4 * part, 0.01):
+        return False
+    return rules.few(round(part)) or rules.few(round(cases - part))
 
 
 def _head(lines: Sequence[LogLine]) -> int:
@@ -164,7 +187,7 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
             return "few-cases"
         for part in _FORM.part.finditer(line.text):
             value = numeric(part["value"])
-            if part["key"].startswith(("Number of", "No. of")):
+            if _FORM.counted.fullmatch(part["key"]):
                 if value is None or rules.few(value):
                     return "few-cases"
                 if part["key"] in ("Number of obs", "Number of observations"):

@@ -249,7 +249,9 @@ def _closing_reason(record: _Record, rules: CleaningRules) -> str:
 
 def _tells_few(record: _Record, rules: CleaningRules) -> bool:
     """Whether the mean of a variable with two values tells that one of them has too few cases."""
-    mean, count = record.value("mean"), record.count
+    mean, count, total = record.value("mean"), record.count, record.value("sum")
+    if total is not None and count and total == int(total) and 0 < total <= count:
+        return rules.few(total) or rules.few(count - total)
     extremes = [figure.value for figure in record.kinds.get("extreme", [])]
     if mean is None or not count:
         return False
