@@ -107,6 +107,8 @@ DEEP = (
     _page("suppression-outcome", "paul", "/suppression?example=firms", "button[value=run]"),
     _page("rounding-form", "paul", "/rounding?example=firms"),
     _page("rounding-outcome", "paul", "/rounding?example=firms", "button[value=run]"),
+    _page("records-form", "paul", "/records?example=persons"),
+    _page("records-outcome", "paul", "/records?example=persons", "button[value=run]"),
     _page("design-compared", "mira", "/designs", "button[value=draw]", typed=_COMPARED),
     _page("design-impossible", "mira", "/designs", "button[value=draw]", typed=_IMPOSSIBLE),
     _page(
