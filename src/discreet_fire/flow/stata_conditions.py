@@ -70,12 +70,13 @@ class Surroundings:
 
 _FREE = Surroundings()
 _COUNTER = re.compile(r"\s*(\w+)")
-_MACRO = re.compile(r"`(\w+)'")
-#: A bound before or behind the sign of a comparison, and those of `inrange`.
-_BOUND = re.compile(
-    r"[<>]=?[\s(]*[^<>=&|()]*?`(\w+)'|`(\w+)'[^<>=&|()]*\)*\s*[<>]|\binrange\s*\(([^()]*)\)"
-)
-_PART = re.compile(r"\b(?:if|in)\b")
+_NAMES = re.compile(r"`\w+'|\$\{?\w+\}?|scalar\(\s*\w+\s*\)|[A-Za-z_]\w*")
+#: What is compared: the parts of a condition, and the sign that makes a bound of them.
+_SIGN = re.compile(r"[<>]|\binrange\s*\(")
+_NAMED = re.compile(r"scalar\(|[`'${}()\s]")
+_PART = re.compile(r"\b(?:if|in)\b|[&|]")
+#: A condition on whether there is any record, or one or two.
+_ANY_RECORD = re.compile(r"\br\(N\)\s*(?:[=!~<>]=?\s*\d(?![\d.])|[&|)]|\Z)")
 
 
 def scans(part: StatementParts, conditions: Iterable[Condition], moving: Set[str]) -> bool:
@@ -86,23 +87,19 @@ def scans(part: StatementParts, conditions: Iterable[Condition], moving: Set[str
     Args:
         part: The statement.
         conditions: Those around it.
-        moving: Macros that loops give other values.
+        moving: Names that loops and programs give other values.
     """
     bounds = {
-        name
+        _NAMED.sub("", name)
         for code in _PART.split(part.outside)
-        for found in _BOUND.findall(code)
-        for name in _names(found)
+        if _SIGN.search(code)
+        for name in _NAMES.findall(code)
     }
-    counters: set[str] = set()
+    counters = set(moving) if bounds and part.statement.in_program else set[str]()
     for each in conditions if bounds else ():
         if each.repeats:
             counters |= {*_COUNTER.findall(each.outside)[:1], *moving}
     return not counters.isdisjoint(bounds)
-
-
-def _names(found: tuple[str, str, str]) -> list[str]:
-    return [*found[:2], *_MACRO.findall(found[2])]
 
 
 def surroundings_of(parts: Iterable[StatementParts]) -> Iterator[Surroundings]:
@@ -141,6 +138,16 @@ def _tests(part: StatementParts) -> Iterator[Condition]:
     if part.name in _TESTS:
         kind: Literal["test", "while"] = "while" if part.name == "while" else "test"
         yield Condition(kind, part.outside.rstrip().removesuffix("{"), part.inside)
+
+
+def any_record(conditions: Iterable[Condition]) -> bool:
+    """Whether it is asked again and again if there is any such record: ``if r(N) == 0``."""
+    repeated = False
+    for each in conditions:
+        if each.kind == "test" and repeated and _ANY_RECORD.search(each.outside):
+            return True
+        repeated = repeated or each.repeats
+    return False
 
 
 def decided(condition: Condition, taints: Taints, policy: Policy) -> Held:

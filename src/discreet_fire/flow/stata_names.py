@@ -16,8 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from discreet_fire.catalogue.commands import command_table, commands_where
 from discreet_fire.catalogue.policy import Policy
-from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held, settled
-from discreet_fire.flow.stata_conditions import LOOPS, Surroundings, decided, surroundings_of
+from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held, settled
+from discreet_fire.flow.stata_conditions import (
+    LOOPS,
+    Surroundings,
+    any_record,
+    decided,
+    surroundings_of,
+)
 from discreet_fire.flow.stata_outputs import (
     ShownStatement,
     StatementJudge,
@@ -147,6 +153,7 @@ def _through_lists(
     }
 
 
+_NAMED_SCALAR = re.compile(r"\bscalar\s*\(([^()]*)\)")
 _MOST_ROUNDS = 40
 #: What matrices hold that a second word of `matrix` makes of records, by its first letters.
 _SUMS = Held(DOUBT, "sums over records whose number was not checked")
@@ -165,6 +172,15 @@ _EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
 _EXTREMES = re.compile(r"\((max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
 #: Functions of `egen` that give records the value of one of them.
 _ONE_OF_MANY = re.compile(r"\s*(?:max|min|first|last|firstnm|lastnm|pctile|mode|range)\s*\(")
+#: Commands that give a bound a value, unless it comes from a variable.
+_GIVE_BOUNDS = commands_where(lambda row: row.flow.gives in ("macro", "scalar", "variable"))
+_GIVEN_NAME = re.compile(
+    r"\s*(?:de\w*\s+)?(?:\+\+|--)?(\w+)(?:\s*$|\s*=?(?:\s|[\d.()*/+-]|`\w+'|\$\w+)*$)"
+)
+_CONSTANT = re.compile(r"\s*(?:byte\s+|int\s+|long\s+|float\s+|double\s+)?(\w+)\s*=[\s\d.()*+-]*")
+_GIVE_VARIABLES = commands_where(lambda row: row.flow.gives == "variable")
+_OVERALL = re.compile(r"\s*(?:mean|total|sum|median|sd|iqr|mad|mdev|skew|kurt)\s*\(")
+_BY_OPTION = re.compile(r",.*\bby\s*\(", re.S)
 #: ``replace x = x[_n-1] if _n > 1`` hands one value to all.
 _CARRIED = re.compile(r"\s*(\w+)\s*=\s*\1\s*\[\s*_n\s*-\s*1\s*\]\s*if\s[\s\d_nN<>=!~()]*")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
@@ -210,13 +226,24 @@ class FigureFlow:
         self.arguments = {
             word for part in parts if part.name == "args" for word in part.outside.split()
         }
-        #: Macros that loops give other values.
-        self.moving = {
+        #: Variables with the same value throughout: a group by them is all records.
+        self.constants = {
             found[1]
-            for part, around in self.placed
-            if part.name == "local" and any(one.repeats for one in around.conditions)
-            if (found := _FIRST.match(part.outside)) is not None
+            for part in parts
+            if (found := _CONSTANT.fullmatch(part.outside)) and part.name in _GIVE_VARIABLES
         }
+        #: Names that loops and programs give other values.
+        self.moving = (
+            self.arguments
+            | set("123456789")
+            | {
+                found[1]
+                for part, around in self.placed
+                if part.name in _GIVE_BOUNDS
+                and (part.statement.in_program or any(one.repeats for one in around.conditions))
+                if (found := _GIVEN_NAME.match(part.outside)) is not None
+            }
+        )
         #: From which place on a variable holds a figure.
         self.since: dict[str, int] = {}
         #: Whether all that names hold was found out.
@@ -270,6 +297,8 @@ class FigureFlow:
         if not _REPEATS.search(part.outside):
             conditions = tuple(one for one in conditions if one.kind != "loop")
         held = max((decided(one, self.taints, self.policy) for one in conditions), default=CLEAN)
+        if held.rank == 0 and any_record(around.all):
+            held = Held(BAD, "whether there is any record")
         return Held(DOUBT, f"whether a condition on {held.what} holds") if held.rank else CLEAN
 
     def _counted(self, part: StatementParts, around: Surroundings) -> Held:
@@ -284,7 +313,7 @@ class FigureFlow:
         held = self.taints.held(part.outside, part.inside, self.policy)
         if held.rank < BAD and self._decided.rank:
             held = Held(BAD, self._decided.what)
-        if part.name in _TESTING and held.rank < BAD:
+        if held.rank < BAD and (part.by_macro or part.name in _TESTING or _is_own(part.name)):
             held = Held(BAD, "the records")
         if held.rank >= BAD:
             what = f"whether {part.name} failed, which tells of {held.what}"
@@ -317,7 +346,7 @@ class FigureFlow:
                 name, Held(DOUBT, f"the length of {given.what}") if given.rank >= BAD else CLEAN
             )
             return
-        held = self._held(rest, part.inside)
+        held = max(self._held(rest, part.inside), self._in_texts(part))
         if rest.lstrip().startswith(":"):
             held = max(held, self.taints.named(rest.lstrip()[1:]))
         expression = _EXPRESSION.match(rest)
@@ -327,6 +356,14 @@ class FigureFlow:
         elif may_name(part, len(part.outside) - len(rest), self.names):
             self.names.add(name if kind == "local" else f"${name}")
         table.give(name, held)
+
+    def _in_texts(self, part: StatementParts) -> Held:
+        """The value of a record in a text that may be used as code: ``local c "x[1] > 5"``."""
+        text = part.statement.source[part.start : part.statement.end]
+        if "[" not in text:
+            return CLEAN
+        held = self.taints.within(text, self.policy, words=False)
+        return held if held.rank >= RECORD else CLEAN
 
     def _unknown_words(self, code: str) -> list[tuple[int, str]]:
         known = self.taints.known_scalars | self.taints.known_matrices
@@ -413,6 +450,9 @@ class FigureFlow:
             if _ONE_OF_MANY.match(right):
                 held = Held(DOUBT, "the smallest or largest values of groups")
                 self._note_variable(part, words[-1], held)
+            elif _OVERALL.match(right) and not (part.by_groups() or _BY_OPTION.search(right)):
+                held = Held(DOUBT, "one figure for all, which may be that of one record")
+                self._note_variable(part, words[-1], held)
             return
         if condition is not None and part.name == "replace":
             carried = _CARRIED.fullmatch(part.outside)
@@ -444,7 +484,7 @@ class FigureFlow:
         if found is None:
             return
         rest = part.outside[found.end() :]
-        held = max(self._held(rest, part.inside), self.taints.named(rest))
+        held = max(self._held(rest, part.inside), self.taints.named(rest), self._in_texts(part))
         if part.name == "forvalues":
             held = held.at_most(DOUBT)
         elif not all_numbers(part, found.end(), self.known.get(found.group(1))):
@@ -482,7 +522,9 @@ class FigureFlow:
         handle = _FIRST.match(part.outside)
         code = part.outside[handle.end() if handle else 0 :]
         held = self.taints.held(code, part.inside, self.policy)
-        return held.rank == 0 and not self._may_be_first(code) and "$" not in code
+        scalars = {name for found in _NAMED_SCALAR.findall(code) for name in found.split()}
+        known = scalars <= self.taints.known_scalars
+        return held.rank == 0 and known and not self._may_be_first(code) and "$" not in code
 
     def shown(self) -> list[ShownStatement]:
         """The statements that would show a figure, in the order of the text."""
@@ -494,6 +536,7 @@ class FigureFlow:
             arguments=self.arguments,
             moving=self.moving,
             known=self.known.keys(),
+            constants=self.constants,
         )
         return judge.shown(self.placed)
 
@@ -503,6 +546,12 @@ _GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
     for name, row in command_table().rows.items()
     if row.flow.gives != "nothing"
 }
+
+
+def _is_own(name: str) -> bool:
+    """Whether a command is none of the catalogue, or a do-file: what fails in it is not known."""
+    row = command_table().rows.get(name)
+    return row is None or row.rewriting.calls
 
 
 def _may_give(part: StatementParts, around: Surroundings) -> bool:

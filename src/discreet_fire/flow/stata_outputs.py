@@ -16,7 +16,7 @@ from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
-from discreet_fire.flow.stata_conditions import Condition, Surroundings, decided, scans
+from discreet_fire.flow.stata_conditions import Condition, Surroundings, any_record, decided, scans
 from discreet_fire.flow.stata_values import (
     CONDITION,
     FILES,
@@ -204,6 +204,9 @@ _BY_MACRO = re.compile(r"=.*'\(|^[^=]*'\(")
 _EXPRESSIONS = commands_where(
     lambda row: row.flow.gives in ("variable", "scalar", "macro") or row.log == "results"
 )
+_PLACES = re.compile(r"\[([^\[\]]*)\]")
+#: The first two or last two of a group, or a record beside each; also weights and elements.
+_OF_GROUP = re.compile(r"\s*(?:[12]|_N(?:\s*-\s*1)?|_n\s*(?:[-+]\s*\d+)?|.*[,=].*)\s*")
 _POSITIONS = frozenset("123456789")
 #: Commands whose count or error tells how many records there are beyond a bound.
 _COUNTING = commands_where(lambda row: row.flow.tests and row.flow.gives == "nothing")
@@ -225,6 +228,7 @@ class StatementJudge:
         arguments: Macros that programs are given.
         moving: Macros that loops give other values.
         known: Macros of which all texts stand in the program.
+        constants: Variables with the same value throughout.
     """
 
     def __init__(
@@ -237,6 +241,7 @@ class StatementJudge:
         arguments: Set[str],
         moving: Set[str],
         known: Set[str],
+        constants: Set[str],
     ) -> None:
         self.policy = policy
         self.taints = taints
@@ -245,6 +250,7 @@ class StatementJudge:
         self.arguments = arguments
         self.moving = moving
         self.known = known
+        self.constants = constants
         self._places = sorted(since.values())
         self._forms: dict[tuple[str, Held, int], ShownStatement | None] = {}
         self._decided: dict[Condition, Held] = {}
@@ -276,6 +282,8 @@ class StatementJudge:
             # How often a loop runs up to a largest value is told by what it prints.
             if condition.kind != "loop" or known.rank >= RECORD or self._prints(part.name):
                 held = max(held, known)
+        if held.rank == 0 and self.policy.may_show(part.name) and any_record(conditions):
+            held = Held(BAD, "whether there is any record")
         if held.rank == 0 and part.name in _COUNTING and scans(part, conditions, self.moving):
             held = Held(BAD, "a bound that moves")
         return held
@@ -389,7 +397,7 @@ class StatementJudge:
             target = _TARGET.match(outside)
             return self._joined(target.group() if target else "")
         used = self._held(outside, part.inside) if self._may_use(part) else CLEAN
-        if used.rank >= RECORD and not part.by_groups():
+        if used.rank >= RECORD and not self._of_groups(part):
             return Held(DOUBT, f"what it makes of {used.what}")
         if (joined := self._joined(outside) if part.expands() else CLEAN).rank:
             return joined
@@ -398,6 +406,14 @@ class StatementJudge:
         if around.rank:
             return Held(DOUBT, f"whether a condition on {around.what} holds")
         return CLEAN
+
+    def _of_groups(self, part: StatementParts) -> bool:
+        """Whether the records that are named are first or last ones of groups."""
+        by = part.by_words()
+        if not by or by <= self.constants:
+            return False
+        places = _PLACES.findall(part.outside)
+        return all(_OF_GROUP.fullmatch(place) for place in places)
 
     def _joined(self, code: str) -> Held:
         """What macros hold that are part of a name: ``generate v`top' = 1``."""

@@ -69,7 +69,7 @@ _OPTION_GIVES = {
     "nothing": CLEAN,
     "values": VALUES,
     "cells": Held(DOUBT, "the cells of a table"),
-    "records": Held(BAD, "values of records"),
+    "records": Held(RECORD, "values of records"),
 }
 GIVEN_BY_OPTION = {
     name: _OPTION_GIVES[row.flow.option]
@@ -397,6 +397,7 @@ UNTOUCHED = frozenset((
 #: A condition: figures in it are used, and not shown.
 CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
+_SORTED = re.compile(r"\([^()]*\)")
 _BY = ("by", "bysort", "qby")
 #: Functions that read or write files.
 FILES = re.compile(r"\bfile(?:read|write)")
@@ -500,6 +501,16 @@ class StatementParts:
     def by_groups(self) -> bool:
         """Whether a place such as ``x[1]`` is another one in each group of records."""
         return any(prefix.canonical in _BY for prefix in self.statement.prefixes)
+
+    def by_words(self) -> set[str]:
+        """The variables by which a prefix forms groups, without those it only sorts by."""
+        source = self.statement.source
+        given = [
+            source[slice(*prefix.arguments)]
+            for prefix in self.statement.prefixes
+            if prefix.canonical in _BY and prefix.arguments
+        ]
+        return {word for text in given for word in _SORTED.sub(" ", text).split(",")[0].split()}
 
     def reaches(self) -> bool:
         """Whether it may name a record, or use a function that reads or writes files."""

@@ -2001,3 +2001,241 @@ esttab matrix(A)
 esttab r(table)
 * ---- review 1: a table of models by a macro
 esttab `models'
+* ---- review 3: a condition in a text
+local c "wage[17] > 5000"
+if `c' {
+display "more"
+}
+* ---- review 2: a condition in a global
+global c "wage[17] > 5000"
+if $c display "more"
+* ---- review 2: a condition in a text that counts
+local c "wage > wage[17]"
+count if `c'
+* ---- review 2: a condition in a list of texts
+foreach c in "wage[17] > 5000" {
+if `c' display "more"
+}
+* ---- refused 2: a value in a text
+local c "wage[17]"
+display `c'
+* ---- review 3: a test in a text
+local e "assert wage[17] > 5000"
+capture `e'
+display _rc
+* ---- review 5: a test in a program
+program p
+assert wage[17] > 5000
+end
+capture p
+display _rc
+* ---- review 5: a test of all records in a program
+program p
+assert wage < `1'
+end
+capture p 5000
+display _rc
+* ---- review 2: a test in another file
+capture do test.do
+if _rc display "less"
+* ---- review 2: a test by a user's command
+capture mytest wage
+display _rc
+* ---- review 2: a test within quietly
+quietly capture assert wage[17] > 5000
+display _rc
+* ---- review 2: a test behind a colon
+capture: assert wage[17] > 5000
+display _rc
+* ---- review 6: a test in nested blocks
+capture {
+quietly {
+assert wage[17] > 5000
+}
+}
+display _rc
+* ---- review 2: a record under by
+generate one = 1
+by one: keep if wage > wage[17]
+* ---- review 2: a record of a group of all
+generate one = 1
+bysort one (wage): generate d = wage - wage[_N]
+* ---- review 2: a record of a group of all by egen
+generate byte one = 1
+bysort one: replace wage = wage[17]
+* ---- review 1: a far record of each group
+bysort sex: generate d = wage - wage[17]
+* ---- review 3: the mean of one case for all
+generate d = wage if id == 17
+egen m = mean(d)
+summarize m
+* ---- review 2: the sum of one case for all
+egen m = total(wage * (id == 17))
+tabstat m
+* ---- review 3: the median of one case for all
+generate d = wage if id == 17
+egen m = median(d)
+summarize m
+* ---- review 2: a count by a scalar
+scalar v = wage[17]
+count if wage > v
+* ---- review 2: a count by a matrix
+matrix A = wage[17]
+count if wage > A[1,1]
+* ---- review 2: a count by a matrix of records
+mkmat wage, matrix(A)
+count if age > A[17,1]
+* ---- review 2: a posted scalar of another language
+mata: st_numscalar("s", 1)
+post h (scalar(s))
+* ---- review 1: a posted element of another language
+post h (A[1,1])
+* ---- review 1: a posted first value
+post h (wage)
+* ---- review 2: a posted macro of a value
+local v = wage[17]
+post h (`v')
+* ---- review 1: a posted global
+post h ($v)
+* ---- review 4: a temporary file that another macro names
+tempfile f
+local x f
+local `x' "out.dta"
+save `f'
+* ---- review 2: a temporary file that is logged
+tempfile f
+log using "`f'"
+* ---- refused 2: a temporary file that is run
+tempfile f
+do `f'
+* ---- refused 2: a temporary file that is typed
+tempfile f
+type `f'
+* ---- refused 2: a temporary file that is exported
+tempfile f
+export delimited using `f'
+* ---- refused 2: a temporary file that is copied
+tempfile f
+copy `f' out.dta
+* ---- review 1: a document in a folder above
+putdocx save ../x.docx
+* ---- review 1: a worksheet at home
+putexcel set "~/x.xlsx"
+* ---- review 1: a worksheet on another computer
+putexcel set "\\server\x.xlsx"
+* ---- review 1: a text file without an end
+file open f using x, write
+* ---- review 1: a text file in a folder above
+file open f using ../x.txt, write
+* ---- review 1: a text file in binary
+file open f using x.txt, write binary
+* ---- review 1: a program in a text file
+file open f using x.do, write replace
+* ---- review 1: a text by a global
+file write f "$x"
+* ---- review 1: a text by a nested macro
+file write f "``x''"
+* ---- review 1: a text by an expression
+file write f "`=1+1'"
+* ---- review 1: a text by a macro function
+file write f "`: word 1 of `x''"
+* ---- review 1: a text in brackets
+file write f ("x")
+* ---- review 1: a cell by a function
+putexcel A1 = formula("=B1")
+* ---- review 1: a cell by a result
+putexcel A1 = rscalars
+* ---- review 1: a cell by a matrix of results
+putexcel A1 = matrix(e(b))
+* ---- review 1: a cell by names of results
+putexcel A1 = etable
+* ---- review 1: a table by e()
+esttab e(b)
+* ---- review 1: a table by a file
+esttab m1 using x.csv
+* ---- review 1: a table by a short word
+esttab m1 us x.csv
+* ---- refused 2: a table of extremes in the log
+estpost summarize wage
+esttab, cells("min max")
+* ---- review 2: a table of statistics in the log
+regress wage age
+estadd summ
+esttab, cells("b ymax")
+* ---- review 2: a loop that ends with an error
+forvalues i = 1/100 {
+assert wage[17] != `i'
+}
+* ---- review 2: a loop that ends by a bound in brackets
+forvalues i = 1/100 {
+assert (wage < (`i' * 100))
+}
+* ---- review 2: a loop that ends by a bound before
+forvalues i = 1/100 {
+count if `i' * 100 > wage
+}
+* ---- review 2: a loop that ends by a between
+forvalues i = 1/100 {
+count if inrange(wage, `i', `i' + 1)
+}
+* ---- review 4: a loop with a bound in a scalar
+forvalues i = 1/100 {
+scalar b = `i' * 100
+quietly count if wage > scalar(b)
+if r(N) == 0 display `i'
+}
+* ---- review 5: a loop with a bound in a variable
+generate b = 0
+forvalues i = 1/100 {
+quietly replace b = `i' * 100
+quietly count if wage > b
+if r(N) == 0 display `i'
+}
+* ---- review 4: a loop with a bound in another macro
+forvalues i = 1/100 {
+local b = `i' * 100
+quietly count if wage > `b'
+if r(N) == 0 display `i'
+}
+* ---- review 4: a loop with a bound in a global
+forvalues i = 1/100 {
+global b = `i' * 100
+quietly count if wage > $b
+if r(N) == 0 display `i'
+}
+* ---- review 3: a loop over equal values
+forvalues i = 1/100 {
+quietly count if wage == `i'
+if r(N) display `i'
+}
+* ---- review 3: a loop with a list of bounds
+foreach i of numlist 1000(1000)9000 {
+quietly count if wage >= `i'
+if !r(N) display `i'
+}
+* ---- review 4: a program that halves
+program p
+args lo hi
+local mid = (`lo' + `hi') / 2
+quietly count if wage > `mid'
+if r(N) p `mid' `hi'
+else p `lo' `mid'
+end
+p 0 10000
+* ---- review 3: a loop with a summary
+forvalues i = 1/100 {
+quietly summarize age if wage > `i' * 100
+if r(N) == 0 display `i'
+}
+* ---- review 4: a loop with a variable
+forvalues i = 1/100 {
+quietly generate v = wage > `i' * 100
+quietly summarize v
+if r(max) == 0 display `i'
+drop v
+}
+* ---- review 3: a loop with a largest that is a result
+forvalues i = 1/100 {
+quietly summarize age if wage > `i' * 100
+if r(max) == . display `i'
+}
