@@ -229,7 +229,7 @@ def test_no_command_shows_numbers_over_groups_without_being_held(tmp_path: Path,
     program = {
         "count": "count if sex == 1", "correlate": "correlate inc cty", "pwcorr": "pwcorr inc cty",
         "tab2": "tab2 sex region", "tabulate": "tabulate sex", "table": "table sex",
-        "mean": "mean inc", "tab1": "tab1 sex", "ttest": "ttest inc, by(sex)", 
+        "mean": "mean inc", "tab1": "tab1 sex", "ttest": "ttest inc, by(sex)",
         "proportion": "proportion sex",
         "xtsum": "xtset cty\nxtsum inc", "xtdescribe": "xtset pid yr\nxtdescribe",
         "regress": "regress inc cty", "probit": "probit two inc", "logit": "logit two inc",
