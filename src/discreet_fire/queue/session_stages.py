@@ -13,6 +13,7 @@ from pathlib import Path
 
 from discreet_fire.findings import Severity
 from discreet_fire.queue.database import queue_error
+from discreet_fire.queue.linked_submissions import SubmissionTables
 from discreet_fire.queue.parts import OutputPart
 from discreet_fire.queue.stages import (
     STAGES,
@@ -103,6 +104,7 @@ def repeat(work: SubmissionWork) -> None:
     records = SessionData.of(Path(data[0]), unit)
     done = repeated(handed, records, work.submission.limits or SafeLimits())
     same = [one for one in done.outputs if _is_same(work, one)]
+    work.tables = SubmissionTables()
     for one in same:
         assert one.result is not None
         record_universes(work, _statistic(one.handed, one.result, records))
@@ -140,13 +142,13 @@ def _statistic(one: HandedOutput, result: CallResult, records: SessionData) -> S
         command=one.call.method,
         universes=result.about,
         units=records.owners(result.where),
-        numbers=None,
-        first=0,
+        numbers=records.numbers(result.where),
+        first=records.frame.height,
         frame=records.chosen(result.used, result.where),
         groups=result.groups,
         categories=frozenset(result.groups if result.about == "model" else ()),
         missing=result.missing,
-        tables=(),
+        tables=tuple(one.numbers for one in result.linked),
     )
 
 

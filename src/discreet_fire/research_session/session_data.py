@@ -16,6 +16,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, MicrodataError, OutputCheckError
 from discreet.microdata import read_microdata
 from discreet.microdata.frames import eager_columns, open_frame
@@ -131,6 +132,11 @@ class SessionData:
             weights=weighing,
             digits=digits,
         )
+
+    def numbers(self, where: str | None) -> IntArray:
+        """The places in the file of the records of a statistic."""
+        data = take(self.frame.with_row_index(_RECORD), [_RECORD], where=where).data
+        return np.asarray(data[_RECORD].cast(pl.Int64).to_numpy(), dtype=np.int64)
 
     def owners(self, where: str | None) -> list[Any] | None:
         """Whom each record of a statistic is about; None if no column says so."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+import discreet_fire as fire
 from discreet.errors import OutputCheckError
 from discreet_fire.queue import Queue, Submission, approve, reject, release, submit, verify, view
 from tests.helpers.queue_parts import new_queue, version
@@ -42,7 +44,8 @@ def hand(queue: Queue, place: Path, text: str, frame: pl.DataFrame, **more: obje
     place.mkdir(exist_ok=True)
     frame.write_csv(place / "d.csv")
     (place / "a.do").write_text(text)
-    words = {"researcher": "Weber", "data": (place / "d.csv",), "unit": "pid", **more}
+    words: dict[str, Any] = {"researcher": "Weber", "data": (place / "d.csv",), "unit": "pid"}
+    words |= more
     return submit(queue, Submission(program=place / "a.do", **words))
 
 
@@ -50,12 +53,12 @@ def told(queue: Queue, number: int, rule: str = "linked-tables") -> list[str]:
     return [one.what for one in view(queue, number).findings if one.rule == rule]
 
 
-def sign(queue: Queue, number: int, **more: bool) -> None:
-    words = {"reason": "looked at it", "version": version(queue, number)}
+def sign(queue: Queue, number: int, **more: Any) -> None:
+    words: dict[str, Any] = {"reason": "looked at it"}
     for person in ("Anna", "Ben"):
         if not view(queue, number).row.standing.approvals.get(person):
-            words["version"] = version(queue, number)
-            approve(queue, number, person=person, **words, **more)
+            now = version(queue, number)
+            approve(queue, number, person=person, version=now, **words, **more)
 
 
 def test_the_split_example_is_found_over_two_submissions(queue: Queue, tmp_path: Path) -> None:
@@ -119,3 +122,15 @@ def test_changed_tables_are_told(queue: Queue, tmp_path: Path) -> None:
     assert oct(path.stat().st_mode & 0o777) == "0o600"
     path.write_bytes(b"other")
     assert any("what its tables show was changed" in one for one in verify(queue))
+
+
+def test_a_session_is_held_against_programs(queue: Queue, tmp_path: Path) -> None:
+    hand(queue, tmp_path / "1", FINE, records())
+    session = fire.session("P1", data=records(), entity="pid")
+    session.crosstab("region", "sex")
+    folder = session.finalise(tmp_path / "handed")
+    words: dict[str, Any] = {"researcher": "Weber", "unit": "pid", "project": "P1"}
+    second = submit(queue, Submission(program=folder, data=(tmp_path / "1" / "d.csv",), **words))
+    found = told(queue, second)
+    assert found[0].startswith("submission 1, line 8, tabulate cty sex: cty = 9, sex = 1 follows")
+    assert not told(queue, second, "linked-tables-left")
