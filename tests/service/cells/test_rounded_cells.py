@@ -24,7 +24,12 @@ from tests.helpers.service_cells import WRITERS
 
 BY = ["region", "sex"]
 TREE = {"N": None, "n1": "N", "n2": "N", "S": None, "s1": "S", "s2": "S"}
-_ROLES: dict[str, Sequence[str]] = {"paula": ["producer"], "otto": ["producer"], "sam": ["service"], "rita": ["requester"]}
+_ROLES: dict[str, Sequence[str]] = {
+    "paula": ["producer"],
+    "otto": ["producer"],
+    "sam": ["service"],
+    "rita": ["requester"],
+}
 
 
 class Office:
