@@ -6,7 +6,9 @@ form for people and one for programs. A finding never quotes a figure of the dat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -78,38 +80,43 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FindingCause:
-    """All findings of one cause: the same rule says the same of several places.
+    """All findings of one cause: the same rule gives the same reason for several places.
 
     Args:
         rule: Short stable name of the rule.
         severity: How much it matters.
-        what: What was found, in one sentence.
+        reason: Why, in one sentence.
+        names: The commands it is said of, with how often, in the order of their first places.
         hint: What to do about it.
         places: Line and column of each place, in their order.
     """
 
     rule: str
     severity: Severity
-    what: str
+    reason: str
+    names: Mapping[str, int]
     hint: str
     places: tuple[tuple[int, int], ...]
 
     def __str__(self) -> str:
         line, column = self.places[0]
-        more = ""
+        several = len(self.names) > 1
+        names = [f"{name} ({n})" if several and n > 1 else name for name, n in self.names.items()]
+        what = f"{', '.join(names)}: {self.reason}" if names else self.reason
         if len(self.places) > 1:
-            lines = dict.fromkeys(str(line) for line, _ in self.places)
-            some = ", ".join([*lines][:_MOST_LINES]) + (", …" if len(lines) > _MOST_LINES else "")
-            more = f" ({len(self.places)} times: lines {some})"
+            lines = [*dict.fromkeys(str(line) for line, _ in self.places)]
+            some = ", ".join(lines[:_MOST_LINES]) + (", …" if len(lines) > _MOST_LINES else "")
+            what += f" ({len(self.places)} times: lines {some})"
         hint = f"\n  Hint: {self.hint}" if self.hint else ""
-        return f"{line}:{column} {self.severity.value} [{self.rule}] {self.what}{more}{hint}"
+        return f"{line}:{column} {self.severity.value} [{self.rule}] {what}{hint}"
 
     def to_dict(self) -> dict[str, Any]:
         """The cause as plain values for JSON."""
         return {
             "rule": self.rule,
             "severity": self.severity.value,
-            "what": self.what,
+            "reason": self.reason,
+            "names": dict(self.names),
             "hint": self.hint,
             "count": len(self.places),
             "lines": [line for line, _ in self.places],
@@ -117,26 +124,36 @@ class FindingCause:
 
 
 _MOST_LINES = 8
+#: What is said of a command: ``graph bar: a curve may show its ends``.
+_OF_COMMAND = re.compile(r"([\w.`'$]+(?:,? [\w()]+)?): (.+)", re.S)
 
 
 def causes(findings: Iterable[Finding]) -> list[FindingCause]:
     """Findings by their causes, the gravest first, then in the order of their first places.
 
-    >>> at = {"column": 1, "start": 0, "end": 1}
-    >>> found = [Finding(rule="command", severity=Severity.REVIEW, what="save: writes", line=line,
-    ...                  **at) for line in (9, 3)]
+    >>> at = {"rule": "command", "severity": Severity.REVIEW, "column": 1, "start": 0, "end": 1}
+    >>> found = [Finding(what="file: writes", line=9, **at), Finding(what="save: writes", line=3,
+    ...          **at), Finding(what="save: writes", line=5, **at)]
     >>> print(*causes(found))
-    3:1 review [command] save: writes (2 times: lines 3, 9)
+    3:1 review [command] save (2), file: writes (3 times: lines 3, 5, 9)
     """
-    grouped: dict[tuple[Severity, str, str, str], list[tuple[int, int]]] = {}
+    grouped: dict[tuple[Severity, str, str, str], list[tuple[int, int, str]]] = {}
     for one in findings:
-        key = (one.severity, one.rule, one.what, one.hint)
-        grouped.setdefault(key, []).append((one.line, one.column))
-    made = [
-        FindingCause(severity=severity, rule=rule, what=what, hint=hint, places=tuple(sorted(at)))
-        for (severity, rule, what, hint), at in grouped.items()
-    ]
-    return sorted(made, key=lambda cause: (-cause.severity.rank, cause.places[0], cause.what))
+        said = _OF_COMMAND.fullmatch(one.what)
+        name, reason = said.groups() if said else ("", one.what)
+        key = (one.severity, one.rule, reason, one.hint)
+        grouped.setdefault(key, []).append((one.line, one.column, name))
+    made = []
+    for (severity, rule, reason, hint), places in grouped.items():
+        places.sort()
+        names = Counter(name for *_, name in places if name)
+        at = tuple((line, column) for line, column, _ in places)
+        made.append(
+            FindingCause(
+                rule=rule, severity=severity, reason=reason, names=names, hint=hint, places=at
+            )
+        )
+    return sorted(made, key=lambda cause: (-cause.severity.rank, cause.places[0], cause.reason))
 
 
 def gravest(findings: Iterable[Finding]) -> Severity | None:
