@@ -147,7 +147,7 @@ def test_a_run_that_was_interrupted_is_taken_up(folder, monkeypatch) -> None:
         raise MicrodataError("no more", code="pram", where="sex")
 
     for name in counted:
-        anonymisation._form(name)  # of the true functions
+        anonymisation.step_form(name)  # of the true functions
     monkeypatch.setattr(anonymisation, "METHODS", counted | {"pram": broken})
     with pytest.raises(MicrodataError, match=r"line 16, steps\[1\], pram: sex: no more"):
         anonymised(path, internal=inside)
@@ -238,7 +238,7 @@ def test_several_mistakes_are_listed_at_once(folder) -> None:
 def test_every_option_of_a_method_is_a_key(method) -> None:
     takes = list(inspect.signature(anonymisation.METHODS[method]).parameters.values())[1:]
     asked = {one.name for one in takes if one.kind is not one.VAR_KEYWORD} - {"secret"}
-    form, accepted = anonymisation._form(method)
+    form, accepted = anonymisation.step_form(method)
     assert asked == set(form.model_fields) <= accepted
 
 

@@ -11,8 +11,10 @@ import hashlib
 import inspect
 import json
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from io import BytesIO
@@ -77,6 +79,8 @@ Report = Callable[[int, int, str], None]
 
 _STATE = "discreet anonymisation state, version 1"
 _AT = "\0at"
+#: What is done about warnings is the same for all threads.
+_ONE_AT_A_TIME = threading.Lock()
 _IDENTIFIES = "identifies a record: say whether it stays"
 _KEEP = "[output] drop = [...] leaves it out; keep = [...] lets it stay, for use inside the house"
 
@@ -158,6 +162,7 @@ class AnonymisedRecords:
         measures: What each step did, in numbers. CONFIDENTIAL.
         statement: What was done, language → a sentence per step. Public.
         provenance: Methods, versions and keyed digests. Public.
+        warnings: What steps warn of. CONFIDENTIAL.
     """
 
     described: DescribedRecords
@@ -165,6 +170,7 @@ class AnonymisedRecords:
     measures: Sequence[Mapping[str, Any]]
     statement: Mapping[str, Sequence[str]]
     provenance: Sequence[Mapping[str, str]]
+    warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"<AnonymisedRecords: {self.records.height:,} after {len(self.provenance)} steps>"
@@ -198,11 +204,12 @@ def anonymise_records(
     plan = _plan_of(described_records(records), steps, [id] if isinstance(id, str) else [*id],
                     secret, {"drop": [*drop], "keep": [*keep]})  # fmt: skip
     shelf, frame = _Shelf(None, plan, resume=False), plan.original.frame
-    made = []
-    for number, step in enumerate(plan.steps, start=1):
-        changed = shelf.carried_out(number, step, frame)
+    made, warned = [], list[str]()
+    for step in plan.steps:
+        changed, heard = shelf.heard_out(step, frame)
         frame = changed.records
         made.append(changed)
+        warned += [message for message, _ in heard]
     _check_promises(plan, frame)
     return AnonymisedRecords(
         described=_described(plan, frame),
@@ -213,6 +220,7 @@ def anonymise_records(
             for language in plan.document.languages
         },
         provenance=[dict(changed.provenance) for changed in made],
+        warnings=tuple(warned),
     )
 
 
@@ -504,6 +512,24 @@ def _placed(value: Any, shell: Programme) -> Any:
 # -- carrying it out ---------------------------------------------------------------
 
 
+@contextmanager
+def _own_warnings() -> Iterator[list[DiscreetWarning]]:
+    """Warnings of this thread alone: those of others may tell of other records."""
+    own, heard = threading.get_ident(), list[DiscreetWarning]()
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("always", DiscreetWarning)
+        shown = warnings.showwarning
+
+        def keep(message: Any, *more: Any, **named: Any) -> None:
+            if threading.get_ident() == own and isinstance(message, DiscreetWarning):
+                heard.append(message)
+            else:
+                shown(message, *more, **named)
+
+        warnings.showwarning = keep
+        yield heard
+
+
 class _Shelf:
     """Carries out steps, or takes what an earlier run has made of the same. CONFIDENTIAL."""
 
@@ -515,14 +541,14 @@ class _Shelf:
     def step(self, number: int, step: _Step, records: pl.DataFrame) -> tuple[Any, dict[str, Any]]:
         """The records after a step, and what is said of it."""
         if self._folder is None:
-            changed = self.carried_out(number, step, records)
+            changed = self.carried_out(step, records)
             return changed.records, _told(changed)
         name = f"{number:02d}-{step.method}"
         state, after = self._folder / f"{name}.json", self._folder / f"{name}-records.parquet"
         digest = self._digest(number)
         if self._resume and (told := _remembered(state, after, digest)) is not None:
             return pl.read_parquet(after), told
-        changed = self.carried_out(number, step, records)
+        changed = self.carried_out(step, records)
         state.unlink(missing_ok=True)
         write_confidential(changed.records, after)
         write_confidential(changed.changes, self._folder / f"{name}-changes.parquet")
@@ -533,14 +559,22 @@ class _Shelf:
                    private=True)  # fmt: skip
         return changed.records, told
 
-    def carried_out(self, number: int, step: _Step, records: pl.DataFrame) -> Any:
-        """What a step makes of records."""
+    def carried_out(self, step: _Step, records: pl.DataFrame) -> Any:
+        """What a step makes of records; it warns of what the step warns of."""
+        changed, warned = self.heard_out(step, records)
+        for message, category in warned:
+            warnings.warn(message, category, stacklevel=4)
+        return changed
+
+    def heard_out(
+        self, step: _Step, records: pl.DataFrame
+    ) -> tuple[Any, list[tuple[str, type[Warning]]]]:
+        """What a step makes of records, and what it warns of."""
         function = METHODS[step.method]
         secret = {"secret": self._plan.secret} if "secret" in step_form(step.method)[1] else {}
         where = f"{step.place}, {step.method}"
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", DiscreetWarning)
+            with _own_warnings() as caught:
                 changed = function(records, **step.options, **secret)
         except DiscreetError as error:
             placed = [
@@ -549,9 +583,7 @@ class _Shelf:
             raise type(error).of(
                 placed, f"{where}: several things are wrong", code=error.code
             ) from None
-        for one in caught:
-            warnings.warn(f"{where}: {one.message}", one.category, stacklevel=4)
-        return changed
+        return changed, [(f"{where}: {one}", type(one)) for one in caught]
 
     def _digest(self, number: int) -> str:
         """Keyed by the secret where there is one: data, and all steps so far."""

@@ -188,6 +188,7 @@ class RecordsStudy:
         return {
             "records": self.before,
             "records_after": self.made.described.frame.height,
+            "warnings": list(self.made.warnings),
             "statement": {name: list(each) for name, each in self.made.statement.items()},
             "tables": [
                 {

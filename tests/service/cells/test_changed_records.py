@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ import polars as pl
 import pytest
 
 from discreet.assessment.record_risk import assess_records
+from discreet.errors import DiscreetWarning
 from discreet.microdata import Secret
 from discreet.pretabular.programme import METHODS
+from discreet.release.anonymisation import _own_warnings
 from discreet_service.cells.records import run_records, secret_of_records
 from discreet_service.jobs.context import JobContext
 from discreet_service.permissions import ROLES, Permission
@@ -249,3 +253,25 @@ def test_one_role_protects_records() -> None:
         name for name, role in ROLES.items() if Permission.records_protect in role.permissions
     ]
     assert holders == ["producer"]
+
+
+def test_warnings_of_steps_are_told(office: Office) -> None:
+    steps = [{"method": "swap", **STEPS["swap"], "rate": 0.0, "k": 60}]
+    told = office.ask(asked("swap", steps=steps), study=True).json()
+    assert any(each.startswith("steps[0], swap: ") for each in told["warnings"]), told["warnings"]
+    assert office.ask(asked("recode"), study=True).json()["warnings"] == []
+
+
+def test_warnings_of_other_threads_are_not_told() -> None:
+    """They may tell of the records of somebody else."""
+
+    def warn(whose: str) -> None:
+        warnings.warn(whose, DiscreetWarning, stacklevel=1)
+
+    foreign = threading.Thread(target=warn, args=["of another thread"])
+    with warnings.catch_warnings(record=True) as others, _own_warnings() as heard:
+        warn("of this thread")
+        foreign.start()
+        foreign.join()
+    assert [str(each.message) for each in others] == ["of another thread"]
+    assert [str(each) for each in heard] == ["of this thread"]
