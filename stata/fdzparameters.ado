@@ -1,7 +1,8 @@
 *! fdzparameters: gives the rules of the centre to the calling program, never to a log
 *! NOT YET RUN IN STATA: certify it before use, see README.md
 * In:  fdz_parameters.txt on the adopath of the server, lines like: minimum 3
-*      and, from the known option, critical(p). Beside a file it can only make the rule stricter.
+*      and, from the known option, critical(p). Beside a file it can only make the rule stricter,
+*      but for a line critical #, the smallest p that a program may ask for.
 * Out: locals of the calling program: fdz_minimum fdz_k fdz_p fdz_cases fdz_df
 * With evidence(command variables) touse(varname): leaves for the runner of the server which
 * records the command is about; nothing where no runner has started Stata.
@@ -17,6 +18,7 @@ program fdzparameters, rclass
     local df 10
     local k 85
     local p .
+    local least .
     local server 0
     capture quietly findfile fdz_parameters.txt
     if _rc == 0 {
@@ -26,12 +28,15 @@ program fdzparameters, rclass
         file read `rules' line
         while r(eof) == 0 {
             tokenize `"`line'"'
-            if inlist("`1'", "minimum", "cases", "df", "k", "p") {
+            if inlist("`1'", "minimum", "cases", "df", "k", "p", "critical") {
                 capture confirm number `2'
                 if _rc {
                     file close `rules'
                     display as error "FDZ: the parameters of the server cannot be read"
                     exit 198
+                }
+                if "`1'" == "critical" {
+                    local 1 least
                 }
                 local `1' `2'
             }
@@ -54,9 +59,13 @@ program fdzparameters, rclass
         local p = 100 * (100 - `k') / `k'
     }
     if "`critical'" != "" {
-        local own = 100 * 100 / (100 + `critical')
-        local p = cond(`server', max(`p', `critical'), `critical')
-        local k = cond(`server', min(`k', `own'), `own')
+        if "`least'" == "." {
+            local least `p'
+        }
+        local asked = cond(`server', max(`least', `critical'), `critical')
+        local own = 100 * 100 / (100 + `asked')
+        local k = cond(`server' & `asked' >= `p', min(`k', `own'), `own')
+        local p `asked'
     }
     c_local fdz_minimum `minimum'
     c_local fdz_cases `cases'

@@ -41,6 +41,8 @@ class SafeLimits:
         minimum: Fewest cases – entities where an entity column is named – behind a number.
         k: Dominance: the two largest may not have more than this percentage. SECRET.
         p: p% rule; from `k` unless given, as p = 100(100 − k)/k. SECRET.
+        critical_least: The smallest p that a program may ask for with `critical(p)`; without it only
+            a larger one than that of the centre has an effect.
         percentile_cases: A percentile q needs n·min(q, 1 − q) of at least this.
         bin_cases: Fewest cases in a bin of a histogram; at least `minimum`.
         residual_df: Fewest residual degrees of freedom of a model.
@@ -61,6 +63,7 @@ class SafeLimits:
     minimum: int = 3
     k: float | None = None
     p: float | None = None
+    critical_least: float | None = None
     percentile_cases: int = 3
     bin_cases: int = 3
     residual_df: int = 10
@@ -80,7 +83,8 @@ class SafeLimits:
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if not whole or not low <= value <= high:
                 yield Problem(f"is a whole number from {low} to {high}", name)
-        for name, bound in (("k", 100), ("p", math.inf), ("leverage", 1)):
+        bounds = (("k", 100), ("p", math.inf), ("critical_least", math.inf), ("leverage", 1))
+        for name, bound in bounds:
             value = getattr(self, name)
             if value is None and name != "leverage":
                 continue
@@ -108,6 +112,30 @@ class SafeLimits:
         if self.p is not None:
             return float(self.p)
         return 100.0 * (100.0 - self.dominance) / self.dominance
+
+    def critical(self, p: Any) -> SafeLimits:
+        """These limits with the p that a program asks for, within the centre's bounds.
+
+        Whether the bound or the program has decided is not told, as it would tell p.
+
+        Args:
+            p: What the program asks for, in percent.
+
+        >>> SafeLimits(p=20).critical(50).closeness, SafeLimits(p=20).critical(5).closeness
+        (50.0, 20.0)
+        >>> SafeLimits(p=20, critical_least=10).critical(5).closeness
+        10.0
+        """
+        number = isinstance(p, Real) and not isinstance(p, bool)
+        if not number or not 0 < p <= 100:
+            what = "critical() takes a number above 0, up to 100"
+            raise OutputCheckError(what, code="limits", where="critical")
+        least = self.closeness if self.critical_least is None else self.critical_least
+        chosen = max(float(p), least)
+        k = 100.0 * 100.0 / (100.0 + chosen)
+        # A stricter p makes k stricter, too, and never laxer.
+        k = min(k, self.dominance) if chosen >= self.closeness else k
+        return dataclasses.replace(self, k=k, p=chosen)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SafeLimits:

@@ -114,3 +114,27 @@ def test_the_worst_verdict_counts():
     look = Check(rule="b", verdict=CheckVerdict.review, reason="")
     result = SafeResult(command="x", shown="", checks=[look, fine])
     assert result.verdict is CheckVerdict.review
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "p", "k"),
+    [
+        (SafeLimits(p=20), 50, 50, 10000 / 150),  # stricter
+        (SafeLimits(p=20), 5, 20, 10000 / 120),  # never laxer than the centre
+        (SafeLimits(k=85), 1, 100 * 15 / 85, 85),
+        (SafeLimits(k=60, p=20), 30, 30, 60),  # the centre's k is stricter already
+        (SafeLimits(p=20, critical_least=10), 12, 12, 10000 / 112),  # laxer, as the centre lets it
+        (SafeLimits(p=20, critical_least=10), 5, 10, 10000 / 110),
+        (SafeLimits(p=20, critical_least=30), 25, 30, 10000 / 130),
+    ],
+)
+def test_a_program_may_ask_for_p_within_the_bounds_of_the_centre(own, asked, p, k) -> None:
+    limits = own.critical(asked)
+    assert (limits.closeness, limits.dominance) == pytest.approx((p, k))
+    assert str(asked) not in repr(limits)
+
+
+@pytest.mark.parametrize("asked", [0, -1, 101, float("nan"), "20", True, None])
+def test_what_is_no_p_is_told(asked) -> None:
+    with pytest.raises(OutputCheckError, match="above 0, up to 100"):
+        SafeLimits().critical(asked)

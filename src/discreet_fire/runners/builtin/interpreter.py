@@ -40,7 +40,13 @@ from discreet_fire.runners.builtin.language.steps import Step, steps_of
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.macro_expansion import macros_of, words_of
 from discreet_fire.runners.builtin.names import macro_text, one_number, one_value, settle_results
-from discreet_fire.runners.builtin.registry import Command, find, layout_notes, settle_options
+from discreet_fire.runners.builtin.registry import (
+    Command,
+    critical_limits,
+    find,
+    layout_notes,
+    settle_options,
+)
 from discreet_fire.runners.builtin.samples import keep_entity
 from discreet_fire.runners.builtin.state.parts import ProgramFrame
 from discreet_fire.runners.builtin.state.session import Session
@@ -327,11 +333,12 @@ class Interpreter:
         known = find(word)
         if known is None:
             raise UnsupportedError(f"command {word}")
-        syntax = known.facts.takes.syntax
+        syntax, limits = known.facts.takes.syntax, self.session.limits
         if syntax == "own":
             call = CommandCall(known.name, rest, line=step.line)
         else:
             call = read_call(known.name, rest, step.line, expression=syntax == "expression")
+            limits = critical_limits(self.session, known, call)
             settle_options(known, call)
             for note in layout_notes(known, call):
                 self.session.write(note)
@@ -341,7 +348,8 @@ class Interpreter:
             self.under_by(known, call, by)
         before = StateBeforeCommand.of(self.session, known.facts, call)
         results = dict(self.session.results.stored)
-        known.run(self.session, call)
+        with self.session.under(limits):
+            known.run(self.session, call)
         settle_results(self.session, known.facts, results)
         before.after(known.facts, call, step.source)
         keep_entity(self.session)

@@ -17,6 +17,7 @@ from discreet_fire.catalogue.execution import CommandFacts, execution_rows, fact
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.statistics.limits import SafeLimits
 
 _Run = Callable[["Session", CommandCall], None]
 _KNOWN: dict[str, Command] = {}
@@ -78,6 +79,24 @@ def find(word: str) -> Command | None:
         return _KNOWN[word]
     full = canonical(word)
     return _KNOWN.get(full) if full is not None else None
+
+
+def critical_limits(session: Session, known: Command, call: CommandCall) -> SafeLimits:
+    """The rules for one call: those of the session, with the p of its option `critical()`, which
+    all commands with a safe statistic take.
+    """
+    asked = [word for word in call.options if word in _CRITICAL]
+    if not asked or not known.facts.shows.statistic:
+        return session.limits
+    p = call.number(asked[0], 0.0)
+    call.options = {word: text for word, text in call.options.items() if word not in asked}
+    DoError.when(not 0 < p <= 100, "critical() takes a number above 0, up to 100", code=198)
+    UnsupportedError.when(session.trace.touched, "critical() from values of the data")
+    return session.limits.critical(p)
+
+
+#: The option `critical()` and its shorter forms.
+_CRITICAL = tuple("critical"[:end] for end in range(3, 9))
 
 
 def settle_options(known: Command, call: CommandCall) -> None:

@@ -254,3 +254,39 @@ def test_groups_of_two_variables_are_told_apart(tmp_path) -> None:
     found = sorted(int(numbers(line)[-1]) for line in lines[1:-1])
     assert found == sorted(counts["len"].to_list())
     assert int(numbers(lines[-1])[-1]) == counts["len"].sum()
+
+
+def test_critical_makes_one_command_stricter_and_no_command_laxer(tmp_path) -> None:
+    def shows(command: str, p: float = 10.0) -> bool:
+        frame = pl.DataFrame({"x": [50.0, 30.0, 12.0, 8.0], "g": [1, 1, 1, 1]})
+        result = run(command, tmp_path, frame, limits=SafeLimits(p=p))
+        assert result.error is None, command
+        return any("25" in line.split() for line in shown(result).splitlines())
+
+    # The two largest leave 20 of 100: the second knows the first up to 40 percent.
+    assert shows("summarize x")
+    assert not shows("summarize x, critical(41)")
+    assert shows("summarize x, cri(20)")
+    assert not shows("tabstat x, critical(41)")
+    assert shows("summarize x, critical(41)\nsummarize x")
+    assert not shows("summarize x, critical(1)", p=41.0)
+
+
+def test_outputs_of_different_p_are_held_against_each_other(tmp_path) -> None:
+    parts = {"a": [50, 30, 12, 8], "b": [10, 9, 9, 8, 8], "c": [400, 200, 120, 60, 30, 20],
+             "d": [25, 26, 27, 28, 29, 30]}  # fmt: skip
+    rows = [(group, float(value)) for group, values in parts.items() for value in values]
+    frame = pl.DataFrame(rows, schema=["g", "x"], orient="row")
+    table = "tabstat x, by(g) statistics(sum n)"
+    result = run(f"{table} critical(60)\n{table}", tmp_path, frame, limits=SafeLimits(p=30))
+    assert "linked-tables" in {one.rule for one in result.findings}
+    same = run(f"{table}\n{table}", tmp_path, frame, limits=SafeLimits(p=30))
+    assert "linked-tables" not in {one.rule for one in same.findings}
+
+
+def test_critical_is_a_number_of_the_program(tmp_path) -> None:
+    for option in ("critical(0)", "critical(x)", "critical(200)", "critical()"):
+        assert run(f"summarize wage, {option}", tmp_path).error is not None
+    assert run("generate y = 1, critical(5)", tmp_path).error is not None
+    text = "quietly summarize wage\nlocal m = r(max)\nsummarize wage, critical(`=`m' / 100')"
+    assert "Mean" not in shown(run(text, tmp_path)).split("critical")[-1]

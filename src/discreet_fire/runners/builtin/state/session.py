@@ -86,6 +86,15 @@ class Session:
         if not self.log.quiet and not self.trace.touched:
             self.note(text)
 
+    @contextmanager
+    def under(self, limits: SafeLimits) -> Iterator[None]:
+        """Other rules for a while."""
+        before, self.limits = self.limits, limits
+        try:
+            yield
+        finally:
+            self.limits = before
+
     def note(self, text: str) -> None:
         """A note of the runner itself; shown even when the program runs quietly."""
         if not self.trace.branches:
