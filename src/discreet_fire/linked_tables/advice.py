@@ -27,7 +27,7 @@ from discreet_fire.statistics.limits import SafeLimits
 #: The rule of findings on tables that were not looked at, or not all of them together.
 LEFT = "linked-tables-left"
 #: Atoms of cells times withheld cells that are asked about, in all.
-_WORK = 4_000_000
+_WORK = 40_000_000
 #: So many sentences, systems, cells named to withhold, and cells named in one sentence.
 _FINDINGS, _SYSTEMS, _NAMED, _TERMS = 5, 2, 8, 6
 

@@ -85,6 +85,9 @@ class ShownCounts:
         """Persons or firms in each cell and margin."""
         if self.owners is None:
             return self.counts
+        owners = np.unique(self.owners, return_inverse=True)[1].ravel().astype(np.int64)
+        if len(owners) == int(owners.max(initial=-1)) + 1:  # each has one record
+            return self.counts
         found = np.zeros(self.counts.shape, dtype=np.int64)
         for total in itertools.product((False, True), repeat=len(self.axes)):
             place = tuple(-1 if one else slice(None, -1) for one in total)
@@ -93,9 +96,10 @@ class ShownCounts:
             codes = np.zeros(len(self.records), dtype=np.int64)
             if kept:
                 codes = CellIndex(sizes).numbers([axis.codes for axis in kept])
-            pairs = np.unique(np.stack([codes, self.owners]), axis=1)
+            pairs = np.unique(codes * (int(owners.max(initial=0)) + 1) + owners)
             size = int(np.prod(sizes, dtype=np.int64))
-            found[place] = np.bincount(pairs[0], minlength=size).reshape(sizes)
+            cells = pairs // (int(owners.max(initial=0)) + 1)
+            found[place] = np.bincount(cells, minlength=size).reshape(sizes)
         return found
 
     def place(self, at: int) -> str:

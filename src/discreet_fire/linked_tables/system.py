@@ -30,7 +30,7 @@ from discreet_fire.statistics.table_suppression import (
 #: More combinations are not made; those that occur stand for them.
 _MOST_ATOMS = 2_000
 #: Systems with more entries are taken apart: their tables are held against each other by twos.
-_MOST_ENTRIES = 100_000
+_MOST_ENTRIES = 400_000
 #: Sums are counted in such parts of the largest of a system.
 _PARTS = 1e4
 #: A combination that would occur so often by chance, and does not, tells that variables are
@@ -386,9 +386,7 @@ def _system(
         np.where(one < 0, len(columns[at].labels), one) for at, one in zip(used, codes, strict=True)
     ]
     known = np.stack([*codes, *sets.astype(np.int64)])
-    occurring, number_of, numbers = np.unique(
-        known, axis=1, return_inverse=True, return_counts=True
-    )
+    occurring, number_of, numbers = _joined(known)
     possible = _combinations(occurring, numbers, len(used))
     atoms = occurring if possible is None else possible
     members: list[IntArray] = []
@@ -402,7 +400,7 @@ def _system(
         members += _members(within, axes, table.sizes)
     sizes = [table.hidden.size for table in tables]
     counts = np.concatenate([table.counts.ravel() for table in tables])
-    atom_of = _numbered(atoms, occurring)[number_of.ravel()]
+    atom_of = _numbered(atoms, occurring)[number_of]
     atom_counts = np.bincount(atom_of, minlength=atoms.shape[1]).astype(np.int64)
     return LinkedSystem(
         tables=tuple(tables),
@@ -416,6 +414,20 @@ def _system(
         atoms=atom_counts,
         numbers=_counted_cells(tables, atom_counts, counts, limits),
     )
+
+
+def _joined(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The combinations of values that columns have, that of each column, and how often each is.
+
+    Values are whole numbers from 0.
+    """
+    number_of = np.zeros(rows.shape[1], dtype=np.int64)
+    first = np.zeros(0, dtype=np.int64)
+    for row in rows:
+        together = number_of * (int(row.max(initial=0)) + 1) + row
+        _, first, number_of = np.unique(together, return_index=True, return_inverse=True)
+        number_of = number_of.ravel().astype(np.int64)
+    return rows[:, first], number_of, np.bincount(number_of).astype(np.int64)
 
 
 def _members(within: IntArray, axes: Sequence[IntArray], sizes: tuple[int, ...]) -> list[IntArray]:
@@ -471,8 +483,7 @@ def _filters(
     every = list(range(variables))
     some = [[a, b] for a, b in itertools.combinations(every, 2)]
     for columns in [*some, *([every] if variables > 2 else [])]:
-        _, joint = np.unique(occurring[columns], axis=1, return_inverse=True)
-        joint = joint.ravel().astype(np.int64)
+        joint = _joined(occurring[columns])[1]
         for inside in range(variables, len(occurring)):
             pairs = np.zeros((joint.max() + 1, occurring[inside].max() + 1), dtype=np.int64)
             np.add.at(pairs, (joint, occurring[inside]), numbers)

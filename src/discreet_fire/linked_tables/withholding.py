@@ -18,6 +18,8 @@ from discreet_fire.linked_tables.attack import LinkedAttack, TimeOverError
 from discreet_fire.linked_tables.system import LinkedSystem
 
 _UNBOUNDED = 2**53
+#: So long a pattern is looked for.
+_SECONDS = 30.0
 #: Sums become whole numbers: so many for each of the parts that they are counted in.
 _WHOLE = 2**20
 
@@ -53,8 +55,8 @@ def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithh
         until: When to stop, by the monotonic clock; never if None.
     """
     for exact in (False, True):
-        left = None if until is None else until - time.monotonic()
-        if left is not None and left <= 0:
+        left = _SECONDS if until is None else min(until - time.monotonic(), _SECONDS)
+        if left <= 0:
             return None
         try:
             return MoreWithheld(cells=_pattern(system, exact, left), tables=(), nearly=exact)
@@ -88,7 +90,7 @@ def _left_out(system: LinkedSystem, until: float | None) -> tuple[int, ...]:
             return tuple(sorted(gone))
 
 
-def _pattern(system: LinkedSystem, exact: bool, seconds: float | None) -> IntArray:
+def _pattern(system: LinkedSystem, exact: bool, seconds: float) -> IntArray:
     """The cells of a pattern that protects all withheld ones, beyond these.
 
     If it is to be `exact`, against exact numbers only.
