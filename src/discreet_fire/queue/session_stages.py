@@ -160,7 +160,7 @@ def _parts(one: HandedOutput, home: Path, result: CallResult | None) -> list[Out
             file=name,
             start=0,
             end=None,
-            title=f"{one.name}: {one.call.call}"[:200],
+            title=_title(one.name, str(one.call.call)),
             lines=None if result is None else (one.number, one.number + 1),
             names=None if result is None else frozenset(result.variables),
             sha256=hashlib.sha256((home / name).read_bytes()).hexdigest(),
@@ -207,13 +207,19 @@ def _note_sacro(
     work.findings.append(StageFinding.of("sacro", RESULTS, told))
 
 
+def _title(name: str, call: str) -> str:
+    """What an output is called, in signs that show as they are, whoever wrote them."""
+    told = " ".join(f"{name}: {call}".split())
+    return "".join(one if one.isprintable() else "?" for one in told)[:200]
+
+
 def _sacro_part(name: str, one: SacroOutput, file: str, data: bytes) -> OutputPart:
     return OutputPart(
         number=0,
         file=file,
         start=0,
         end=None,
-        title=" ".join(f"{name}: {one.command}".split())[:200],
+        title=_title(name, one.command),
         lines=None,
         names=None,
         sha256=hashlib.sha256(data).hexdigest(),

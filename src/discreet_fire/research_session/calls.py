@@ -50,9 +50,16 @@ class SessionCall:
 
 
 def _written(value: Any) -> str:
-    if isinstance(value, Mapping):
+    if _is_call(value):
         return str(SessionCall(method=value["method"], arguments=value["arguments"]))
     return repr(value)
+
+
+def _is_call(value: Any) -> bool:
+    """Whether a value is a call as `SessionCall.to_dict` writes it."""
+    if not isinstance(value, Mapping) or set(value) != {"method", "arguments"}:
+        return False
+    return isinstance(value["method"], str) and isinstance(value["arguments"], Mapping)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -507,7 +514,7 @@ def _figure(
     style: Style = "bar",
     measure: str | None = None,
 ) -> CallResult:
-    if not isinstance(of, Mapping) or set(of) != {"method", "arguments"}:
+    if not _is_call(of):
         raise OutputCheckError("a figure is of an output of the session", code="figure")
     if style not in ("bar", "line"):
         raise OutputCheckError("a figure has bars or lines", code="figure", where=str(style),

@@ -94,8 +94,10 @@ def linked_notes(
         limits: The rules.
         hidden: Cells that are hidden besides, by the number of the output.
     """
-    tables = [one.numbers for one in numbers_now(results, hidden or {})]
-    return linked_findings(tables, limits=limits)
+    shown = list(numbers_now(results, hidden or {}))
+    if not any(one.table.withheld.any() for one in shown):
+        return ()  # nothing is hidden that others could give away
+    return linked_findings([one.numbers for one in shown], limits=limits)
 
 
 def held_against(

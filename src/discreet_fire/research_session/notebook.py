@@ -32,6 +32,7 @@ from discreet_fire.research_session.sacro_results import write_sacro
 from discreet_fire.research_session.session_check import SessionCheck, check_of
 from discreet_fire.research_session.session_data import SessionData
 from discreet_fire.research_session.submission_folder import (
+    MOST_OUTPUTS,
     HandedOutput,
     HandedSession,
     write_folder,
@@ -220,6 +221,9 @@ class ResearchSession:
     def _asked(self, method: str, **arguments: Any) -> SessionOutput:
         call = SessionCall(method=method, arguments=_plain_arguments(method, arguments))
         number = self._last + 1
+        if number > MOST_OUTPUTS:
+            what, hint = f"a session has at most {MOST_OUTPUTS} outputs", "begin another one"
+            raise OutputCheckError(what, code="session", hint=hint)
         setting = CallSetting(
             data=self._data,
             limits=self._limits,

@@ -16,6 +16,7 @@ from html import escape
 
 import polars as pl
 
+from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import count_text, general, legend
 
 #: What stands for a hidden number: in texts, and in HTML.
@@ -59,6 +60,9 @@ class SessionTable:
             measures: Its columns of numbers.
         """
         found = tuple((name, tuple(dict.fromkeys(frame[name].to_list()))) for name in axes)
+        if math.prod(len(labels) for _, labels in found) != frame.height:
+            what, hint = "two rows of the table have the same label", f"no category is {TOTAL!r}"
+            raise OutputCheckError(what, code="table", where=", ".join(axes), hint=hint)
         return cls(
             axes=found,
             measures={name: tuple(frame[name].cast(pl.Float64).to_list()) for name in measures},

@@ -34,8 +34,10 @@ from discreet_fire.statistics.results import CheckVerdict
 MANIFEST, EVIDENCE, SUMS, OUTPUTS = "session.json", "evidence.json", "SHA256SUMS", "outputs"
 _FORMAT = "discreet session 1"
 _LARGEST = 20_000_000
+#: So many outputs one session can have.
+MOST_OUTPUTS = 999
 
-_Text = Annotated[str, Field(max_length=10_000)]
+_Text = Annotated[str, Field(max_length=100_000)]
 _FileName = Annotated[str, Field(pattern=r"\A\d{3} [A-Za-z0-9][A-Za-z0-9 _-]{0,59}\.(txt|svg)\z")]
 
 
@@ -81,7 +83,7 @@ class HandedOutput(_Strict):
         files: Its files in the folder of outputs.
     """
 
-    number: Annotated[int, Field(ge=1, le=999)]
+    number: Annotated[int, Field(ge=1, le=MOST_OUTPUTS)]
     name: Annotated[str, Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9 _-]{0,59}\z")]
     call: HandedCall
     hidden: list[Annotated[int, Field(ge=0)]]

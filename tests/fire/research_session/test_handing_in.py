@@ -250,6 +250,8 @@ def test_other_manifests_are_refused(tmp_path: Path, change) -> None:
         {"method": "crosstab", "arguments": {"rows": ["sex"], "limits": None}},
         {"method": "crosstab", "arguments": {"rows": [["sex"]]}},
         {"method": "figure", "arguments": {"of": {"method": "figure", "arguments": {}}}},
+        {"method": "figure", "arguments": {"of": {}}},
+        {"method": "crosstab", "arguments": {"ro\x1b[2Jws\u202e": "sex"}},
         {"method": "hist", "arguments": {"variable": "age", "edges": ["a"]}},
         {"method": "ols", "arguments": {"formula": None}},
         {"method": "summary", "arguments": {"variables": "age", "where": "__import__('os')"}},
@@ -264,6 +266,8 @@ def test_other_calls_are_errors_of_their_output_only(
         submission = Submission(program=folder, researcher="Weber", project="P17", data=(data,))
         found = _findings(queue, submit(queue, submission))
         assert len(found["repeated"]) == 4
+        told = [one.title for one in view(queue, 1).row.standing.parts]
+        assert all(one.isprintable() for one in told)
         told = [*found.get("not-repeated", ()), *found.get("repeated-differs", ())]
         assert len(told) == 1
         assert told[0].startswith("error output 2")

@@ -262,3 +262,15 @@ def test_a_single_count_of_few_is_hidden() -> None:
     few = fire.session("P17", data=pl.DataFrame({"x": [1.0, 2.0]}))
     shown = few.summary("x")
     assert shown.table.measures["n"] == (None,)
+
+
+def test_a_category_that_is_called_as_the_total_is_refused() -> None:
+    data = pl.DataFrame({"sex": ["Total"] * 5 + ["m"] * 6})
+    with pytest.raises(OutputCheckError, match="the same label"):
+        fire.session("P17", data=data).crosstab("sex")
+
+
+def test_a_session_ends(session: ResearchSession) -> None:
+    session._last = 999
+    with pytest.raises(OutputCheckError, match="at most 999 outputs"):
+        session.crosstab("sex")
