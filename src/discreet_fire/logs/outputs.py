@@ -494,7 +494,7 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
             )
         if claim.review:
             found.reasons.append((at, claim.review))
-        elif claim.kind and telling and all(telling):
+        elif claim.kind and any(telling):
             found.reasons.append((at, "output of a command that can print any text"))
         elif claim.kind in _MODELS and block.posts:
             found.reasons.append((at, "results that a program may have made itself"))
