@@ -175,12 +175,12 @@ _ONE_OF_MANY = re.compile(r"\s*(?:max|min|first|last|firstnm|lastnm|pctile|mode|
 #: Commands that give a bound a value, unless it comes from a variable.
 _GIVE_BOUNDS = commands_where(lambda row: row.flow.gives in ("macro", "scalar", "variable"))
 _GIVEN_NAME = re.compile(
-    r"\s*(?:de\w*\s+)?(?:\+\+|--)?(\w+)(?:\s*$|\s*=?(?:\s|[\d.()*/+-]|`\w+'|\$\w+)*$)"
+    r"\s*+(?:de\w*\s+)?(?:\+\+|--)?(\w+)\s*+(?:=?(?:\s|[\d.()*/+-]|`\w+'|\$\w+)*+\Z)"
 )
 _CONSTANT = re.compile(r"\s*(?:byte\s+|int\s+|long\s+|float\s+|double\s+)?(\w+)\s*=[\s\d.()*+-]*")
 _GIVE_VARIABLES = commands_where(lambda row: row.flow.gives == "variable")
 _OVERALL = re.compile(r"\s*(?:mean|total|sum|median|sd|iqr|mad|mdev|skew|kurt)\s*\(")
-_BY_OPTION = re.compile(r",.*\bby\s*\(", re.S)
+_BY_OPTION = re.compile(r"\bby\s*\(")
 #: ``replace x = x[_n-1] if _n > 1`` hands one value to all.
 _CARRIED = re.compile(r"\s*(\w+)\s*=\s*\1\s*\[\s*_n\s*-\s*1\s*\]\s*if\s[\s\d_nN<>=!~()]*")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
@@ -193,7 +193,7 @@ _COUNTED = re.compile(r"`(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)'")
 _MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
 _MAKE_COLUMNS = commands_where(lambda row: row.flow.columns == "made")
 _MAY_MAKE = commands_where(lambda row: row.flow.columns == "by option")
-_GENERATE = re.compile(r",.*\bg\w*\s*\(", re.S)
+_GENERATE = re.compile(r"\bg\w*\s*\(")
 _TESTING = commands_where(lambda row: row.flow.tests)
 _AROUND = ("capture", "quietly", "noisily")
 _GATHERING = commands_where(lambda row: row.flow.gathers in ("variables", "both"))
@@ -269,7 +269,7 @@ class FigureFlow:
         if around.caught:
             self._give_return_code(part, around)
         if part.name in _MAKE_COLUMNS or (
-            part.name in _MAY_MAKE and _GENERATE.search(part.outside)
+            part.name in _MAY_MAKE and _GENERATE.search(part.outside.partition(",")[2])
         ):
             self.taints.columns["values"] = _MADE_OF_VALUES
         if (give := _GIVERS.get(part.name)) is not None:
@@ -450,7 +450,9 @@ class FigureFlow:
             if _ONE_OF_MANY.match(right):
                 held = Held(DOUBT, "the smallest or largest values of groups")
                 self._note_variable(part, words[-1], held)
-            elif _OVERALL.match(right) and not (part.by_groups() or _BY_OPTION.search(right)):
+            elif _OVERALL.match(right) and not (
+                part.by_groups() or _BY_OPTION.search(right.partition(",")[2])
+            ):
                 held = Held(DOUBT, "one figure for all, which may be that of one record")
                 self._note_variable(part, words[-1], held)
             return

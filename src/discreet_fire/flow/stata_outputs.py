@@ -199,14 +199,14 @@ _CONTROL = commands_where(lambda row: row.flow.control)
 _FOLLOWED = commands_where(
     lambda row: row.flow.gives not in ("nothing", "variable", "columns", "collapsed")
 )
-#: A function whose name is a macro, and commands that take expressions.
-_BY_MACRO = re.compile(r"=.*'\(|^[^=]*'\(")
+#: Commands that take expressions.
 _EXPRESSIONS = commands_where(
     lambda row: row.flow.gives in ("variable", "scalar", "macro") or row.log == "results"
 )
 _PLACES = re.compile(r"\[([^\[\]]*)\]")
 #: The first two or last two of a group, or a record beside each; also weights and elements.
 _OF_GROUP = re.compile(r"\s*(?:[12]|_N(?:\s*-\s*1)?|_n\s*(?:[-+]\s*\d+)?|.*[,=].*)\s*")
+_MACROS = commands_where(lambda row: row.flow.gives == "macro")
 _POSITIONS = frozenset("123456789")
 #: Commands whose count or error tells how many records there are beyond a bound.
 _COUNTING = commands_where(lambda row: row.flow.tests and row.flow.gives == "nothing")
@@ -391,7 +391,7 @@ class StatementJudge:
             held = self._held(outside, "")
             return Held(DOUBT, f"{held.what} as estimates") if held.rank else CLEAN
         text = part.statement.source[part.start : part.statement.end]
-        if FILES.search(text) or (part.name in _EXPRESSIONS and _BY_MACRO.search(part.outside)):
+        if FILES.search(text) or (part.name in _EXPRESSIONS and _calls_by_macro(part)):
             return Held(DOUBT, "a file that a function reads or writes")
         if part.name in _FOLLOWED:
             target = _TARGET.match(outside)
@@ -503,6 +503,12 @@ class StatementJudge:
         later = [word for word in words if self.since.get(word, -1) < start]
         known = (self.taints.variables.of(word) for word in later)
         return max([CLEAN, *known, self.taints.without_name("variables") if words else CLEAN])
+
+
+def _calls_by_macro(part: StatementParts) -> bool:
+    """Whether a macro names a function; where texts are given, only behind an equals sign."""
+    code = part.outside if part.name not in _MACROS else part.outside.partition("=")[2]
+    return "'(" in code
 
 
 def _gathered(name: str | None, word: str, code: str) -> str:

@@ -30,11 +30,12 @@ _AROUND = {
         rf"|\(\s*{_PLACE}\s*,\s*{_PLACE}\s*\)(?:\s*=\s*\(\s*\))?))\s*{_OPTIONS}"
     ),
     "putexcel": re.compile(
-        rf"\s*(?:(?:{_CELL}\s*=\s*(?:\(\s*\))?\s*)+|{_CELL}(?:\s*:\s*{_CELL})?\s*(?=,)){_OPTIONS}"
+        rf"\s*+(?:(?:{_CELL}\s*+=\s*+(?:\(\s*+\)\s*+)?)++"
+        rf"|{_CELL}(?:\s*+:\s*+{_CELL})?\s*+(?=,)){_OPTIONS}"
     ),
     "file": re.compile(
         r"\s*write\s+(?:\w+|`\w+')"
-        r"(?:\s+|_n(?:ew\w*)?(?:\(\d+\))?|_tab(?:\(\d+\))?|_(?:col\w*|s|skip)\(\d+\))*"
+        r"(?:\s++|_n(?:ew\w*)?(?:\(\d+\))?|_tab(?:\(\d+\))?|_(?:col\w*|s|skip)\(\d+\))*+"
     ),
 }
 _AROUND["putpdf"] = _AROUND["putdocx"]
@@ -47,7 +48,7 @@ _PLACES = {
     "file": (
         re.compile(
             r"\s*open\s+[\w`']+\s+using\s+\"?[\w ./-]+\.(?:txt|tex|csv|md|rtf)\"?\s*"
-            r",(?:\s+|write\b|append\b|replace\b|text\b)+"
+            r",(?:\s++|write\b|append\b|replace\b|text\b)++"
         ),
         "using",
     ),

@@ -380,7 +380,14 @@ def test_a_folder_is_known_only_if_nothing_else_gives_it(given: str, actions: li
     assert [call.action.value for call in done.calls] == actions
 
 
-@pytest.mark.parametrize("start", ["local a", "mata", 'local a "b', "foreach v in a", "display"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "local a", "mata", 'local a "b', "foreach v in a", "display", "program p\nlocal a",
+        "forvalues i = 1/3 {\nscalar define", "putexcel A1 =", "file write f",
+        "file open f using x.txt,", "tempfile a\nsave `a',", "log using", "putdocx text (",
+    ],
+)  # fmt: skip
 def test_no_run_of_blanks_takes_long(start: str) -> None:
     begin = time.process_time()
     rewrite(f"{start}{' ' * 60_000}!\n")
