@@ -41,8 +41,8 @@ class SafeLimits:
         minimum: Fewest cases – entities where an entity column is named – behind a number.
         k: Dominance: the two largest may not have more than this percentage. SECRET.
         p: p% rule; from `k` unless given, as p = 100(100 − k)/k. SECRET.
-        critical_least: The smallest p that a program may ask for with `critical(p)`; without it only
-            a larger one than that of the centre has an effect.
+        critical_least: The smallest p that a program may ask for with `critical(p)`; without it
+            only a larger one than that of the centre has an effect.
         percentile_cases: A percentile q needs n·min(q, 1 − q) of at least this.
         bin_cases: Fewest cases in a bin of a histogram; at least `minimum`.
         residual_df: Fewest residual degrees of freedom of a model.
