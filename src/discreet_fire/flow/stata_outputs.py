@@ -255,7 +255,8 @@ class StatementJudge:
         self._forms: dict[tuple[str, Held, int], ShownStatement | None] = {}
         self._decided: dict[Condition, Held] = {}
         self._silence: dict[str, int] = {}
-        self._by_scalars = any(held.rank >= RECORD for held in taints.scalars.all())
+        named = [*taints.scalars.all(), *taints.matrices.all()]
+        self._by_word = any(held.rank >= RECORD for held in named)
         self._by_variables = bool(taints.variables.any or taints.unnamed)
 
     def shown(self, placed: Iterable[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
@@ -314,13 +315,7 @@ class StatementJudge:
         silence = self._silence.get(name)
         if silence is None:
             silence = self._silence[name] = self._silence_of(name)
-        if (
-            silence == _LOUD
-            or self._by_scalars
-            or part.by_macro
-            or part.expands()
-            or part.reaches()
-        ):
+        if silence == _LOUD or self._by_word or part.by_macro or part.expands() or part.reaches():
             return False
         return silence == _SILENT or self._without_figures(part)
 
@@ -422,7 +417,7 @@ class StatementJudge:
         return Held(DOUBT, f"{held.what}, by a name") if held.rank >= BAD else CLEAN
 
     def _may_use(self, part: StatementParts) -> bool:
-        return part.reaches() or part.expands() or self.taints.scalars.any
+        return part.reaches() or part.expands() or self._by_word
 
     def _judge_showing(self, part: StatementParts, around: Held) -> ShownStatement | None:
         """A command that shows its arguments."""

@@ -55,8 +55,8 @@ _GLOBALS = re.compile(r"\$\{?\w+\}?")
 _NESTED = re.compile(r"`[^`']*`")
 #: What looks up a scalar or a matrix by its name.
 _SCALAR = re.compile(r"\b(?:scalar|el)\s*\(")
-#: The text of a value label: ``: label (sex) 1``, ``: label names 1``.
-_OF_LABEL = re.compile(r"\s*lab(?:el?)?\s*[\w(`$]")
+#: The text of a value label, ``: label (sex) 1``, ``: label names 1``, or of a characteristic.
+_OF_LABEL = re.compile(r"\s*(?:lab(?:el?)?|char)\s*[\w(`$]")
 _OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
 _QUOTED = re.compile(r"\"[^\"]*\"?")
 _BLANK = re.compile(r"\S")
@@ -247,7 +247,7 @@ class Taints:
             function: What stands behind the colon: ``list uniq levels``, ``copy local top``.
         """
         if _OF_LABEL.match(function):
-            return Held(DOUBT, "a value label, which may be made of a text of the data")
+            return Held(DOUBT, "a label or note that may be made of a text of the data")
         is_list = function.lstrip().startswith("list")
         names = re.findall(r"\w+", function) if is_list else _OF_MACRO.findall(function)
         return max([CLEAN, *(max(self.local.of(one), self.globals.of(one)) for one in names)])

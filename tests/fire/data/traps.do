@@ -2239,3 +2239,53 @@ forvalues i = 1/100 {
 quietly summarize age if wage > `i' * 100
 if r(max) == . display `i'
 }
+* ---- refused 1: records by gduplicates
+gduplicates list wage
+* ---- refused 1: examples by gduplicates in short
+gduplicates ex wage
+* ---- review 1: labels by elabel
+elabel list code
+* ---- review 1: values of a category by fvexpand
+fvexpand i.wage
+display "`r(varlist)'"
+* ---- review 1: values of a category by a check for collinearity
+_rmcoll i.wage, expand
+display "`r(varlist)'"
+* ---- review 1: one case by ztest
+ztest wage == 0 in 17
+* ---- review 1: one case by runtest
+runtest wage in 17
+* ---- review 1: one case by cendif
+cendif wage, by(id)
+* ---- review 3: estimates put in place of others
+regress wage age
+matrix A = (wage[17])
+erepost b = A
+* ---- review 2: results put in place of others
+matrix A = (wage[17])
+eret2 matrix top = A
+* ---- review 2: a matrix by its name only
+mkmat wage in 17, matrix(A)
+svmat A
+* ---- review 1: knots of a spline
+mkspline x = wage, cubic displayknots
+* ---- review 1: knots of a spline in short
+mkspline x 5 = wage, pctile dis
+* ---- review 1: any value by findname
+findname wage, any(@ > 5000)
+* ---- review 1: all values by findname
+findname wage, all(@ < 5000)
+* ---- review 2: names of dummies by dummies
+dummies wage
+describe
+* ---- review 2: labels from the largest value
+nicelabels wage, local(l)
+display "`l'"
+* ---- refused 3: a characteristic that xi leaves
+xi i.wage
+local c : char _dta[__xi__Vars__To__Drop__]
+display "`c'"
+* ---- refused 1: a label of a snapshot
+snapshot save, label("`=wage[17]'")
+* ---- review 1: words that are searched
+search `=wage[17]'
