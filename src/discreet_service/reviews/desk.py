@@ -20,19 +20,23 @@ from discreet_fire.queue import (
     Queue,
     Standing,
     State,
+    answer,
     approve,
+    approve_subject,
+    ask,
     ask_for_change,
     decide,
     listed,
     open_queue,
     reject,
     release,
+    say,
     view,
 )
 from discreet_fire.queue.contents import SubmittedFile, check_contents, submitted_files
 from discreet_fire.queue.folder import MANIFEST, SUMS
 from discreet_fire.queue.links import links_if_held, links_of
-from discreet_fire.queue.record import events
+from discreet_fire.queue.record import ANSWERED, ASKED, events
 from discreet_fire.queue.releases import folder_problem, target_of
 from discreet_fire.queue.views import QueueRow, QueueView
 from discreet_service.audit.kinds import AuditKind
@@ -60,7 +64,10 @@ _CODES = {
     "disk-full": "disk-full",
 }
 _CONFLICTS = frozenset(
-    ("not-approved", "undecided", "linked", "conflict", "closed", "no-output", "duplicate")
+    (
+        *("not-approved", "undecided", "linked", "conflict", "closed", "no-output", "duplicate"),
+        *("asked", "replaces"),
+    )
 )
 _OVER = frozenset((State.released, State.rejected, State.change, State.subject))
 
@@ -76,6 +83,8 @@ class OwnSubmission:
         state: Where it stands.
         at: When it was handed in.
         comments: What reviewers say, once it is over: about what, the verdict, and why.
+        question: What the researcher was asked and has not answered; empty if nothing.
+        talk: What was asked and answered: the kind, and the text.
         files: What was released: name → bytes.
     """
 
@@ -85,14 +94,17 @@ class OwnSubmission:
     state: State
     at: str
     comments: tuple[tuple[str, str, str], ...]
+    question: str
+    talk: tuple[tuple[str, str], ...]
     files: Mapping[str, int]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         names = ("output", "verdict", "comment")
         comments = [dict(zip(names, one, strict=True)) for one in self.comments]
-        state = self.state.value
-        return {**vars(self), "state": state, "comments": comments, "files": dict(self.files)}
+        talk = [{"kind": kind, "text": text} for kind, text in self.talk]
+        told = {"state": self.state.value, "comments": comments, "talk": talk}
+        return {**vars(self), **told, "files": dict(self.files)}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -183,6 +195,7 @@ class ReviewDesk:
         project: str,
         data: str,
         log: str = "",
+        replaces: int | None = None,
     ) -> Job:
         """Seal an upload, and let a worker run it.
 
@@ -195,6 +208,7 @@ class ReviewDesk:
             data: Name of the data it is run on; empty with a log, and for a session whose
                 outputs are not repeated.
             log: Which file of an archive is the log, if it ran elsewhere.
+            replaces: One's own submission in whose place it is handed in; None if there is none.
         """
         settings = self.settings
         if data and data not in settings.data:
@@ -202,6 +216,8 @@ class ReviewDesk:
             raise ServiceError(
                 "there are no such data", code="invalid-input", where="data", hint=hint
             )
+        if replaces is not None:
+            self.own_one(principal, replaces)
         try:
             project = plain_text(project, "project")
         except OutputCheckError as error:
@@ -214,7 +230,7 @@ class ReviewDesk:
             raise ServiceError(what, code="invalid-input", where="data")
         name = self._inputs.put(content, owner=f"{KIND} {principal.name}")
         asked = {"input": name, "file": file, "main": main, "project": project, "data": data,
-                 "log": log}  # fmt: skip
+                 "log": log, "replaces": replaces}  # fmt: skip
         try:
             job = self._jobs.submit(kind=KIND, owner=principal.name, request=asked)
             with self._database.writing() as connection:
@@ -249,6 +265,25 @@ class ReviewDesk:
         if found is None:
             raise ServiceError("there is no such submission", code="not-found", where="submission")
         return found
+
+    def answer(self, principal: Principal, number: int, *, text: str) -> None:
+        """Answer what reviewers asked about one's own submission.
+
+        Args:
+            principal: Who answers.
+            number: The submission.
+            text: The answer.
+        """
+        self.own_one(principal, number)
+        with self._database.writing() as connection, self._queue() as queue:
+            answer(queue, number, researcher=principal.name, text=text)
+            self._trail.append(
+                connection,
+                kind=AuditKind.outputs_submitted,
+                person=principal.name,
+                about=f"submission {number}",
+                facts={"digest": hashlib.sha256(text.encode()).hexdigest()},
+            )
 
     def fetch(self, principal: Principal, number: int, file: str) -> bytes:
         """A released file of one's own submission, as the record says it is.
@@ -385,7 +420,7 @@ class ReviewDesk:
         Args:
             principal: Who does.
             number: The submission.
-            act: "approve", "reject" or "change".
+            act: "approve", "reject", "change", or "subject" to approve it subject to a change.
             reason: Why.
             version: Of the submission, as it was seen.
             despite_conflicts: Approve differences to tables that are out already.
@@ -397,6 +432,8 @@ class ReviewDesk:
                 return reject(queue, number, **words)
             if act == "change":
                 return ask_for_change(queue, number, **words)
+            if act == "subject":
+                return approve_subject(queue, number, **words)
             found = view(queue, number).row.standing
             # The version holds both together: what is decided now is what is approved.
             if found.version == version and found.parts and not found.decisions:
@@ -421,6 +458,23 @@ class ReviewDesk:
             return view(queue, number).row.standing
 
         return self._act(principal, number, "release", done)
+
+    def talk(self, principal: Principal, number: int, act: str, *, text: str) -> Standing:
+        """Ask the researcher something, or note something for the other reviewers.
+
+        Args:
+            principal: Who does.
+            number: The submission.
+            act: "ask" or "say".
+            text: What; researchers read what they are asked, and not what is noted.
+        """
+        done = {"ask": ask, "say": say}[act]
+        return self._act(
+            principal,
+            number,
+            act,
+            lambda queue: done(queue, number, person=principal.name, text=text),
+        )
 
     def _act(
         self, principal: Principal, number: int, act: str, done: Callable[[Queue], Standing]
@@ -490,6 +544,8 @@ def _own(queue: Queue, row: QueueRow) -> OwnSubmission:
         state=found.state,
         at=history[0].at,
         comments=tuple(comments),
+        question=found.question if found.state.open else "",
+        talk=tuple((one.kind, one.reason) for one in history if one.kind in (ASKED, ANSWERED)),
         files=files,
     )
 

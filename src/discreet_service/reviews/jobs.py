@@ -40,6 +40,7 @@ def run_submission(context: JobContext) -> JobOutput:
         log=program.write_log(folder / "log"),
         unit=settings.units.get(asked["data"]),
         seconds=float(settings.seconds),
+        replaces=asked.get("replaces"),
     )
     with open_queue(settings.queue) as queue:
         try:

@@ -136,7 +136,7 @@ class ReviewedOutput:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FindingCause:
+class ReviewCause:
     """Findings of one cause.
 
     Args:
@@ -275,7 +275,7 @@ class ReviewSheet:
             )
         return tuple(found)
 
-    def causes(self, most: int) -> tuple[FindingCause, ...]:
+    def causes(self, most: int) -> tuple[ReviewCause, ...]:
         """Findings by their causes, the gravest first; differences are told elsewhere.
 
         Args:
@@ -287,7 +287,7 @@ class ReviewSheet:
                 key = (one.stage, one.rule, one.severity.value)
                 grouped.setdefault(key, []).append(one)
         return tuple(
-            FindingCause(
+            ReviewCause(
                 stage=stage,
                 rule=rule,
                 severity=severity,

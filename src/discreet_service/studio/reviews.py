@@ -219,13 +219,15 @@ def decide_form(
 def act_form(
     submission: int, request: Request, service: ServiceDep, principal: FormPrincipal, form: _Form
 ) -> Response:
-    """Approve, reject, send back or release a submission."""
+    """Approve, reject, send back or release a submission; ask its researcher, or note something."""
     check_allowed(principal, Permission.outputs_review)
     desk = service.reviews
     try:
         if form.act == "release":
             desk.release(principal, submission, reason=form.reason, version=form.version)
-        elif form.act in ("approve", "reject", "change"):
+        elif form.act in ("ask", "say"):
+            desk.talk(principal, submission, form.act, text=form.reason)
+        elif form.act in ("approve", "reject", "change", "subject"):
             desk.end(principal, submission, form.act, despite_conflicts=form.despite,
                      reason=form.reason, version=form.version)  # fmt: skip
         else:

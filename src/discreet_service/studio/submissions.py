@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
+from discreet_fire.queue import State
 from discreet_service.jobs.records import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError, hint_in
-from discreet_service.reviews import LOGS, packed
+from discreet_service.reviews import LOGS, OwnSubmission, packed
 from discreet_service.service import Service
 from discreet_service.settings import ReviewSettings
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
@@ -30,6 +31,7 @@ router = APIRouter(prefix="/submissions", tags=["studio"], include_in_schema=Fal
 
 _Researcher = Annotated[Principal, Depends(principal_with(Permission.outputs_submit))]
 _LONGEST = 200
+_SENT_BACK = (State.change, State.subject, State.rejected)
 #: What failed jobs may tell their owners: words of the pages, by the code of what failed.
 _FAILURES = {"duplicate": "duplicate", "submission": "not_taken"}
 
@@ -44,6 +46,7 @@ class SubmissionForm:
         data: The data on which it is to be run.
         main: Which do-file it is.
         project: What for.
+        replaces: One's own submission in whose place it is handed in; 0 if there is none.
     """
 
     files: tuple[tuple[str, bytes], ...] = ()
@@ -51,6 +54,7 @@ class SubmissionForm:
     data: str = ""
     main: str = ""
     project: str = ""
+    replaces: int = 0
 
     def upload(self, settings: ReviewSettings) -> dict[str, Any]:
         """What is handed in: one content, its name, and which of its files are what.
@@ -65,7 +69,8 @@ class SubmissionForm:
             raise ServiceError(what, code="too-large", limit=settings.upload_bytes)
         named = [name for name, _ in self.files if self.main in (name, name.rpartition("/")[2])]
         main = named[0] if len(named) == 1 else self.main
-        told = {"main": main, "project": self.project, "data": self.data, "log": ""}
+        told: dict[str, Any] = {"main": main, "project": self.project, "data": self.data}
+        told |= {"log": "", "replaces": self.replaces or None}
         (name, content), *others = self.files
         archive = not others and content.startswith(b"PK\x03\x04")
         if archive and self.log is not None:
@@ -95,7 +100,14 @@ async def _form_of(request: Request) -> SubmissionForm:
         data=_text(form, "data"),
         main=_text(form, "main"),
         project=_text(form, "project"),
+        replaces=_number(_text(form, "replaces")),
     )
+
+
+def _number(text: str) -> int:
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise _wrong("this is no number of a submission", "replaces", "choose one of the list")
+    return int(text or 0)
 
 
 async def _sent(file: Any) -> tuple[str, bytes] | None:
@@ -115,9 +127,14 @@ _Form = Annotated[SubmissionForm, Depends(_form_of)]
 
 
 @router.get("")
-def show_submissions(request: Request, service: ServiceDep, principal: _Researcher) -> Response:
+def show_submissions(
+    request: Request,
+    service: ServiceDep,
+    principal: _Researcher,
+    replaces: Annotated[int, Query(ge=1, lt=2**31)] | None = None,
+) -> Response:
     """One's own submissions, and a form for another one."""
-    return _shown(request, service, principal, SubmissionForm())
+    return _shown(request, service, principal, SubmissionForm(replaces=replaces or 0))
 
 
 @router.post("")
@@ -142,15 +159,45 @@ def show_submission(
     submission: int, request: Request, service: ServiceDep, principal: _Researcher
 ) -> Response:
     """One of one's own submissions: where it stands, comments, and what was released."""
-    own = service.reviews.own_one(principal, submission)
+    return _own_page(request, service.reviews.own_one(principal, submission))
+
+
+@router.post("/{submission}/answer")
+def answer_form(
+    submission: int,
+    request: Request,
+    service: ServiceDep,
+    principal: FormPrincipal,
+    text: Annotated[str, Form(max_length=2_000)] = "",
+) -> Response:
+    """Answer what reviewers asked about one's own submission."""
+    check_allowed(principal, Permission.outputs_submit)
+    try:
+        service.reviews.answer(principal, submission, text=text)
+    except ServiceError as error:
+        if error.kind.status >= 500 or error.code == "not-found":
+            raise
+        own = service.reviews.own_one(principal, submission)
+        return _own_page(request, own, error, text)
+    return back_to(f"/submissions/{submission}#talk")
+
+
+def _own_page(
+    request: Request, own: OwnSubmission, error: ServiceError | None = None, written: str = ""
+) -> Response:
     language = language_of(request)
-    title = f"{words('submission', language)['title']} {own.number}: {own.program}"
+    problem: dict[str, str] = {}
+    if error is not None:
+        problem = {"kind": getattr(error.kind, language), "what": error.what}
     return page(
         request,
         "submission",
+        status=200 if error is None else error.kind.status,
         secret=True,
-        title=title,
+        title=f"{words('submission', language)['title']} {own.number}: {own.program}",
         own=own,
+        problem=problem,
+        written=written,
         states=words("review_states", language),
     )
 
@@ -178,7 +225,7 @@ def _shown(
         kind, hint = getattr(error.kind, language), hint_in(language, error.hint, error.code)
         problem = {"kind": kind, "what": error.what, "hint": hint}
     spoken = words("submissions", language)
-    uploads = service.reviews.under_way(principal)
+    uploads, own = service.reviews.under_way(principal), service.reviews.own(principal)
     return page(
         request,
         "submissions",
@@ -188,7 +235,8 @@ def _shown(
         form=form,
         problem=problem,
         logs=",".join(LOGS),
-        own=service.reviews.own(principal),
+        own=own,
+        replaced=[one for one in own if one.state in _SENT_BACK],
         uploads=[(one, _said_of(one, spoken)) for one in uploads],
         running=any(not one.state.final for one in uploads),
         states=words("review_states", language),

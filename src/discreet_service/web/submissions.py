@@ -57,7 +57,7 @@ class ReviewAct(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    act: Literal["approve", "reject", "change", "release"]
+    act: Literal["approve", "reject", "change", "subject", "release", "ask", "say"]
     version: Annotated[int, Field(ge=1)]
     reason: _Text
     despite_conflicts: bool = False
@@ -73,10 +73,12 @@ async def hand_in_submission(
     main: _Name = "",
     project: _Name = "",
     log: _Name = "",
+    replaces: Annotated[int | None, Query(ge=1)] = None,
 ) -> JSONResponse:
     """Hand in a do-file, or a zip archive with one: it is run, cleaned and put into the queue.
 
-    With the name of a log in the archive in place of data, it ran elsewhere.
+    With the name of a log in the archive in place of data, it ran elsewhere. With the number of
+    one's own submission that was sent back, it is in its place.
     """
     most = service.reviews.settings.upload_bytes
     content = bytearray()
@@ -86,7 +88,14 @@ async def hand_in_submission(
             raise ServiceError("this is larger than what is taken", code="too-large", limit=most)
     job = await run_in_threadpool(
         lambda: service.reviews.hand_in(
-            principal, bytes(content), file=file, main=main, project=project, data=data, log=log
+            principal,
+            bytes(content),
+            file=file,
+            main=main,
+            project=project,
+            data=data,
+            log=log,
+            replaces=replaces,
         )
     )
     return JSONResponse({"job": job.id, "state": job.state.value}, status_code=202)
@@ -182,11 +191,14 @@ def act_on_submission(
     submission: int,
     asked: Annotated[ReviewAct, Body()],
 ) -> dict[str, Any]:
-    """Approve, reject, send back or release a submission."""
+    """Approve, reject, send back or release a submission; ask its researcher, or note something."""
     if asked.act == "release":
         found = service.reviews.release(
             principal, submission, reason=asked.reason, version=asked.version
         )
+        return _told(found)
+    if asked.act in ("ask", "say"):
+        found = service.reviews.talk(principal, submission, asked.act, text=asked.reason)
         return _told(found)
     return _told(
         service.reviews.end(

@@ -498,3 +498,61 @@ def test_sentences_in_german(english: str, german: str) -> None:
 def test_labels_that_could_be_read_in_two_ways_stay() -> None:
     odd = "a differs from b differs from c by fewer units than the minimum"
     assert said_in_language(odd, "de") == odd
+
+
+def test_a_question_is_answered_before_anybody_approves(readers: Any) -> None:
+    number = handed_in(readers)
+    assert post(readers, "vera", number, "decide", rest="on").status_code == 303
+    note = {"act": "say", "reason": "colleagues only: look at output 2"}
+    assert post(readers, "vera", number, "act", **note).status_code == 303
+    asked = {"act": "ask", "reason": "is state that of work or home?"}
+    assert post(readers, "vera", number, "act", **asked).status_code == 303
+    text = readers.page(f"/reviews/{number}", "viktor")
+    assert "has not answered yet: is state that of work" in text
+    assert 'value="approve"' not in text
+    answer = post(readers, "viktor", number, "act", act="approve", despite="on")
+    assert answer.status_code == 409
+    own = f"/submissions/{number}"
+    assert f'href="{own}#talk"' in readers.page("/submissions", "rosa")
+    page = readers.page(own, "rosa")
+    assert "is state that of work or home?" in page
+    for word in ("colleagues only", "vera"):
+        assert word not in page
+    browser = readers.browser("rosa")
+    fields = form_of(page, f"{own}/answer")
+    empty = browser.post(f"{own}/answer", data={**fields, "text": " "}, headers=HTML)
+    assert (empty.status_code, "a reason is needed" in empty.text) == (422, True)
+    sent = browser.post(f"{own}/answer", data={**fields, "text": "of home"}, headers=HTML)
+    assert sent.status_code == 303
+    assert f"{own}/answer" not in readers.page(own, "rosa")
+    # Nothing was asked any more, and others have nothing to answer.
+    again = browser.post(f"{own}/answer", data={**fields, "text": "of home"}, headers=HTML)
+    assert again.status_code == 409
+    csrf = form_of(readers.page("/account", "ronja"), "/logout")
+    stranger = readers.browser("ronja").post(f"{own}/answer", data={**csrf, "text": "no"})
+    assert stranger.status_code == 404
+    assert "of home" in readers.page(f"/reviews/{number}", "viktor")
+    answer = post(readers, "viktor", number, "act", act="approve", despite="on")
+    assert answer.status_code == 303
+
+
+def test_what_was_sent_back_is_replaced(readers: Any) -> None:
+    number = handed_in(readers)
+    sent = {"act": "subject", "reason": "leave out the ages"}
+    assert post(readers, "vera", number, "act", **sent).status_code == 303
+    own = readers.page(f"/submissions/{number}", "rosa")
+    assert "approved subject to a change" in own
+    assert "leave out the ages" in own
+    link = f"/submissions?replaces={number}"
+    assert f'href="{link}#new-title"' in own
+    assert f'<option value="{number}" selected>' in readers.page(link, "rosa")
+    answer = send(readers, "rosa", "tabulate occupation\n* changed\n", replaces=str(number))
+    assert answer.status_code == 303, told(answer.text)
+    assert do_submissions(readers.service) == []
+    later = readers.service.reviews.own(Principal(name="rosa", kind="session", grants=()))[0]
+    words = told(readers.page(f"/reviews/{later.number}", "vera"))
+    assert f"it replaces submission {number}, subject: leave out the ages" in words
+    # Of what others handed in nobody is told that there is any.
+    foreign = send(readers, "ronja", "count\n", replaces=str(number))
+    assert foreign.status_code == 404
+    assert send(readers, "ronja", "count\n", replaces="x").status_code == 422
