@@ -29,6 +29,55 @@ _LARGEST_AT_ONCE = 2
 _Result = TypeVar("_Result")
 
 
+class HeldBytes:
+    """How many bytes of bodies are held, and who may go on: those who came first.
+
+    Were all refused that go on while there is too much, nobody might be served. Those who came
+    later hold what they have sent until then, so all together hold up to twice as much.
+
+    Args:
+        most: Bytes of all bodies at once.
+
+    >>> held = HeldBytes(10)
+    >>> held.take("first", 6), held.take("second", 4), held.take("second", 1), held.take("first", 4)
+    (True, True, False, True)
+    >>> held.let_go("first")
+    >>> held.take("second", 1)
+    True
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._sizes: dict[object, int] = {}
+
+    def take(self, body: object, more: int) -> bool:
+        """Hold more bytes of a body; whether there is room for them.
+
+        Args:
+            body: Which one.
+            more: How many more.
+        """
+        self._sizes[body] = self._sizes.get(body, 0) + more
+        if self.total <= self.most:
+            return True
+        names = list(self._sizes)
+        before = names[: names.index(body) + 1]
+        return sum(self._sizes[each] for each in before) <= self.most
+
+    def let_go(self, body: object) -> None:
+        """A body is no longer held.
+
+        Args:
+            body: Which one.
+        """
+        self._sizes.pop(body, None)
+
+    @property
+    def total(self) -> int:
+        """How many bytes are held."""
+        return sum(self._sizes.values())
+
+
 class BodyGate:
     """Lets a few calls work at once, and few bytes in.
 
@@ -38,7 +87,7 @@ class BodyGate:
 
     def __init__(self, most: int) -> None:
         self.limiter, self.waiting = anyio.CapacityLimiter(AT_ONCE), 0
-        self.most, self.held = most, 0
+        self.held = HeldBytes(most)
 
     @classmethod
     def of(cls, request: Request, service: Service) -> BodyGate:
@@ -61,17 +110,17 @@ class BodyGate:
             raise _busy()
         # Whoever says that it is too much for now need not send it.
         stated = request.headers.get("content-length", "0")
-        self._check(int(stated) if stated.isdecimal() else 0)
+        if self.held.total + (int(stated) if stated.isdecimal() else 0) > self.held.most:
+            raise _busy()
         self.waiting += 1
-        taken = 0
         try:
             folder = str(service.settings.folder)
             with tempfile.SpooledTemporaryFile(max_size=_SMALL, dir=folder) as file:
                 held, size = [], 0
                 async for chunk in request.stream():
-                    self._check(len(chunk))
-                    self.held += len(chunk)
-                    taken += len(chunk)
+                    # The largest body that is allowed always passes where it came first.
+                    if not self.held.take(request, len(chunk)):
+                        raise _busy()
                     held.append(chunk)
                     size += len(chunk)
                     if size >= _PIECE:
@@ -82,7 +131,7 @@ class BodyGate:
                 file.seek(0)
                 yield file
         finally:
-            self.held -= taken
+            self.held.let_go(request)
             self.waiting -= 1
 
     async def work(self, function: Callable[..., _Result], *given: Any) -> _Result:
@@ -93,11 +142,6 @@ class BodyGate:
             given: What it is given.
         """
         return await anyio.to_thread.run_sync(function, *given, limiter=self.limiter)
-
-    def _check(self, more: int) -> None:
-        # The largest body that is allowed always passes where it is alone.
-        if self.held + more > self.most:
-            raise _busy()
 
 
 def _busy() -> ServiceError:

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet_service.operation.logs import place_of_failure, service_log
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
+from discreet_service.web.body_gate import HeldBytes
 from discreet_service.web.problem_pages import problem_response
 from discreet_service.web.rate_limits import TokenBuckets, address_key
 
@@ -164,7 +165,7 @@ class SecurityGate:
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._bounds = app, _Bounds.of(service)
-        self._held = _HeldBytes(_JSON_AT_ONCE * self._bounds.json_bytes)
+        self._held = HeldBytes(_JSON_AT_ONCE * self._bounds.json_bytes)
         limits, clock = service.settings.limits, service.clock
         self._callers = TokenBuckets(
             per_second=limits.requests_per_second, burst=limits.burst, clock=clock
@@ -279,18 +280,10 @@ class SecurityGate:
             raise ServiceError(what, code="rate-limited", retry_after=wait)
 
 
-@dataclass(slots=True)
-class _HeldBytes:
-    """Bytes of bodies that are in memory, and how many may be."""
-
-    most: int
-    held: int = 0
-
-
 class _BodyGate:
     """Hands on a body up to a number of bytes, while there is room for it beside others."""
 
-    def __init__(self, receive: Receive, limit: int, held: _HeldBytes | None) -> None:
+    def __init__(self, receive: Receive, limit: int, held: HeldBytes | None) -> None:
         self._receive, self._limit, self._held = receive, limit, held
         self._read = 0
         self.refused: ServiceError | None = None
@@ -300,11 +293,10 @@ class _BodyGate:
         if message["type"] == "http.request":
             more = len(message.get("body", b""))
             self._read += more
-            if self._held is not None:
-                self._held.held += more
+            room = self._held is None or self._held.take(self, more)
             if self._read > self._limit:
                 self.refused = _too_large(self._limit)
-            elif self._held is not None and self._held.held > self._held.most:
+            elif not room:
                 what = "too many bodies are read at once"
                 self.refused = ServiceError(what, code="overloaded", retry_after=2)
             if self.refused is not None:
@@ -315,7 +307,7 @@ class _BodyGate:
     def let_go(self) -> None:
         """The body is no longer in memory."""
         if self._held is not None:
-            self._held.held -= self._read
+            self._held.let_go(self)
             self._held = None
 
 
