@@ -4,8 +4,8 @@
     make bench ARGS="acro --acro acro/bin/python"
 
 The pins of acro and of discreet exclude each other, so acro runs in its own environment
-(`acro_side.py`), with what it is built on (pandas, statsmodels) beside it. `surv_func` and
-`pie` have no counterpart here.
+(`acro_side.py`), with what it is built on (pandas, statsmodels) beside it. `pie` has no
+counterpart here; `surv_func` is compared in `output_checking_acro.py`.
 """
 
 from __future__ import annotations
