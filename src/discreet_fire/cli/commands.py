@@ -17,7 +17,12 @@ from discreet_fire.cli import quality, queue
 
 if TYPE_CHECKING:
     from discreet_fire.runners.protocol import RunResult
+    from discreet_fire.statistics.limits import SafeLimits
 
+#: Where figures for officers go.
+Confidential = Annotated[
+    Path | None, typer.Option(help="Where to list broken rules with figures. CONFIDENTIAL.")
+]
 Key = Annotated[
     Path | None,
     typer.Option(help="Secret key file of your office: it seals logs of runs, and knows them."),
@@ -48,10 +53,7 @@ def run(
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds that it may take.")
     ] = None,
-    confidential: Annotated[
-        Path | None,
-        typer.Option(help="Where to list broken rules with their figures. CONFIDENTIAL."),
-    ] = None,
+    confidential: Confidential = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a log that this program did not make.")
     ] = False,
@@ -64,7 +66,7 @@ def run(
     from discreet.microdata.secret import Secret
     from discreet_fire.findings import Severity
     from discreet_fire.logs import MARK, RunEvidence
-    from discreet_fire.runners.protocol import run_program, write_confidential, write_run
+    from discreet_fire.runners.protocol import run_program, write_run
     from discreet_fire.runners.registry import runner_for, runners
     from discreet_fire.statistics.limits import SafeLimits
 
@@ -84,8 +86,7 @@ def run(
     evidence = RunEvidence.of(result.log, rules, checked=result.checked)
     more = {} if secret is None or evidence is None else {MARK: evidence.mark(secret)}
     files = write_run(result, out or file.parent, overwrite=overwrite, more=more)
-    if confidential is not None:
-        write_confidential(result, confidential, rules)
+    _put_figures(result, confidential, rules)
     text = f"{file} -> {files['log'].name}, {files['checks'].name}\n{_told(result)}"
     plain = {name: str(path) for name, path in files.items()} | result.to_dict()
     show(text, plain, as_json=as_json)
@@ -94,6 +95,14 @@ def run(
         raise typer.Exit(FAILURE if failed else WRONG_INPUT)
     if strict and any(one.severity is Severity.REVIEW for one in result.findings):
         raise typer.Exit(FAILURE)
+
+
+def _put_figures(result: RunResult, path: Path | None, limits: SafeLimits) -> None:
+    """Write broken rules with their figures, if asked for. CONFIDENTIAL."""
+    from discreet_fire.runners.protocol import write_confidential
+
+    if path is not None:
+        write_confidential(result, path, limits)
 
 
 def _told(result: RunResult) -> str:
