@@ -15,8 +15,8 @@ from discreet_fire.logs.rules import CleaningRules
 
 _FORM = OutputForms(
     "estimates",
-    "part phrase counted start anova anova_row anova_rule iteration words title coefficients above "
-    "word_row section row_values row_value clusters foot",
+    "part phrase counted f_test start anova anova_row anova_rule iteration words title "
+    "coefficients above word_row section row_values row_value clusters foot",
 )
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion", "Margin")
 _LONGEST = 4000
@@ -176,6 +176,7 @@ def _first_table(lines: Sequence[LogLine], head: int) -> tuple[int, list[int]] |
 def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
     """Why nothing of a model may be shown; empty if it may."""
     cases: float | None = None
+    clustered = any("cluster" in line.text for line in header)
     for line in header:
         row = _FORM.anova_row.fullmatch(line.text)
         if row is not None and row["stub"] == "Residual":
@@ -187,6 +188,8 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
             return "few-cases"
         for part in _FORM.part.finditer(line.text):
             value = numeric(part["value"])
+            if not clustered and _has_few_left(part["key"], rules):
+                return "degrees-of-freedom"
             if _FORM.counted.fullmatch(part["key"]):
                 if value is None or rules.few(value):
                     return "few-cases"
@@ -195,6 +198,13 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
     if cases is not None and cases - rows < rules.residual_df:
         return "degrees-of-freedom"
     return ""
+
+
+def _has_few_left(key: str, rules: CleaningRules) -> bool:
+    """Whether an F test has too few residual degrees of freedom: absorbed effects count there."""
+    found = _FORM.f_test.fullmatch(key)
+    left = None if found is None else numeric(found["df"])
+    return left is not None and left < rules.residual_df
 
 
 def _cases(header: Sequence[LogLine]) -> float | None:
