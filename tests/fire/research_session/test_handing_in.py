@@ -47,6 +47,18 @@ def _session() -> ResearchSession:
     return session
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the session hands in, made once."""
+    return _session().finalise(tmp_path_factory.mktemp("session") / "handed")
+
+
+@pytest.fixture
+def folder(once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(once, tmp_path / "handed"))
+
+
 def _findings(queue, number: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one in view(queue, number).findings:
@@ -54,8 +66,7 @@ def _findings(queue, number: int) -> dict[str, list[str]]:
     return found
 
 
-def test_released_by_two_persons(tmp_path: Path, data: Path) -> None:
-    folder = _session().finalise(tmp_path / "handed")
+def test_released_by_two_persons(tmp_path: Path, folder: Path, data: Path) -> None:
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
         submission = Submission(
             program=folder, researcher="Weber", project="P17", data=(data,), unit="pid"
@@ -142,8 +153,7 @@ def test_nothing_of_the_records_is_in_the_folder(tmp_path: Path) -> None:
     assert evidence["outputs"][0]["fewest"] == 22
 
 
-def test_without_data_the_officer_is_told(tmp_path: Path) -> None:
-    folder = _session().finalise(tmp_path / "handed")
+def test_without_data_the_officer_is_told(tmp_path: Path, folder: Path) -> None:
     with new_queue(tmp_path) as queue:
         number = submit(queue, Submission(program=folder, researcher="Weber", project="P18"))
         found = _findings(queue, number)
@@ -164,8 +174,9 @@ def _sealed(folder: Path) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
-def test_a_changed_output_is_an_error_although_checksums_fit(tmp_path: Path, data: Path) -> None:
-    folder = _session().finalise(tmp_path / "handed")
+def test_a_changed_output_is_an_error_although_checksums_fit(
+    tmp_path: Path, folder: Path, data: Path
+) -> None:
     table = folder / "outputs" / "001 women by county.txt"
     lines = table.read_text().splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith("e2"))
@@ -235,8 +246,7 @@ def test_tables_that_give_cells_away_are_found_when_repeated(tmp_path: Path, dat
         lambda plain: plain["outputs"].append(plain["outputs"][0]),
     ],
 )
-def test_other_manifests_are_refused(tmp_path: Path, change) -> None:
-    folder = _session().finalise(tmp_path / "handed")
+def test_other_manifests_are_refused(tmp_path: Path, folder: Path, change) -> None:
     _with_manifest(folder, change)
     with new_queue(tmp_path) as queue, pytest.raises(OutputCheckError, match="session-folder"):
         submit(queue, Submission(program=folder, researcher="Weber", project="P17"))
@@ -258,9 +268,8 @@ def test_other_manifests_are_refused(tmp_path: Path, change) -> None:
     ],
 )
 def test_other_calls_are_errors_of_their_output_only(
-    tmp_path: Path, data: Path, call: dict[str, object]
+    tmp_path: Path, folder: Path, data: Path, call: dict[str, object]
 ) -> None:
-    folder = _session().finalise(tmp_path / "handed")
     _with_manifest(folder, lambda plain: plain["outputs"][1].update(call=call))
     with new_queue(tmp_path) as queue:
         submission = Submission(program=folder, researcher="Weber", project="P17", data=(data,))
@@ -273,8 +282,7 @@ def test_other_calls_are_errors_of_their_output_only(
         assert told[0].startswith("error output 2")
 
 
-def test_more_files_and_links_are_refused(tmp_path: Path) -> None:
-    folder = _session().finalise(tmp_path / "handed")
+def test_more_files_and_links_are_refused(tmp_path: Path, folder: Path) -> None:
     (folder / "outputs" / "more.txt").write_text("x")
     with pytest.raises(OutputCheckError, match="not of the same names"):
         read_folder(folder)
@@ -303,8 +311,7 @@ def test_a_folder_that_is_there_is_not_touched(tmp_path: Path, monkeypatch) -> N
         fire.session("P17", data=people()).finalise(tmp_path / "empty")
 
 
-def test_the_command_takes_the_folder(tmp_path: Path, data: Path) -> None:
-    folder = _session().finalise(tmp_path / "handed")
+def test_the_command_takes_the_folder(tmp_path: Path, folder: Path, data: Path) -> None:
     new_queue(tmp_path).close()
     given = ["--queue", str(tmp_path / "q"), "--researcher", "Weber", "--project", "P17"]
     done = CliRunner().invoke(app, ["fire", "submit", str(folder), "--data", str(data), *given])
