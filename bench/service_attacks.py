@@ -66,9 +66,7 @@ def averaging(fresh: Fresh, many: int) -> Iterator[AttackRate]:
         unruled = averaging_free_groups(demo, real_keys(demo, "requester", 4), many)
     with fresh() as demo:
         found = averaging_free_groups(demo, real_keys(demo, "requester", 4), many)
-    # What is found without the rule stands beside it.
-    yield unruled
-    yield found
+    yield replace(found, without=unruled.rate)
     with fresh() as demo:
         for level in ("municipality", "district", "state", ""):
             keys = real_keys(demo, "requester", 4)

@@ -194,3 +194,36 @@ def test_old_packages_and_policies_are_not_taken_again(demo: RunningDemo) -> Non
             data={"document": text, "signature": signature, "reason": "once more"},
         )  # fmt: skip
         assert 400 <= told.status < 500, told.text
+
+
+def test_a_release_shows_cells_that_answers_hide_and_that_is_said(demo: RunningDemo) -> None:
+    """A limit: releases are not looked at. What is read there is one figure with its noise."""
+    names = ["region", "age5", "sex"]
+    levels = {"variable": "region", "level": ["state", "district", "municipality"]}
+    table = pl.read_csv(asked(demo, by=[levels, *names[1:]]).content, infer_schema=False)
+    told = demo.ask("GET", "/api/v1/releases/census-2022/files/age_groups.csv", key="requester")
+    assert told.status == 200
+    released = pl.read_csv(told.content, infer_schema=False).select(
+        *names, pl.col("value").alias("released"), pl.col("status").alias("there")
+    )
+    both = table.join(released, on=names)
+    assert both.height == table.height
+    hidden = both.filter(pl.col("status") == "suppressed")
+    assert hidden.height > 500
+    assert "suppressed" not in hidden["there"]
+    # What both show is the same, so a released figure adds none to average with.
+    shown = both.filter(pl.col("status") != "suppressed")
+    assert shown.filter(pl.col("value") != pl.col("released")).is_empty()
+    age = pl.col("age").clip(0, 85) // 5 * 5
+    place = demo.folder / "datasets" / "census-2022-1" / "persons.parquet"
+    true = pl.read_parquet(place).group_by(
+        pl.col("municipality").cast(pl.String).alias("region"),
+        pl.when(age == 85).then(pl.lit("85+")).otherwise(pl.format("{}-{}", age, age + 4))
+        .alias("age5"),
+        pl.col("sex").cast(pl.String),
+    ).len()  # fmt: skip
+    read = hidden.join(true, on=names)
+    exact = (read["released"].cast(pl.Float64) == read["len"]).mean()
+    assert read.height > 500
+    assert isinstance(exact, float)
+    assert 0.1 < exact < 0.6
