@@ -71,6 +71,10 @@ OUTPUTS = {
     "fdzxtsum v": XTSUM,
     "fdzxtdescribe": XTDESCRIBE,
     "fdzutest x x2": "Extreme point:               3.14159\nTest for a U shape:       p < 0.01",
+    "fdzutest x x2, fieller": "Extreme point:               3.14159\n"
+    "Test for a U shape:       p = 0.0123\n95% Fieller interval:   2.512345;   3.712345",
+    "fdzutest x x2, fieller level(90)": "Extreme point:               3.14159\n"
+    "Test for a U shape:       not significant\n90% Fieller interval: unbounded",
     "fdzregress y z": "FDZ: withheld for confidentiality",
     "fdzinspect v": "FDZ: inspect is not permitted in remote execution",
     "fdzrun list x": "FDZ: command not permitted in remote execution",
