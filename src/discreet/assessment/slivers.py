@@ -216,7 +216,7 @@ def _atoms(
 
 
 @dataclass(frozen=True, slots=True)
-class _Union:
+class _KnotUnion:
     """Knots of a component, or all of it but these, and whether ties lie within or around it."""
 
     component: int
@@ -226,10 +226,10 @@ class _Union:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundSliver:
     """A union of knots and its difference from ties."""
 
-    union: _Union
+    union: _KnotUnion
     parts: frozenset[Atom]
 
 
@@ -285,11 +285,11 @@ class _Geography:
             if (b == _NOWHERE and b in self.knots[a]) or _NOWHERE in self.ties.get(b, ())
         }
 
-    def slivers(self) -> Iterator[_Found]:
+    def slivers(self) -> Iterator[_FoundSliver]:
         """Unions with few records in their difference."""
         for at, component in enumerate(self.components):
             for within in (True, False):
-                yield from self._judged(_Union(at, frozenset(), rest=True, within=within))
+                yield from self._judged(_KnotUnion(at, frozenset(), rest=True, within=within))
             if len(component) == 1:
                 continue
             root = max(component, key=lambda a: (self.sizes[a], -a))
@@ -315,7 +315,7 @@ class _Geography:
                         waiting.append(a)
         return forced
 
-    def _search(self, at: int, root: int, *, rest: bool, within: bool) -> Iterator[_Found]:
+    def _search(self, at: int, root: int, *, rest: bool, within: bool) -> Iterator[_FoundSliver]:
         """Connected unions without the root, or what they leave; each grown from its first knot."""
         out = self._forced(root, own=within != rest) | (set() if rest else {_NOWHERE})
         if not within and not rest:  # what lies nowhere has no ties around it
@@ -323,11 +323,11 @@ class _Geography:
         for start in self.components[at]:
             if start not in out:
                 yield from self._grown(
-                    _Union(at, frozenset([start]), rest=rest, within=within), frozenset(out)
+                    _KnotUnion(at, frozenset([start]), rest=rest, within=within), frozenset(out)
                 )
                 out.add(start)
 
-    def _grown(self, first: _Union, out: frozenset[int]) -> Iterator[_Found]:
+    def _grown(self, first: _KnotUnion, out: frozenset[int]) -> Iterator[_FoundSliver]:
         """The unions that grow from one, smaller ones first, as far as the effort goes."""
         waiting, left = deque([(first, out)]), self.effort
         while waiting:
@@ -358,7 +358,7 @@ class _Geography:
         )
 
     def _costs(
-        self, union: _Union, excluded: set[int] | frozenset[int]
+        self, union: _KnotUnion, excluded: set[int] | frozenset[int]
     ) -> tuple[dict[Atom, int], dict[int, int]]:
         """What is in the difference for certain, and what leaving each neighbour out adds."""
         certain: dict[Atom, int] = {}
@@ -383,7 +383,7 @@ class _Geography:
                     costs[a] += (0 if cut else inside) if own else n
         return certain, costs
 
-    def _judged(self, union: _Union) -> Iterator[_Found]:
+    def _judged(self, union: _KnotUnion) -> Iterator[_FoundSliver]:
         """The union, if it differs by few from the ties within it, or from those around it."""
         named, rest = union.named, union.rest
         ties = {b for a in named for b in self.shared[a]} - {_NOWHERE}
@@ -405,9 +405,9 @@ class _Geography:
             if at_rest if b != _NOWHERE else union.within:
                 parts[a, b] = n
         if 0 < sum(parts.values()) < self.least and self._held(union):
-            yield _Found(union, frozenset(parts))
+            yield _FoundSliver(union, frozenset(parts))
 
-    def _held(self, union: _Union) -> bool:
+    def _held(self, union: _KnotUnion) -> bool:
         """Whether one union holds the other, and there is something to subtract."""
         knots = self.knots_of(union)
         if not union.within:
@@ -418,7 +418,7 @@ class _Geography:
             for b in self.knots[a]
         )
 
-    def knots_of(self, union: _Union) -> frozenset[int]:
+    def knots_of(self, union: _KnotUnion) -> frozenset[int]:
         """The knots of a union."""
         if not union.rest:
             return union.named
@@ -436,9 +436,9 @@ class _Geography:
         return frozenset(left)
 
 
-def _smallest(map_: _Geography) -> list[_Found]:
+def _smallest(map_: _Geography) -> list[_FoundSliver]:
     """Differences that hold no other one, each once, by the union of fewest areas."""
-    best: dict[frozenset[Atom], _Found] = {}
+    best: dict[frozenset[Atom], _FoundSliver] = {}
     for one in map_.slivers():
         parts = map_.without_areas(one.parts)
         other = best.get(parts)
@@ -451,16 +451,16 @@ def _smallest(map_: _Geography) -> list[_Found]:
             continue
         for atom in parts:
             of_atom[atom].append(parts)
-        kept.append(_Found(best[parts].union, parts))
+        kept.append(_FoundSliver(best[parts].union, parts))
     return kept
 
 
-def _rank(one: _Found) -> tuple[bool, int, bool, list[int]]:
+def _rank(one: _FoundSliver) -> tuple[bool, int, bool, list[int]]:
     return one.union.rest, len(one.union.named), not one.union.within, sorted(one.union.named)
 
 
 def _sliver(
-    one: _Found,
+    one: _FoundSliver,
     map_: _Geography,
     names: tuple[str, str],
     codes: tuple[list[str], list[str]],

@@ -21,7 +21,7 @@ from discreet_fire.linked_tables.attack import CellRange, LinkedAttack, TimeOver
 from discreet_fire.linked_tables.outputs import ShownTable
 from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums
 from discreet_fire.linked_tables.system import LinkedSystem, sum_systems_of, systems_of
-from discreet_fire.linked_tables.withholding import more_withheld
+from discreet_fire.linked_tables.withheld_cells import more_withheld
 from discreet_fire.statistics.limits import SafeLimits
 
 #: The rule of findings on tables that were not looked at, or not all of them together.

@@ -17,7 +17,7 @@ from discreet_fire.findings import Finding
 from discreet_fire.linked_tables import LEFT, ShownCounts, linked_findings
 from discreet_fire.linked_tables.shown_counts import ShownSums
 from discreet_fire.linked_tables.system import sum_systems_of, systems_of
-from discreet_fire.linked_tables.withholding import more_withheld
+from discreet_fire.linked_tables.withheld_cells import more_withheld
 from discreet_fire.research_session.calls import CallResult, LinkedNumbers
 from discreet_fire.statistics.limits import SafeLimits
 

@@ -17,7 +17,7 @@ from discreet_fire.linked_tables import ShownCounts, linked_findings, shown_coun
 from discreet_fire.linked_tables.attack import LinkedAttack
 from discreet_fire.linked_tables.shown_counts import shown_sums
 from discreet_fire.linked_tables.system import sum_systems_of, systems_of
-from discreet_fire.linked_tables.withholding import more_withheld
+from discreet_fire.linked_tables.withheld_cells import more_withheld
 from discreet_fire.runners.builtin.runner import run_do
 from discreet_fire.runners.protocol import StatisticShown
 from discreet_fire.statistics.limits import SafeLimits
