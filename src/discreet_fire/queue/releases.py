@@ -102,6 +102,9 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
         what = f"only approved submissions are released; this one is {found.state.value}"
         count = f"{len(found.approvals)} of {found.needed} persons approved"
         raise queue_error(what, "not-approved", where, count)
+    if found.question:
+        what = f"the researcher has not answered yet: {found.question}"
+        raise queue_error(what, "asked", where, "wait for the answer")
     outputs = queue.outputs(number)
     if not outputs:
         raise queue_error("there is no output to release", "no-output", where)

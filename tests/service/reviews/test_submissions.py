@@ -372,3 +372,17 @@ def test_sessions_are_handed_in_with_all_their_outputs(
     outputs = (one.read_text() for one in found if one.suffix == ".txt")
     assert set(outputs) <= set(report.outputs.values())
     assert not [one for one in report.view.findings if one.severity == "error"]
+
+
+def test_nothing_is_released_while_a_question_is_open(centre: ReviewedCentre) -> None:
+    """Also not what was approved before somebody asked."""
+    number = centre.handed_in()
+    assert centre.decide("vera", number, "accept", "accept", "accept").status_code == 200
+    for name in ("vera", "viktor"):
+        assert centre.act(name, number, "approve").status_code == 200
+    assert centre.act("viktor", number, "ask").json()["state"] == "approved"
+    refused = centre.act("viktor", number, "release")
+    assert refused.status_code == 409
+    assert "has not answered yet" in refused.json()["detail"]
+    centre.service.reviews.answer(_somebody("ruth"), number, text="of home")
+    assert centre.act("viktor", number, "release").json()["state"] == "released"
