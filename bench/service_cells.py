@@ -1,7 +1,9 @@
 """Cells in, protected cells out, over a socket of this machine: cells per second, by format.
 
-Run it alone: python bench/service_cells.py [--cells 2000000] [--repeats 5]. The server is a process
-of its own (uvicorn, one worker); the client writes, sends, receives and reads every time.
+Run it alone: python bench/service_cells.py [--cells 2000000] [--repeats 5] [--callers 12]. The
+server is a process of its own (uvicorn, one worker); the client writes, sends, receives and reads
+every time. Then so many callers at once send large bodies again and again, in each format: what
+they were answered, and the most memory of the server meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=2_000_000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--callers", type=int, default=12)
     parser.add_argument("--serve", nargs=2)
     given = parser.parse_args()
     if given.serve:
@@ -80,6 +85,8 @@ def main() -> None:
         server = subprocess.Popen(command)
         try:
             measure(port, token, given.cells, given.repeats, server.pid)
+            for form in LARGE:
+                crowded(port, token, form, given.callers, server.pid)
         finally:
             server.terminate()
             server.wait(10)
@@ -113,10 +120,46 @@ def measure(port: int, token: str, size: int, repeats: int, pid: int) -> None:
             ).raise_for_status()
 
         told(f"written before, not read back, {how}", part.height, timed(send, repeats))
-    memory = Path(f"/proc/{pid}/status")
-    if memory.exists():
-        line = next(x for x in memory.read_text().splitlines() if x.startswith("VmHWM"))
-        print(f"most memory of the server: {int(line.split()[1]) / 1024:,.0f} MB")
+    print(f"most memory of the server: {held(pid, 'VmHWM'):,} MB")
+
+
+#: Rows of bodies near the largest: 10 MB of text.
+LARGE = {"arrow": 1_000_000, "parquet": 1_000_000, "csv": 480_000, "json": 300_000}
+ROUNDS = 10
+
+
+def crowded(port: int, token: str, form: str, callers: int, pid: int) -> None:
+    """Callers who all send a large body at once, and again."""
+    media, written = WRITERS[form]
+    content = written(cells(LARGE[form]))
+    before = held(pid, "VmRSS")
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # forget the most memory until now
+
+    def send(_: int) -> int:
+        address = f"http://127.0.0.1:{port}/api/v1/protect/counts"
+        head = {"Authorization": f"Bearer {token}", "Content-Type": media}
+        given = {"parameter_set": "census", "format": form}
+        try:
+            return httpx.post(
+                address, params=given, headers=head, content=content, timeout=120
+            ).status_code
+        except httpx.TransportError:  # refused while it was still being sent
+            return 503
+
+    with ThreadPoolExecutor(callers) as pool:
+        found = Counter(pool.map(send, range(callers * ROUNDS)))
+    most, after = held(pid, "VmHWM"), held(pid, "VmRSS")
+    print(
+        f"{callers} callers, {callers * ROUNDS} bodies of {len(content) / 1e6:.1f} MB, {form}: "
+        f"{dict(found)}; {before:,} MB before, {most:,} at most, {after:,} after",
+        flush=True,
+    )
+
+
+def held(pid: int, name: str) -> int:
+    """Megabytes that a process holds, or held at most."""
+    text = Path(f"/proc/{pid}/status").read_text("utf-8")
+    return int(text.partition(f"{name}:")[2].split()[0]) // 1024
 
 
 def told(what: str, size: int, times: list[float]) -> None:
