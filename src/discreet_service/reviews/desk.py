@@ -212,10 +212,8 @@ class ReviewDesk:
         """
         settings = self.settings
         if data and data not in settings.data:
-            hint = f"data: {', '.join(settings.data)}"
-            raise ServiceError(
-                "there are no such data", code="invalid-input", where="data", hint=hint
-            )
+            what, hint = "there are no such data", f"data: {', '.join(settings.data)}"
+            raise ServiceError(what, code="invalid-input", where="data", hint=hint)
         if replaces is not None:
             self.own_one(principal, replaces)
         try:
