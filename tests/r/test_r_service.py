@@ -37,6 +37,12 @@ rounded <- dc_service_round(
   list(by = "sex", rounding = list(method = "controlled", base = 5))
 )
 stopifnot(identical(rounded$value, c(15, 10, 5)))
+changed <- dc_service_anonymise(
+  data.frame(pid = 1:4, sex = c("m", "w", "w", "w"), age = c(30, 70, 93, 81)),
+  list(id = "pid", drop = "pid",
+       steps = list(list(method = "top_code", variable = "age", above = 65)))
+)
+stopifnot(identical(changed$age, c(30L, 65L, 65L, 65L)), identical(names(changed), c("sex", "age")))
 """
 
 
@@ -61,7 +67,7 @@ def test_counts_and_tables_are_those_of_direct_calls(r: str, tmp_path: Path) -> 
     settings |= {"PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C.UTF-8"}
     settings["DISCREET_SERVICE_KEY"] = served.key()
     settings["KEY_OF_A_PRODUCER"] = served.key("producer", "pia")
-    app = served.app("status", "protect", "parameter_sets", "rounding")
+    app = served.app("status", "protect", "parameter_sets", "rounding", "records")
     with served_on_port(app) as url:
         settings["DISCREET_SERVICE_URL"] = url
         done = subprocess.run(
