@@ -66,7 +66,7 @@ def python_value(value: Any, depth: int) -> str:
         depth: How far it is indented.
 
     >>> python_value({"base": 5, "unbiased": True}, 0)
-    '{\\n    "base": 5,\\n    "unbiased": True,\\n}'
+    '{\n    "base": 5,\n    "unbiased": True,\n}'
     """
     pad = "    " * (depth + 1)
     if isinstance(value, Mapping):
@@ -85,7 +85,7 @@ def r_value(value: Any, depth: int) -> str:
         depth: How far it is indented.
 
     >>> r_value({"unbiased": True, "by": ["sex"]}, 0)
-    'list(\\n  `unbiased` = TRUE,\\n  `by` = list("sex")\\n)'
+    'list(\n  `unbiased` = TRUE,\n  `by` = list("sex")\n)'
     """
     pad = "  " * (depth + 1)
     if isinstance(value, Mapping):

@@ -54,7 +54,7 @@ def application(clock: _Clock | None = None, **changes: Any) -> FastAPI:
 
     @app.get("/fails")
     def fails() -> None:
-        raise ValueError("the true count is 17")
+        raise ValueError("the true count is 1717")
 
     add_problem_pages(app)
     add_security(app, service)
@@ -78,7 +78,7 @@ def test_every_response_has_the_headers() -> None:
 
 def test_unexpected_errors_tell_nothing() -> None:
     answer = AsgiBrowser(application()).get("/fails")
-    assert "17" not in answer.text
+    assert "1717" not in answer.text
     assert answer.json()["instance"].endswith(answer.headers["x-request-id"])
 
 

@@ -159,7 +159,8 @@ def _figures(safe: ProtectedTable, table: Table) -> IntArray:
         numbers = np.array([own.index[code] for code in shown.codes], dtype=np.int32)
         places.append(numbers[part])
     at = CellIndex.of(table.dimensions).find(places, table.index, (safe.stored, len(table)))
-    return np.where(at >= 0, safe.value[np.maximum(at, 0)], 0).astype(np.int64)
+    stored = np.append(safe.value, 0)  # where nothing is stored, everything was rounded to zero
+    return stored[np.where(at >= 0, at, len(stored) - 1)].astype(np.int64)
 
 
 def _interval(value: IntArray, table: Table, rounding: Rounding) -> tuple[IntArray, IntArray]:
