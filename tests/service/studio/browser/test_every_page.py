@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -13,6 +14,8 @@ from tests.helpers.served_studio import PLAYERS, ServedStudio
 ROLES = ["reader", *(role for role in PLAYERS if not role.startswith("second"))]
 #: Pages that are reached from the corner, not from the row of pages.
 ALSO = ("/", "/help", "/account", "/login")
+#: Seconds until a page begins, once it has been read before.
+FIRST_BYTE = 0.1
 #: Pages that show everybody their own, and are in the navigation of those who usually have some.
 OWN = {"/approvals"}
 
@@ -24,14 +27,22 @@ def _paths(page: Any, *, more: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_pages_of_a_role(role: str, logged_in: Callable[..., Any], check_page: Any) -> None:
-    """Each is accessible, quiet, small and, when it comes again, fast."""
+def test_pages_of_a_role(
+    role: str, logged_in: Callable[..., Any], check_page: Any, studio: ServedStudio
+) -> None:
+    """Each is accessible, quiet, small, and begins within a tenth of a second.
+
+    The best of up to eight: other tests run on the same machine meanwhile.
+    """
     page = logged_in(role)
     for path in _paths(page, more=True):
-        for _ in range(2):
+        for _ in range(8):
             answer = page.goto(path)
+            shown = studio.pages(urlsplit(page.url).path)  # some lead on to others
+            if min(one.seconds for one in shown) <= FIRST_BYTE:
+                break
         assert answer.status == 200, path
-        check_page(page)
+        check_page(page, seconds=FIRST_BYTE)
         assert page.locator("h1").count() == 1, path
 
 
