@@ -139,6 +139,10 @@ def hint_in(language: str, hint: str, code: str) -> str:
 
     >>> hint_in("de", "did you mean 'sex'?", "unknown-variable")
     "gemeint ist vielleicht 'sex'"
+    >>> hint_in("de", "csv, px or xlsx", "invalid-input")
+    'csv, px oder xlsx'
+    >>> "oder" in hint_in("de", "name a file or leave it out", "invalid-input")
+    False
     """
     if language != "de" or not hint or not re.search(r"[a-z] [a-z]", hint):
         return _of_words(hint) if language == "de" else hint
@@ -168,9 +172,17 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
     found = [(each, german) for each, german in _hints()["said"].items() if "{}" in each]
     found.sort(key=lambda pair: -len(pair[0]))
     return tuple(
-        (re.compile("(.+?)".join(map(re.escape, each.split("{}"))), re.DOTALL), german)
+        (re.compile(_blank(each).join(map(re.escape, each.split("{}"))), re.DOTALL), german)
         for each, german in found
     )
+
+
+def _blank(pattern: str) -> str:
+    """What a blank takes: next to one word only, as in "a or b", it is no part of a sentence."""
+    if len(re.findall("[a-z]+", pattern)) > 1:
+        return "(.+?)"
+    item = r"(?:'[^']*'|[^\s,]+)"
+    return f"({item}(?:, {item})*)"
 
 
 def problem_document(error: DiscreetError, request: str, language: str = "en") -> dict[str, Any]:
