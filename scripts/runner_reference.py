@@ -31,8 +31,8 @@ the run at its line. [How to run do-files](../how-to/run-do-files.md) says how i
 Capital letters are the shortest form of an option, `()` means that something stands in brackets,
 `()?` that something may. Options that only change how output looks in Stata are taken as well; the
 log says that they change nothing here. Commands with a safe statistic also take `CRItical()`, the
-[p of the centre's rules](../methods/output-checking-rules.md) for one command. This page is written by `scripts/runner_reference.py` from
-the program.
+[p of the centre's rules](../methods/output-checking-rules.md) for one command. This page is
+written by `scripts/runner_reference.py` from the program.
 
 ## Language
 
