@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 import random
 import secrets
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -163,15 +166,15 @@ def _make(folder: Path, persons: int, progress: Progress) -> None:
     progress(1, len(steps), steps[1])
     programme = _write_dataset(folder, persons)
     progress(2, len(steps), steps[2])
-    with opened(made.settings) as service:
-        passwords = _people(service, made.password)
-        progress(3, len(steps), steps[3])
-        _bring_into_use(service, programme)
-        progress(4, len(steps), steps[4])
-        _write_reviews(service)
-    keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
-    progress(5, len(steps), steps[5])
-    _write_release(programme, folder / "releases" / "census-2022")
+    with _release(programme, folder / "releases" / "census-2022"):
+        with opened(made.settings) as service:
+            passwords = _people(service, made.password)
+            progress(3, len(steps), steps[3])
+            _bring_into_use(service, programme)
+            progress(4, len(steps), steps[4])
+            _write_reviews(service)
+        keys = {name: new_key(made.settings, name, roles, 30)[0] for name, roles in _KEYS.items()}
+        progress(5, len(steps), steps[5])
     printed = {"passwords": passwords, "keys": keys}
     write_text(folder / _PRINTED, json.dumps(printed, indent=1), private=True)
     progress(6, len(steps), "")
@@ -265,11 +268,20 @@ def _activate(service: Service, parameters: Parameters, statistic: str) -> None:
         approvals.approve(connection, proposal.id, second, digest=taken.file)
 
 
-def _write_release(programme: Path, out: Path) -> None:
-    """The tables of the census, signed."""
-    from discreet import protect
-
-    protect(programme, out)
+@contextmanager
+def _release(programme: Path, out: Path) -> Iterator[None]:
+    """The tables of the census, signed: made meanwhile by a process of its own."""
+    command = [sys.executable, "-m", "discreet", "protect", str(programme), "--out", str(out)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as made:  # noqa: S603
+        try:
+            yield
+        except BaseException:
+            made.kill()
+            raise
+    if made.returncode:
+        what, hint = "the release of the demonstration was not made", "is the disk full?"
+        raise ServiceError(what, code="internal", where=str(out), hint=hint)
 
 
 def _write_reviews(service: Service) -> None:

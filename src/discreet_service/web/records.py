@@ -8,7 +8,7 @@ for whoever sent the records. Nothing of what was handed in is kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Depends, Header, Request, Response
@@ -16,8 +16,7 @@ from fastapi.responses import JSONResponse
 
 from discreet.microdata import Secret
 from discreet.release.anonymisation import check_steps
-from discreet_service.cells import body_kind, read_body
-from discreet_service.cells.bodies import RowLimit, check_number
+from discreet_service.cells.bodies import HandedIn, RowLimit, check_number
 from discreet_service.cells.records import (
     MOST_AT_ONCE,
     RecordsRequest,
@@ -32,10 +31,10 @@ from discreet_service.jobs.records import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.body_gate import BodyGate
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.table_calls import (
     accepted_job,
+    answered_from_body,
     described_body,
     hand_in_sealed,
     said_in_call,
@@ -72,19 +71,14 @@ async def study_anonymised_file(
 async def _answered(
     request: Request, service: Service, principal: Principal, again: str | None, work: _Work
 ) -> Response:
-    body = body_kind(request.headers.get("content-type", ""))
-    gate = BodyGate.of(request, service)
-
-    def answer(file: IO[bytes]) -> Response:
-        limit = RowLimit(service.settings.limits.records_protect, ROWS)
-        handed = read_body(file, body, limit)
+    def answer(handed: HandedIn) -> Response:
         given: dict[str, Any] = said_in_call(request, handed.members)
         given.setdefault("language", language_of(request))
         asked = read_request(RecordsRequest, given)
         return work(service, principal, typed_columns(handed.frame), asked, again)
 
-    async with gate.body(request, service) as file:
-        return await gate.work(answer, file)
+    limit = RowLimit(service.settings.limits.records_protect, ROWS)
+    return await answered_from_body(request, service, limit, answer)
 
 
 def secret_for(service: Service, owner: str, request: RecordsRequest) -> Secret:

@@ -8,14 +8,14 @@ CONFIDENTIAL, for whoever sent the cells.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
 
 from discreet.microdata import Secret
-from discreet_service.cells import body_kind, chosen_format, read_body, table_result
+from discreet_service.cells import HandedIn, chosen_format, table_result
 from discreet_service.cells.bodies import RowLimit, check_number
 from discreet_service.cells.requests import packed, read_request
 from discreet_service.cells.rounding import (
@@ -30,10 +30,10 @@ from discreet_service.jobs.records import Job
 from discreet_service.permissions import Permission, Principal
 from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
-from discreet_service.web.body_gate import BodyGate
 from discreet_service.web.problem_pages import language_of
 from discreet_service.web.table_calls import (
     accepted_job,
+    answered_from_body,
     described_body,
     hand_in_sealed,
     said_in_call,
@@ -69,16 +69,11 @@ async def study_rounded_cells(
 async def _answered(
     request: Request, service: Service, principal: Principal, again: str | None, work: _Work
 ) -> Response:
-    body = body_kind(request.headers.get("content-type", ""))
-    gate = BodyGate.of(request, service)
+    def answer(handed: HandedIn) -> Response:
+        asked = _asked(request, handed.members)
+        return work(service, principal, handed.frame, asked, again)
 
-    def answer(file: IO[bytes]) -> Response:
-        cells = read_body(file, body, service.settings.limits.cells_protect)
-        asked = _asked(request, cells.members)
-        return work(service, principal, cells.frame, asked, again)
-
-    async with gate.body(request, service) as file:
-        return await gate.work(answer, file)
+    return await answered_from_body(request, service, service.settings.limits.cells_protect, answer)
 
 
 def _asked(request: Request, members: Any) -> RoundingRequest:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import IO, Any
 
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from discreet_service.cells.bodies import BODY_TYPES
+from discreet_service.cells.bodies import BODY_TYPES, HandedIn, RowLimit, body_kind, read_body
 from discreet_service.jobs.records import Job
 from discreet_service.permissions import Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
+from discreet_service.web.body_gate import BodyGate
 
 #: What a call says in its address where the body is no JSON: one document.
 _ASKED = "request"
@@ -75,6 +76,30 @@ def said_in_call(request: Request, members: Mapping[str, Any]) -> dict[str, Any]
             what = "this is no JSON object"
             raise ServiceError(what, code="invalid-input", where=_ASKED) from None
     return given
+
+
+async def answered_from_body(
+    request: Request,
+    service: Service,
+    limit: RowLimit | int,
+    answer: Callable[[HandedIn], Response],
+) -> Response:
+    """Let the body of a call in when there is room for it, read it, and answer beside the loop.
+
+    Args:
+        request: The request.
+        service: The service.
+        limit: So many rows at most.
+        answer: Makes the answer of what was sent.
+    """
+    body = body_kind(request.headers.get("content-type", ""))
+    gate = BodyGate.of(request, service)
+
+    def read(file: IO[bytes]) -> Response:
+        return answer(read_body(file, body, limit))
+
+    async with gate.body(request, service) as file:
+        return await gate.work(read, file)
 
 
 def hand_in_sealed(
