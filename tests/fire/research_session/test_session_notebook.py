@@ -1,16 +1,15 @@
-"""The notebook of the documentation runs cell by cell, and shows what a notebook would show.
-
-Jupyter is no dependency: cells are run by `exec`, and the last expression of each is shown by its
-``_repr_html_``, as a notebook does.
-"""
+"""The notebook of the documentation runs in a kernel of Jupyter, and shows what a reader sees."""
 
 from __future__ import annotations
 
-import ast
-import json
+import os
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 from discreet_fire.research_session.submission_folder import read_folder
 from discreet_fire.rewriting.script_files import prepared_scripts
@@ -19,23 +18,26 @@ from tests.helpers.places import ROOT
 NOTEBOOK = ROOT / "docs" / "how-to" / "notebook-session.ipynb"
 
 
-def _shown(source: str, names: dict[str, Any]) -> str:
-    """What a notebook shows below a cell."""
-    tree = ast.parse(source)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, NOTEBOOK.name, "exec"), names)
-    if not isinstance(last, ast.Expr):
-        return ""
-    value = eval(compile(ast.Expression(last.value), NOTEBOOK.name, "eval"), names)
-    return value._repr_html_() if hasattr(value, "_repr_html_") else repr(value)
+def _executed(notebook: nbformat.NotebookNode, folder: Path) -> list[str]:
+    """What stands below each cell with code; no setting of this person's Jupyter plays a part."""
+    homes = {name: str(folder / "home") for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
+    paths = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(notebook, kernel_name="python3", timeout=120, resources=paths)
+    client.execute(env={**os.environ, **homes})
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return ["".join(map(_html, cell.outputs)) for cell in cells]
 
 
-def test_the_notebook_runs(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    names: dict[str, Any] = {}
-    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    shown = [_shown(code, names) for code in codes]
+def _html(output: nbformat.NotebookNode) -> str:
+    data = output.get("data", {})
+    return data.get("text/html", data.get("text/plain", output.get("text", "")))
+
+
+def test_the_notebook_runs(tmp_path: Path) -> None:
+    written = nbformat.read(NOTEBOOK, as_version=4)
+    nbformat.validate(written)
+    assert all(cell.get("outputs", []) == [] for cell in written.cells)
+    shown = _executed(written, tmp_path)
     for html in shown:
         HTMLParser().feed(html)
     by_county, by_region, protected = shown[1:4]
@@ -49,7 +51,13 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch) -> None:
     assert "<svg" in shown[7]
     handed = read_folder(tmp_path / "handed-in")
     assert handed.outputs[0].name == "women by county"
-    assert all(cell.get("outputs", []) == [] for cell in cells)
+
+
+def test_a_mistake_in_a_cell_is_seen(tmp_path: Path) -> None:
+    """Otherwise a notebook that stops in its middle would pass."""
+    cell = nbformat.v4.new_code_cell("import discreet_fire as fire\nfire.session('p', data=None)")
+    with pytest.raises(CellExecutionError, match="not a frame of records"):
+        _executed(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
 
 
 def test_a_session_is_handed_in_and_not_rewritten(tmp_path: Path) -> None:
