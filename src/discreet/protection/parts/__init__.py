@@ -4,7 +4,9 @@
 values, and `suppress_parts` works on what is to be published.
 """
 
+from discreet.protection.parts.areas import AreaParts, AreaShare, area_shares
 from discreet.protection.parts.decisions import (
+    HIDDEN_AREAS,
     SUPPRESSED_PARTS,
     PartDecision,
     PartDecisions,
@@ -20,6 +22,10 @@ from discreet.protection.parts.levels import PartLevel
 from discreet.protection.parts.rules import PartRules, check_parts, measure_parts
 
 __all__ = [
+    "AreaParts",
+    "AreaShare",
+    "HIDDEN_AREAS",
+    "area_shares",
     "SUPPRESSED_PARTS",
     "PartDecision",
     "PartDecisions",

@@ -19,6 +19,7 @@ import numpy as np
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.protection.parts import words
+from discreet.protection.parts.areas import AreaParts, joint_areas, without_areas
 from discreet.protection.parts.levels import (
     LANGUAGES,
     PartKey,
@@ -121,6 +122,7 @@ class PartDecisions:
         universe: How a filter was guarded: "checked" against the table without it,
             "none" if that was waived, "unfiltered" if there is no filter.
         suggestions: Coarser tables that would pass, the nearest first.
+        areas: What is hidden of single areas besides; None if these were not looked at.
     """
 
     table: str
@@ -128,6 +130,7 @@ class PartDecisions:
     parts: tuple[PartDecision, ...]
     universe: Literal["checked", "none", "unfiltered"] = "unfiltered"
     suggestions: tuple[PartSuggestion, ...] = ()
+    areas: AreaParts | None = None
 
     @property
     def suppressed(self) -> Parts:
@@ -143,7 +146,7 @@ class PartDecisions:
     def outcome(self) -> PartOutcome:
         """Whether the table is "complete", "thinned" or "blocked" (no part is left)."""
         if not self.suppressed:
-            return "complete"
+            return "thinned" if self.areas is not None and self.areas.hidden else "complete"
         return "thinned" if self.released else "blocked"
 
     def text(self, language: str = "en") -> str:
@@ -158,6 +161,8 @@ class PartDecisions:
         lines = [words.headline(self.table, self.outcome, self.universe, language)]
         lines += [f"{at}. {each.text(language)}" for at, each in enumerate(self.parts, 1)]
         lines += [each.text(language) for each in self.suggestions]
+        if self.areas is not None:
+            lines.append(words.areas_hidden(len(self.areas.hidden), language))
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,6 +183,7 @@ class PartDecisions:
                 }
                 for each in self.suggestions
             ],
+            **({} if self.areas is None else {"areas": self.areas.to_dict()}),
         }
 
     def to_json(self) -> str:
@@ -204,6 +210,7 @@ class PartDecisions:
                     PartSuggestion(levels=_levels(each), changed=tuple(each["changed"]))
                     for each in data["suggestions"]
                 ),
+                areas=AreaParts.from_dict(data["areas"]) if "areas" in data else None,
             )
         except (KeyError, TypeError) as error:
             raise SuppressionError(
@@ -250,6 +257,9 @@ def _decision(data: Mapping[str, Any]) -> PartDecision:
 #: Kind of the note that names suppressed parts.
 SUPPRESSED_PARTS = "suppressed-parts"
 
+#: Kind of the note that says that single areas lack parts.
+HIDDEN_AREAS = "hidden-areas"
+
 _LISTED = 8
 
 
@@ -277,6 +287,11 @@ def suppress_parts(protected: ProtectedTable, decisions: PartDecisions) -> Prote
     'Suppressed parts of the table, shown as “.”: sex.'
     """
     _check(protected, decisions)
+    if decisions.areas is not None and decisions.areas.hidden:
+        protected = without_areas(protected, decisions.areas)
+        others = [note for note in protected.notes if note.kind != HIDDEN_AREAS]
+        said = _areas_note(protected, decisions.areas)
+        protected = replace(protected, notes=(*others, said))
     if not decisions.suppressed:
         return protected
     hidden = decisions.suppressed
@@ -302,6 +317,13 @@ def _note(decisions: PartDecisions) -> Note:
             for language in LANGUAGES
         },
     )
+
+
+def _areas_note(protected: ProtectedTable, areas: AreaParts) -> Note:
+    """That single areas lack parts; which ones can be seen."""
+    named = {each.name: each for each in protected.spanning}[areas.variable]
+    texts = {each: words.areas_note(named.title(each), each) for each in LANGUAGES}
+    return Note(HIDDEN_AREAS, texts)
 
 
 def _coarsest(decisions: list[PartDecision]) -> list[PartDecision]:
@@ -462,6 +484,7 @@ def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:
         parts=tuple(_together(found) for found in every.values()),
         universe="checked" if guarded else "unfiltered",
         suggestions=tuple(passing),
+        areas=joint_areas(decided.areas for decided in decisions),
     )
 
 

@@ -121,6 +121,8 @@ class PartCells:
         relative: Relative error of each cell, if that is to be measured.
         named: Places of the spanning variables that the filter of the cells names. That
             records are alike where the filter leaves a single code tells nothing more.
+        area: Place of a variable whose codes are tables of their own, all measured at once;
+            the parts asked for have the position of a code there, not the number of a level.
     """
 
     def __init__(
@@ -132,6 +134,7 @@ class PartCells:
         small_up_to: int,
         relative: FloatArray | None = None,
         named: Sequence[int] = (),
+        area: int | None = None,
     ) -> None:
         self.dimensions = tuple(dimensions)
         self.index = tuple(index)
@@ -139,18 +142,22 @@ class PartCells:
         self.small_up_to = small_up_to
         self.relative = relative
         self.named = tuple(named)
+        self.area = area
         self.levels = tuple(levels_of(dimension) for dimension in dimensions)
-        self._kinds = [_kinds(dimension) for dimension in dimensions]
+        self._kinds = [
+            _kinds(dimension) if at != area else (np.arange(len(dimension)),) * 2
+            for at, dimension in enumerate(dimensions)
+        ]
 
     def __repr__(self) -> str:
         return "<PartCells (confidential)>"
 
     @cached_property
-    def _on_levels(self) -> list[BoolArray]:
-        """Per variable, levels × kinds of codes: which stand on which."""
+    def _on_levels(self) -> list[BoolArray | None]:
+        """Per variable, levels × kinds of codes: which stand on which; None for areas."""
         return [
-            np.array([level.members[first] for level in levels.values()])
-            for levels, (_, first) in zip(self.levels, self._kinds, strict=True)
+            None if at == self.area else np.array([each.members[first] for each in levels.values()])
+            for at, (levels, (_, first)) in enumerate(zip(self.levels, self._kinds, strict=True))
         ]
 
     @cached_property
@@ -183,16 +190,67 @@ class PartCells:
 
     def place(self, part: PartKey) -> tuple[int, ...]:
         """Where a part stands in what is measured of every part at once."""
-        pairs = zip(self.levels, part, strict=True)
-        return tuple(list(levels).index(number) for levels, number in pairs)
+        return tuple(
+            number if at == self.area else list(levels).index(number)
+            for at, (levels, number) in enumerate(zip(self.levels, part, strict=True))
+        )
 
-    def on(self, part: PartKey) -> BoolArray:
-        """Which cells stand on a part."""
-        wanted = np.ones(1, dtype=np.bool_)
-        for levels, matrix, number in zip(self.levels, self._on_levels, part, strict=True):
-            row = matrix[list(levels).index(number)]
-            wanted = (wanted[:, None] & row[None, :]).ravel()
-        return np.asarray(wanted[self._kind], dtype=np.bool_)
+    @cached_property
+    def _of_areas(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The cells in the order of their areas, and where those of each area begin."""
+        assert self.area is not None
+        codes = self.index[self.area]
+        order = np.argsort(codes, kind="stable")
+        return order, np.searchsorted(codes[order], np.arange(len(self._kinds[self.area][0]) + 1))
+
+    def records_of_areas(self) -> IntArray:
+        """Per area, how many records it has."""
+        total = [list(levels)[-1] for levels in self.levels]
+        place = self.place(tuple(total))
+        whole = (slice(None) if at == self.area else each for at, each in enumerate(place))
+        return np.asarray(self._totals[1][tuple(whole)])
+
+    def cells_in(self, area: int) -> npt.NDArray[np.int64]:
+        """The cells of an area."""
+        order, start = self._of_areas
+        return order[start[area] : start[area + 1]]
+
+    def cells_on(self, part: PartKey) -> npt.NDArray[np.int64]:
+        """The cells that stand on a part."""
+        if self.area is not None:
+            cells = self.cells_in(part[self.area])
+        else:
+            cells = np.arange(len(self.count))
+        for at, (levels, number) in enumerate(zip(self.levels, part, strict=True)):
+            if at != self.area:
+                cells = cells[levels[number].members[self.index[at][cells]]]
+        return cells
+
+    def joined(
+        self, areas: Sequence[int], beside: IntArray | None = None
+    ) -> tuple[PartCells, IntArray | None]:
+        """The cells of some areas as those of one table, which has no areas; a sum beside them."""
+        assert self.area is not None
+        chosen = np.concatenate([self.cells_in(area) for area in areas])
+        others = [at for at in range(len(self.index)) if at != self.area]
+        dimensions = [self.dimensions[at] for at in others]
+        index = [self.index[at][chosen] for at in others]
+        numbers, _ = CellIndex.of(dimensions).joined(index, len(chosen))
+        _, first, cell = np.unique(numbers, return_index=True, return_inverse=True)
+
+        def added(column: IntArray) -> IntArray:
+            sums = np.zeros(len(first), dtype=np.int64)
+            np.add.at(sums, cell, column[chosen])
+            return sums
+
+        cells = PartCells(
+            dimensions,
+            tuple(part[first] for part in index),
+            added(self.count),
+            small_up_to=self.small_up_to,
+            named=tuple(others.index(at) for at in self.named if at != self.area),
+        )
+        return cells, None if beside is None else added(beside)
 
     def measure(self, part: PartKey, *, grouped: bool = True) -> PartMeasures:
         """The measures of one part."""
@@ -201,10 +259,12 @@ class PartCells:
         error = None
         if self.relative is not None:
             # Summed exactly, so that the order of the cells does not matter.
-            relative = self.relative[self.on(part)].tolist()
+            relative = self.relative[self.cells_on(part)].tolist()
             error = math.fsum(relative) / occupied if occupied else 0.0
         return PartMeasures(
-            cells=math.prod(self.level(part, at).size for at in range(len(part))),
+            cells=math.prod(
+                self.level(part, at).size for at in range(len(part)) if at != self.area
+            ),
             occupied=occupied,
             records=records,
             small=small,
@@ -225,21 +285,23 @@ class PartCells:
         """
         return tuple(
             (int(several[place]), int(alone[place]))
-            for at, (several, alone) in enumerate(self._every_group)
+            for at, (several, alone) in self._every_group.items()
             if self.level(part, at).coarser is not None
         )
 
     @cached_property
-    def _every_group(self) -> tuple[tuple[IntArray, IntArray], ...]:
+    def _every_group(self) -> dict[int, tuple[IntArray, IntArray]]:
         """Per variable that groups are one level up in, the groups of every part at once."""
-        numbers, size = CellIndex.of(self.dimensions).joined(self.index)
-        found = []
+        numbers, size = CellIndex.of(self.dimensions).joined(self.index, len(self.count))
+        found = {}
         for at, dimension in enumerate(self.dimensions):
+            if at == self.area:
+                continue
             trees = range(len(dimension.classifications))
             pairs = [self._groups_below(at, tree, numbers, size) for tree in trees]
             several, alone = (np.sum(cubes, axis=0) for cubes in zip(*pairs, strict=True))
-            found.append((several, alone))
-        return tuple(found)
+            found[at] = (several, alone)
+        return found
 
     def _groups_below(
         self, at: int, tree: int, numbers: npt.NDArray[np.int64], size: int
@@ -287,9 +349,11 @@ def _kinds(dimension: Dimension) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return kinds.astype(np.int64), first.astype(np.int64)
 
 
-def _on_parts(cube: npt.NDArray[Any], matrices: Sequence[BoolArray]) -> npt.NDArray[Any]:
+def _on_parts(cube: npt.NDArray[Any], matrices: Sequence[BoolArray | None]) -> npt.NDArray[Any]:
     """Numbers per combination of kinds, summed up to every part."""
     for at, matrix in enumerate(matrices):
+        if matrix is None:
+            continue
         cube = np.moveaxis(np.tensordot(matrix.astype(np.int64), cube, (1, at)), 0, at)
     return cube
 
@@ -319,8 +383,13 @@ def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[I
     return np.concatenate([one[categories >= 2], np.flatnonzero(alone)]), alone
 
 
-def part_cells(table: Table, small_up_to: int, deviation: Deviation | None = None) -> PartCells:
-    """The cells of a table that have records, to be measured."""
+def part_cells(
+    table: Table,
+    small_up_to: int,
+    deviation: Deviation | None = None,
+    area: int | None = None,
+) -> PartCells:
+    """The cells of a table that have records, to be measured, as a whole or area by area."""
     occupied = table.count > 0
     whole = bool(occupied.all())
     count = table.count if whole else table.count[occupied]
@@ -335,6 +404,7 @@ def part_cells(table: Table, small_up_to: int, deviation: Deviation | None = Non
         small_up_to=small_up_to,
         relative=relative,
         named=named_variables(table),
+        area=area,
     )
 
 
@@ -385,10 +455,12 @@ class FilterUniverse:
     named: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, table: Table, universe: Table, small_up_to: int) -> FilterUniverse:
+    def of(
+        cls, table: Table, universe: Table, small_up_to: int, area: int | None = None
+    ) -> FilterUniverse:
         """The universe of a filtered table; an error if it is not that."""
         _check(table, universe)
-        every = part_cells(universe, small_up_to)
+        every = part_cells(universe, small_up_to, area=area)
         query = part_cells(table, small_up_to)
         passing = _passing(query, every, table.name)
         rest = every.count - passing
@@ -399,8 +471,18 @@ class FilterUniverse:
             rest[some],
             small_up_to=small_up_to,
             named=query.named,
+            area=area,
         )
         return cls(every, passing, left_out, query.named)
+
+    def joined(self, areas: Sequence[int]) -> FilterUniverse:
+        """Some areas as one table."""
+        every, passing = self.every.joined(areas, self.passing)
+        left_out, _ = self.left_out.joined(areas)
+        assert passing is not None
+        area = self.every.area
+        named = [at - (area is not None and at > area) for at in self.named if at != area]
+        return FilterUniverse(every, passing, left_out, tuple(named))
 
     def told_by_filter(self, part: PartKey) -> tuple[int, int]:
         """Groups of two and more records, and those all or none of whose records pass.
@@ -412,10 +494,10 @@ class FilterUniverse:
             place = self.every.place(part)
             several, alike = self._told
             return int(several[place]), int(alike[place])
-        here = self.every.on(part)
-        groups = here & (self.every.count >= 2)
+        here = self.every.cells_on(part)
+        groups = here[self.every.count[here] >= 2]
         for at in self.named:
-            groups &= ~self._settled(here, at)[self.every.index[at]]
+            groups = groups[~self._settled(here, at)[self.every.index[at][groups]]]
         passing, count = self.passing[groups], self.every.count[groups]
         return len(count), int(((passing == 0) | (passing == count)).sum())
 
@@ -426,7 +508,7 @@ class FilterUniverse:
         alike = groups & ((self.passing == 0) | (self.passing == self.every.count))
         return self.every.cells_per_part(groups), self.every.cells_per_part(alike)
 
-    def _settled(self, here: BoolArray, at: int) -> BoolArray:
+    def _settled(self, here: npt.NDArray[np.int64], at: int) -> BoolArray:
         """The codes of a variable that all or none of whose records pass."""
         size, codes = len(self.every.dimensions[at]), self.every.index[at][here]
         passing = np.bincount(codes, weights=self.passing[here], minlength=size)

@@ -9,8 +9,8 @@ them; every other part is checked, and released or suppressed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Literal
 
@@ -18,6 +18,7 @@ import polars as pl
 
 from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
+from discreet.protection.parts.areas import AreaParts, AreaWalk, place_of
 from discreet.protection.parts.decisions import (
     PartDecision,
     PartDecisions,
@@ -154,7 +155,7 @@ class _Judge:
     universe: FilterUniverse | None
     filtered: bool
 
-    def reasons(self, part: PartKey) -> tuple[PartReason, ...]:
+    def reasons(self, part: PartKey, *, risks_only: bool = False) -> tuple[PartReason, ...]:
         """The rules that a part breaks."""
         rules, always = self.rules, self.filtered
         grouped = rules.max_share_grouped is not None
@@ -170,8 +171,15 @@ class _Judge:
             told_by = PartMeasures(cells=1, occupied=0, records=0, small=0, unique=0, groups=told)
             if grouped and rules.risks(told_by, always=always):
                 found.append(PartReason("group-disclosure", "filter"))
-        found += [PartReason(code) for code in rules.losses(measures, always=always)]
+        if not risks_only:
+            found += [PartReason(code) for code in rules.losses(measures, always=always)]
         return tuple(found)
+
+    def joined(self, areas: Sequence[int]) -> _Judge:
+        """The same for some areas taken together as one table."""
+        query, _ = self.query.joined(areas)
+        universe = None if self.universe is None else self.universe.joined(areas)
+        return replace(self, query=query, universe=universe)
 
 
 @without_values
@@ -181,6 +189,7 @@ def check_parts(
     *,
     universe: Table | Literal["none"] | None = None,
     deviation: Deviation | None = None,
+    areas: str | None = None,
 ) -> PartDecisions:
     """Decide which parts of a table may be published.
 
@@ -200,6 +209,8 @@ def check_parts(
             waive that, where the filter is the population of the statistic.
         deviation: Standard deviation of the noise, for the expected relative error: one
             number per cell of the table, or a function of an array of counts.
+        areas: A spanning variable whose areas are decided on, too, one by one: of those below
+            one area none lacks a part alone, and what they lack passes as one table.
 
     >>> import polars as pl
     >>> from discreet import PartRules, Table, check_parts
@@ -222,13 +233,38 @@ def check_parts(
     judge = _judge(table, rules, universe, deviation)
     lattice = PartLattice.of(table.dimensions, table.parts)
     decisions = _walk(judge, lattice, _names(table, lattice))
-    return PartDecisions(
+    decided = PartDecisions(
         table=table.name,
         variables=tuple(dimension.name for dimension in table.dimensions),
         parts=tuple(decisions),
         universe=_guard(table, universe),
         suggestions=_suggestions(decisions, lattice),
     )
+    if areas is not None:
+        at = place_of(areas, table.dimensions, table.name)
+        own = _judge(table, rules, universe, deviation, area=at)
+        decided = replace(decided, areas=_area_parts(table, own, at, decided))
+    return decided
+
+
+def _area_parts(table: Table, judge: _Judge, at: int, decided: PartDecisions) -> AreaParts:
+    """What is hidden of single areas."""
+
+    def broken(area: int, part: PartKey) -> bool:
+        return bool(judge.reasons((*part[:at], area, *part[at:])))
+
+    def together(areas: Sequence[int], part: PartKey) -> bool:
+        return bool(judge.joined(areas).reasons(part, risks_only=True))
+
+    return AreaWalk(
+        table.dimensions,
+        at,
+        whole=decided.suppressed,
+        existing=table.parts,
+        records=judge.query.records_of_areas(),
+        broken=broken,
+        together=together,
+    ).decided()
 
 
 def _walk(
@@ -300,7 +336,13 @@ def _row(part: str, of: str, measures: PartMeasures) -> dict[str, object]:
     }
 
 
-def _judge(table: Table, rules: PartRules, universe: object, deviation: Deviation | None) -> _Judge:
+def _judge(
+    table: Table,
+    rules: PartRules,
+    universe: object,
+    deviation: Deviation | None,
+    area: int | None = None,
+) -> _Judge:
     _check(table, rules, universe)
     if rules.max_relative_error is not None and deviation is None:
         raise SuppressionError(
@@ -310,9 +352,9 @@ def _judge(table: Table, rules: PartRules, universe: object, deviation: Deviatio
             hint="give deviation=, or leave max_relative_error out",
         )
     asked = deviation if rules.max_relative_error is not None else None
-    query = part_cells(table, rules.small_up_to, asked)
+    query = part_cells(table, rules.small_up_to, asked, area)
     whole = (
-        FilterUniverse.of(table, universe, rules.small_up_to)
+        FilterUniverse.of(table, universe, rules.small_up_to, area)
         if isinstance(universe, Table)
         else None
     )

@@ -43,5 +43,15 @@ def note(parts: Sequence[str], language: str, *, finer: bool) -> str:
     return text["note"].format(text["finer"].format(listed) if finer else listed)
 
 
+def areas_hidden(areas: int, language: str) -> str:
+    """How many single areas lack parts."""
+    return _texts("phrases", language)["areas hidden"].format(areas)
+
+
+def areas_note(variable: str, language: str) -> str:
+    """The note under a table of which single areas lack parts."""
+    return _texts("phrases", language)["areas note"].format(variable)
+
+
 def _texts(section: str, language: str) -> Mapping[str, str]:
     return texts_of("discreet.protection.parts", section, language)
