@@ -1,7 +1,7 @@
 """Publication: protected tables to files that people and programs read.
 
-In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX, HTML, PX, JSON-stat and SDMX-CSV
-files, exact ones to be read back, workbooks of many tables, a one-page report, and objects of
+In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX, HTML, PX, JSON-stat and SDMX-CSV files,
+maps, exact files to be read back, workbooks of many tables, a one-page report, and objects of
 Great Tables.
 Everything here lies on the public side of the confidentiality line; the modules cannot
 reach records or confidential tables.
@@ -11,6 +11,8 @@ from discreet.publication.formats import (
     CELL_LIMIT,
     FILE_COMPLETE_LIMIT,
     FORMATS,
+    MAPS,
+    MapChoices,
     OutputFormat,
     WriteOptions,
     check_shape,
@@ -26,6 +28,8 @@ __all__ = [
     "CELL_LIMIT",
     "FILE_COMPLETE_LIMIT",
     "FORMATS",
+    "MAPS",
+    "MapChoices",
     "OutputFormat",
     "Sign",
     "WriteOptions",

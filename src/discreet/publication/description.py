@@ -27,11 +27,11 @@ def universe(table: ProtectedTable, language: str) -> str:
     return table.universe.get(language) or next(iter(table.universe.values()), "")
 
 
-def describe(table: ProtectedTable, language: str) -> dict[str, Any]:
+def describe(table: ProtectedTable, language: str, *, but: str = "") -> dict[str, Any]:
     """Title, variables, figures, notes, legend and provenance as plain values.
 
     Figures, notes about some of the cells and suppressed parts are listed where there
-    are any.
+    are any; codes of all variables but the one that is named.
 
     >>> from discreet.publication.examples import census_example
     >>> list(describe(census_example(), "en"))
@@ -43,7 +43,12 @@ def describe(table: ProtectedTable, language: str) -> dict[str, Any]:
         "title": table.title(language),
         "universe": universe(table, language),
         "language": language,
-        "variables": [describe_variable(part, language) for part in table.spanning],
+        "variables": [
+            {"name": part.name, "label": part.title(language)}
+            if part.name == but
+            else describe_variable(part, language)
+            for part in table.spanning
+        ],
     }
     if table.figures:
         whole["figures"] = [describe_figure(figure, language) for figure in table.figures]

@@ -9,14 +9,20 @@ before a release know it from there.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from discreet.errors import PublicationError
 from discreet.files import check_writable
 from discreet.tables import ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.publication.boundaries import Boundaries, Coordinates
+
+#: How the classes of a map are made: with as many areas each, as wide each, or given.
+Breaks = Literal["quantiles", "equal"] | Sequence[float]
 
 #: Pages and workbooks hold at most this many cells.
 CELL_LIMIT = 5_000_000
@@ -40,6 +46,34 @@ class WriteOptions:
     structure: str = ""
     sdmx: Literal["2.0", "1.0"] = "2.0"
     formulas: bool = False
+    boundaries: Boundaries | None = None
+    level: str = ""
+    at: Mapping[str, str] = field(default_factory=dict)
+    breaks: Breaks = "quantiles"
+    classes: int = 5
+    coordinates: Coordinates = "EPSG:4326"
+
+
+class MapChoices(TypedDict, total=False):
+    """What a map shows; other files know none of it.
+
+    Args:
+        boundaries: The boundaries of regions; squares of the grid need none.
+        level: The level of areas to draw; all that have boundaries if empty, the finest in a
+            picture.
+        at: The codes to show of other variables; all if empty, their totals in a picture.
+        breaks: "quantiles" for classes of as many areas, "equal" for classes of one width, or
+            the bounds of classes (svg, atlas.html).
+        classes: Number of classes (svg, atlas.html).
+        coordinates: "EPSG:3035" for metres of the European grid (geo.parquet).
+    """
+
+    boundaries: Boundaries | None
+    level: str
+    at: Mapping[str, str]
+    breaks: Breaks
+    classes: int
+    coordinates: Coordinates
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,7 +166,8 @@ _ROWS = (
     ),
     OutputFormat(
         name="xlsx", suffixes=("xlsx",), writer=f"{_WRITERS}.xlsx:write_file",
-        workbook=f"{_WRITERS}.xlsx:write_many", columns=None, page=_SHEET, dataflow=False,
+        workbook=f"{_WRITERS}.xlsx:write_many", columns=None, page=_SHEET,
+        dataflow=False,
     ),
     OutputFormat(
         name="html", suffixes=("html", "htm"), writer=f"{_WRITERS}.html:write_file",
@@ -157,10 +192,30 @@ _ROWS = (
         workbook=None, columns=None, page=None, dataflow=False,
     ),
 )
+
+_MAP_ROWS = (
+    OutputFormat(
+        name="geojson", suffixes=("geojson",), writer=f"{_WRITERS}.geojson:write_file",
+        workbook=None, columns=None, page=None, dataflow=False,
+    ),
+    OutputFormat(
+        name="geoparquet", suffixes=("geo.parquet", "geoparquet"),
+        writer=f"{_WRITERS}.geoparquet:write_file",
+        workbook=None, columns=None, page=None, dataflow=False,
+    ),
+)
 # fmt: on
 
 #: Formats that tables can be written in, by name.
 FORMATS = {row.name: row for row in _ROWS}
+
+#: Formats of tables in which one variable has areas as its codes.
+MAPS = {row.name: row for row in _MAP_ROWS}
+
+
+def row_of(format: str) -> OutputFormat:  # noqa: A002 - the word users know
+    """The row of a format, be it one of any tables or of maps."""
+    return FORMATS.get(format) or MAPS[format]
 
 
 def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the word users know
@@ -169,13 +224,14 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
     >>> format_of(Path("T1.HTM")), format_of(Path("T1.sdmx.csv"))
     ('html', 'sdmx-csv')
     """
-    known = {word: name for name, row in FORMATS.items() for word in (name, *row.suffixes)}
+    every = FORMATS | MAPS
+    known = {word: name for name, row in every.items() for word in (name, *row.suffixes)}
     double = "".join(path.suffixes[-2:]).lower().removeprefix(".")
     found = double if double in known else path.suffix.removeprefix(".")
     named = (found if format is None else format).lower()
     if named not in known:
         what = f"{named!r} is not a format" if named else "the file name has no suffix"
-        hint = f"formats: {', '.join(FORMATS)}"
+        hint = f"formats: {', '.join(every)}"
         raise PublicationError(what, code="format", where=str(path), hint=hint)
     return known[named]
 
@@ -186,7 +242,7 @@ def suffix_of(format: str) -> str:  # noqa: A002
     >>> [suffix_of(name) for name in ("csv", "px", "json-stat", "sdmx-csv")]
     ['.csv', '.px', '.jsonstat.json', '.sdmx.csv']
     """
-    return f".{FORMATS[format_of(Path('table'), format)].suffixes[0]}"
+    return f".{row_of(format_of(Path('table'), format)).suffixes[0]}"
 
 
 def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> None:  # noqa: A002
@@ -204,7 +260,7 @@ def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> Non
         ...
     discreet.errors.PublicationError: [too-large] a sheet holds at most 1,048,576 rows; ...
     """
-    page = FORMATS[format].page
+    page = row_of(format).page
     if page is None:
         return
     what = ""

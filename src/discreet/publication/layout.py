@@ -121,10 +121,10 @@ class PageLayout:
         said = self.table.withheld
         if said is None or not said.instead:
             return None
-        index, size = self._places(first, last)
+        index, size = self.places(first, last)
         return said.printed(self.table.dimensions, index, size)
 
-    def _places(self, first: int, last: int) -> tuple[list[Any], int]:
+    def places(self, first: int, last: int) -> tuple[list[Any], int]:
         """The codes of all cells of some rows, and how many these are."""
         shape = (last - first, len(self.column_codes))
         index: list[Any] = [None] * len(self.table.dimensions)
@@ -139,7 +139,7 @@ class PageLayout:
         table, shape = self.table, (last - first, len(self.column_codes))
         if table.parts is None and not table.figures and not table.suppressed_parts:
             return np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-        index, size = self._places(first, last)
+        index, size = self.places(first, last)
         status = table.absent(index, size)
         status[~table.known(index, size)] = CellStatus.suppressed  # shown as unknown
         return status.reshape(shape)

@@ -12,20 +12,24 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
 from discreet.publication.formats import (
     FORMATS,
+    MAPS,
     CellColumns,
+    MapChoices,
     OutputFormat,
     WriteOptions,
     check_place,
     check_protected,
     format_of,
     place_of,
+    row_of,
 )
 from discreet.publication.layout import arrange, footnotes
 from discreet.publication.notation import check_values
@@ -34,6 +38,8 @@ from discreet.tables import ProtectedTable
 from discreet.tables.figures import FIGURE
 
 _STRUCTURE = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)
+
+_MOST_CLASSES = 7
 
 
 def write(
@@ -50,25 +56,25 @@ def write(
     structure: str = "",
     sdmx: Literal["2.0", "1.0"] = "2.0",
     formulas: bool = False,
+    **maps: Unpack[MapChoices],
 ) -> Path:
     """Write a protected table; the same table always gives the same bytes.
 
     Args:
         table: The table.
-        path: Where to write. The suffix chooses the format: csv, parquet, json, xlsx,
-            html or htm, px, jsonstat or jsonstat.json, sdmx.csv, exact.parquet.
+        path: Where to write. The suffix chooses the format, as `FORMATS` and `MAPS` list them.
         format: The format by name, such as "json-stat", if the suffix does not say it.
         language: "en" or "de".
         complete: True for the whole grid with its zeros, False for what is not zero,
             None for the grid where it has at most 100,000 cells (px: always the grid).
-        labels: Write labels beside codes (csv, xlsx) or in their place (html). The
-            other formats describe the variables once, with labels.
+        labels: Write labels beside codes (csv, xlsx) or in their place (html).
         rows: Names of the variables that go down (xlsx, html, px).
         columns: Names of the variables that go across (xlsx, html, px).
-        geo: Names of the variables that are regions (json-stat).
+        geo: Names of the variables that are regions (json-stat, maps).
         structure: The SDMX dataflow, as "AGENCY:ID(1.0)"; if empty, named after the table.
         sdmx: Version of SDMX-CSV.
         formulas: Write texts as they are that spreadsheets run, without an apostrophe (csv).
+        maps: What a map shows, as `MapChoices` says.
 
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
@@ -79,7 +85,7 @@ def write(
     """
     check_protected(table)
     target = place_of(path)
-    chosen = FORMATS[format_of(target, format)]
+    chosen = row_of(format_of(target, format))
     options = WriteOptions(
         language=language,
         complete=complete,
@@ -90,6 +96,7 @@ def write(
         structure=structure,
         sdmx=sdmx,
         formulas=formulas,
+        **maps,
     )
     _check(table, chosen, options)
     check_place(target)
@@ -153,7 +160,33 @@ def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOpti
         problems.append(Problem(what, "structure", f"leave it out, or write {naming}"))
     if options.sdmx not in ("2.0", "1.0"):
         problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
-    raise_all(PublicationError, problems, code="options")
+    raise_all(PublicationError, [*problems, *_map_problems(form, options)], code="options")
+
+
+def _map_problems(form: OutputFormat, options: WriteOptions) -> Iterator[Problem]:
+    """What is asked of a map, and of files that are none."""
+    given, plain = options, WriteOptions()
+    names = MapChoices.__annotations__
+    asked = [name for name in names if getattr(given, name) != getattr(plain, name)]
+    if asked and form.name not in MAPS:
+        hint = f"write {', '.join(MAPS)}"
+        yield Problem(f"files of format {form.name} are no maps", asked[0], hint)
+    if not isinstance(given.breaks, str):
+        bounds: list[Any] = list(given.breaks)
+        ordered = all(isinstance(each, int | float) for each in bounds) and all(
+            low < high for low, high in pairwise(bounds)
+        )
+        if not ordered or not 1 <= len(bounds) <= _MOST_CLASSES + 1:
+            hint = f"such as [0, 100, 1000]; at most {_MOST_CLASSES} classes"
+            yield Problem("bounds are numbers that grow", "breaks", hint)
+    elif given.breaks not in ("quantiles", "equal"):
+        yield Problem("there are no such classes", "breaks", "quantiles, equal, or bounds")
+    if isinstance(given.classes, bool) or given.classes not in range(2, _MOST_CLASSES + 1):
+        yield Problem(f"a map has 2 to {_MOST_CLASSES} classes", "classes")
+    if given.coordinates not in ("EPSG:4326", "EPSG:3035"):
+        yield Problem("coordinates are EPSG:4326 or EPSG:3035", "coordinates")
+    elif given.coordinates != "EPSG:4326" and form.name != "geoparquet":
+        yield Problem(f"{form.name} has longitude and latitude", "coordinates", "write geoparquet")
 
 
 def _type_problems(options: WriteOptions) -> Iterator[Problem]:
@@ -201,7 +234,7 @@ def write_workbook(
         what = "a list of protected tables is needed"
         hint = "a single table writes itself: table.write(…)"
         raise PublicationError(what, code="workbook", where="tables", hint=hint)
-    writer = FORMATS[format_of(target)].workbook
+    writer = row_of(format_of(target)).workbook
     if writer is None:
         names = [name for name, each in FORMATS.items() if each.workbook is not None]
         what = f"a workbook is an {' or '.join(names)} file"
