@@ -2,8 +2,8 @@
 
 Data flows one way: records → table (confidential) → protected table → publication.
 
-- Records: `read_microdata`, `detect_reading`, `with_record_keys`, `inherit_record_keys`,
-  `import_record_keys`, `with_squares`
+- Records: `read_microdata`, `detect_reading`, `with_record_keys`, `with_period_keys`,
+  `inherit_record_keys`, `import_record_keys`, `with_squares`
 - Classifications: `Classification`
 - Tables: `tabulate` makes a `Table` (confidential), `tabulate_many` one for each `Query`;
   `Table.from_cells` takes one made elsewhere, with its sums as `ValueColumns` say
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         import_record_keys,
         inherit_record_keys,
         read_microdata,
+        with_period_keys,
         with_record_keys,
         with_squares,
     )
@@ -133,6 +134,7 @@ _HOMES = {
     "tabulate": "tabulation",
     "tabulate_many": "tabulation",
     "verify_release": "release",
+    "with_period_keys": "microdata",
     "with_record_keys": "microdata",
     "with_squares": "microdata",
 }
@@ -191,6 +193,7 @@ __all__ = [
     "tabulate",
     "tabulate_many",
     "verify_release",
+    "with_period_keys",
     "with_record_keys",
     "with_squares",
 ]

@@ -27,6 +27,7 @@ COMMANDS = [
     "keys secret",
     "keys add",
     "keys inherit",
+    "keys period",
     "ptable check",
     "ptable show",
     "ptable convert",

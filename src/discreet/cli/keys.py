@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from discreet.cli.program import Grid, Json, command, group, names, secret_from, show
 from discreet.cli.records import Read, ShowValues, opened, stated
+
+if TYPE_CHECKING:
+    from discreet.microdata import Secret
 
 app = group("Record keys: make them, hand them on. All files here are confidential.")
 
@@ -51,20 +54,79 @@ def add(
     """Add record keys to a file of records."""
     from discreet.microdata import add_keys_to_file
 
-    secret = secret_from(secret_file, secret_env)
-    if secret is None:
-        raise typer.BadParameter("a secret is needed: --secret-file or --secret-env")
     written = add_keys_to_file(
         file,
         out,
         id=names(identifier),
-        secret=secret,
+        secret=_secret(secret_file, secret_env),
         column=column,
         grid=grid,
         show_values=show_values,
         **stated(read),
     )
     show(f"Records with keys are in {written}.", {"out": str(written)}, as_json=as_json)
+
+
+def _secret(file: Path | None, variable: str | None) -> Secret:
+    secret = secret_from(file, variable)
+    if secret is None:
+        raise typer.BadParameter("a secret is needed: --secret-file or --secret-env")
+    return secret
+
+
+@command(
+    app,
+    "period",
+    example="discreet keys period persons-2026.parquet --id person_id --period 2026 "
+    "--option changed --watch region,sex,age_group --previous keyed-2025.parquet "
+    "--secret-file secret.key --out keyed-2026.parquet",
+)
+def period_keys(
+    file: Annotated[Path, typer.Argument(help="The file of records of the period.")],
+    identifier: Annotated[
+        list[str], typer.Option("--id", help="Column, or columns, that identify a unit.")
+    ],
+    period: Annotated[str, typer.Option(help="Name of the period: 2026.")],
+    option: Annotated[
+        Literal["same", "period", "changed"],
+        typer.Option(help="A unit's key: for ever, new each period, new when it changed."),
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write: .parquet or .csv.")],
+    watch: Annotated[
+        list[str] | None, typer.Option(help="With changed: columns that tables are made of.")
+    ] = None,
+    previous: Annotated[
+        Path | None, typer.Option(help="The keyed records of the period before.")
+    ] = None,
+    first: Annotated[
+        bool, typer.Option("--first", help="With changed: no period was before.")
+    ] = False,
+    secret_file: SecretFile = None,
+    secret_env: SecretVariable = None,
+    column: Annotated[str, typer.Option(help="Name of the new column.")] = "record_key",
+    grid: Grid = "10^15",
+    read: Read = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Add the keys of a period of a yearly statistic to a file of records."""
+    from discreet.microdata import read_microdata, with_period_keys
+    from discreet.release.confidential_files import write_confidential
+
+    keyed = with_period_keys(
+        read_microdata(file, show_values=show_values, **stated(read)),
+        id=names(identifier),
+        secret=_secret(secret_file, secret_env),
+        period=period,
+        option=option,
+        watched=names(watch),
+        previous=None if previous is None else read_microdata(previous),
+        first=first,
+        column=column,
+        grid=grid,
+    )
+    written = write_confidential(keyed, out)
+    show(f"Records with keys of {period} are in {written}.", {"out": str(written)}, as_json=as_json)
 
 
 @command(

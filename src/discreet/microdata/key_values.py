@@ -59,9 +59,9 @@ class KeyFunction:
         self.grid = grid
 
     @classmethod
-    def of(cls, secret: Secret, grid: KeyGrid, parts: int = 1) -> KeyFunction:
-        """The function for identifiers of so many `parts` (columns)."""
-        return cls(cipher_key(secret, grid, parts), grid)
+    def of(cls, secret: Secret, grid: KeyGrid, parts: int = 1, holds: str = "") -> KeyFunction:
+        """The function for identifiers of so many `parts` (columns), and for a period or all."""
+        return cls(cipher_key(secret, grid, parts, holds), grid)
 
     def __call__(self, texts: pl.Series) -> IntArray:
         """The keys of a polars Series of texts, in its order."""
@@ -134,9 +134,10 @@ class KeyFunction:
         return f"<KeyFunction on the grid {self.grid}>"
 
 
-def cipher_key(secret: Secret, grid: KeyGrid, parts: int) -> bytes:
-    """The AES key for one grid and one number of identifier columns."""
-    return secret.derive(f"{_CONSTRUCTION}; grid {grid.size}; id columns {parts}")
+def cipher_key(secret: Secret, grid: KeyGrid, parts: int, holds: str = "") -> bytes:
+    """The AES key for one grid, one number of identifier columns, and what keys hold for."""
+    text = f"{_CONSTRUCTION}; grid {grid.size}; id columns {parts}"
+    return secret.derive(f"{text}; {holds}" if holds else text)
 
 
 def _letters(texts: pl.Series) -> tuple[IntArray, IntArray, ByteArray]:
