@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from discreet.files import texts_of
+
 __all__ = ["Finding", "FindingCause", "Severity", "causes", "gravest"]
 
 
@@ -99,6 +101,16 @@ class FindingCause:
     places: tuple[tuple[int, int], ...]
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, language: str = "en") -> str:
+        """The cause on one line, with its hint below; its reason stays as it is.
+
+        Args:
+            language: "en" or "de".
+        """
+        words = texts_of("discreet_fire", "rewritten", language)
+        severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
         line, column = self.places[0]
         several = len(self.names) > 1
         names = [f"{name} ({n})" if several and n > 1 else name for name, n in self.names.items()]
@@ -106,9 +118,9 @@ class FindingCause:
         if len(self.places) > 1:
             lines = [*dict.fromkeys(str(line) for line, _ in self.places)]
             some = ", ".join(lines[:_MOST_LINES]) + (", …" if len(lines) > _MOST_LINES else "")
-            what += f" ({len(self.places)} times: lines {some})"
-        hint = f"\n  Hint: {self.hint}" if self.hint else ""
-        return f"{line}:{column} {self.severity.value} [{self.rule}] {what}{hint}"
+            what = words["times"].format(what=what, n=len(self.places), lines=some)
+        hint = f"\n  {words['hint']}: {self.hint}" if self.hint else ""
+        return f"{line}:{column} {severity} [{self.rule}] {what}{hint}"
 
     def to_dict(self) -> dict[str, Any]:
         """The cause as plain values for JSON."""

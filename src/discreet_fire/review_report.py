@@ -11,13 +11,15 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from discreet import __version__
 from discreet.errors import OutputCheckError
+from discreet.files import texts_of
+from discreet_fire.finding_words import finding_in, sentence_in
 from discreet_fire.queue import OutputPart, PartVerdict, Queue, StageFinding, view
 from discreet_fire.queue.contents import content_problems
 from discreet_fire.queue.views import QueueView
@@ -47,19 +49,20 @@ img { max-width: 100%; } td.sum { font-family: monospace; }
 """
 
 
-def review_page(queue: Queue, number: int) -> str:
+def review_page(queue: Queue, number: int, *, language: str = "en") -> str:
     """The report of a submission as one HTML page.
 
     Args:
         queue: The queue.
         number: The submission.
+        language: "en" or "de"; what researchers and officers wrote stays as it is.
     """
     found = view(queue, number)
     folder = queue.store(queue.told(number, "token"))
     with queue.reading():
         problems = content_problems(queue, number, list(found.history))
         files = queue.files(number)
-    sheet = _Sheet(found=found, folder=folder, files=files, problems=problems)
+    sheet = _Sheet(found=found, folder=folder, files=files, problems=problems, language=language)
     return sheet.page()
 
 
@@ -71,21 +74,27 @@ class _Sheet:
     folder: Path
     files: Sequence[tuple[str, str, str, int]]
     problems: Sequence[str]
+    language: str
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        return texts_of("discreet_fire", "review", self.language)
 
     def page(self) -> str:
         row = self.found.row
-        title = f"Submission {row.number}: {row.program}"
+        words = self.words
+        title = f"{words['submission']} {row.number}: {row.program}"
         sections = [
-            ("outputs", "Program and outputs", self._outputs()),
-            ("findings", "Findings by cause", self._findings()),
-            ("differences", "Differences to other tables", self._differences()),
+            ("outputs", words["outputs"], self._outputs()),
+            ("findings", words["findings"], self._findings()),
+            ("differences", words["differences"], self._differences()),
             *(
-                [("support", "Counts behind the outputs", self._support())]
+                [("support", words["support"], self._support())]
                 if self._is_session
-                else [("program", "Program as it was handed in", self._program())]
+                else [("program", words["program"], self._program())]
             ),
-            ("files", "Files and checksums", self._files()),
-            ("history", "Decisions", self._history()),
+            ("files", words["files"], self._files()),
+            ("history", words["history"], self._history()),
         ]
         links = "".join(f'<li><a href="#{at}">{name}</a></li>\n' for at, name, _ in sections)
         body = "".join(
@@ -95,14 +104,14 @@ class _Sheet:
         digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
         policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
         return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<!DOCTYPE html>\n<html lang="{self.language}">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-            '<a class="skip" href="#main">Skip to the content</a>\n'
+            f'<a class="skip" href="#main">{words["skip"]}</a>\n'
             f"<header>\n<h1>{escape(title)}</h1>\n"
-            "<p><b>Confidential.</b> For officers of the data centre.</p>\n</header>\n"
-            f'<nav aria-label="Contents"><ul>\n{links}</ul></nav>\n'
+            f"<p><b>{words['confidential']}</b> {words['officers']}</p>\n</header>\n"
+            f'<nav aria-label="{words["contents"]}"><ul>\n{links}</ul></nav>\n'
             f'<main id="main">\n{self._glance()}{body}</main>\n'
             f"<footer><p>discreet {__version__}</p></footer>\n</body>\n</html>\n"
         )
@@ -110,44 +119,50 @@ class _Sheet:
     # --- parts ---------------------------------------------------------------------
 
     def _glance(self) -> str:
-        row, standing = self.found.row, self.found.row.standing
-        names = ("differences", "errors", "to review", "refused", "notes")
+        row, standing, words = self.found.row, self.found.row.standing, self.words
+        kinds = ("differences", "errors", "review", "refused", "notes")
+        names = [words[f"count_{kind}"] for kind in kinds]
         risk = ", ".join(f"{n} {name}" for name, n in zip(names, row.risk, strict=True) if n)
         hidden = sum(len(_HIDDEN.findall(_SAID.sub("", self._text(one)))) for one in standing.parts)
+        state = texts_of("discreet_fire", "states", self.language)[standing.state.value]
         facts = [
-            ("Researcher", row.researcher),
-            ("Project", row.project or "none named"),
-            ("State", f"{standing.state.value}, version {standing.version}"),
-            ("Approvals", f"{len(standing.approvals)} of {standing.needed}"),
-            ("Found", risk or "nothing"),
-            ("Outputs", f"{len(standing.parts)}, with {hidden} hidden or missing numbers"),
-            ("Drawn for control", "yes" if standing.drawn else "no"),
+            (words["researcher"], row.researcher),
+            (words["project"], row.project or words["no_project"]),
+            (words["state"], words["version"].format(state=state, n=standing.version)),
+            (
+                words["approvals"],
+                words["approvals_of"].format(n=len(standing.approvals), needed=standing.needed),
+            ),
+            (words["found"], risk or words["nothing"]),
+            (words["total"], words["hidden_of"].format(n=len(standing.parts), hidden=hidden)),
+            (words["drawn"], words["yes" if standing.drawn else "no"]),
         ]
         lines = (
             f'<tr><th scope="row">{name}</th><td>{escape(text)}</td></tr>\n' for name, text in facts
         )
         rows = "".join(lines)
-        return f"<table>\n<caption>At a glance</caption>\n<tbody>\n{rows}</tbody>\n</table>\n"
+        return f"<table>\n<caption>{words['glance']}</caption>\n<tbody>\n{rows}</tbody>\n</table>\n"
 
     def _outputs(self) -> str:
         parts = self.found.row.standing.parts
         if not parts:
-            return "<p>There is no output.</p>\n"
+            return f"<p>{self.words['no_output']}</p>\n"
         lines = self._ran()
         return "".join(self._output(one, lines) for one in parts)
 
     def _output(self, part: OutputPart, lines: Sequence[str]) -> str:
-        decision = self.found.row.standing.decisions.get(part.number)
-        told = "nothing decided yet"
+        decision, words = self.found.row.standing.decisions.get(part.number), self.words
+        told = words["undecided"]
         if decision is not None:
-            words = {PartVerdict.accept: "accepted", PartVerdict.hold: "held back"}
-            told = words.get(decision.verdict, "accepted as an exception")
-            told += f" by {decision.person}" + (f": {decision.comment}" if decision.comment else "")
+            verdict = {PartVerdict.accept: "accepted", PartVerdict.hold: "held"}
+            told = words[verdict.get(decision.verdict, "exception")]
+            told += f", {decision.person}" + (f": {decision.comment}" if decision.comment else "")
         own = [one for one in self.found.findings if self._is_about(one, part)]
-        notes = "".join(f"<li>{_told(one)}</li>\n" for one in own)
+        notes = "".join(f"<li>{self._told(one)}</li>\n" for one in own)
         return (
-            f'<article class="pair" aria-label="Output {part.number}">\n<div>\n'
-            f'<h3 id="output-{part.number}">Output {part.number}: {escape(part.title)}</h3>\n'
+            f'<article class="pair" aria-label="{words["output"]} {part.number}">\n<div>\n'
+            f'<h3 id="output-{part.number}">{words["output"]} {part.number}: '
+            f"{escape(part.title)}</h3>\n"
             f"{self._lines_of(part, lines)}<p>{escape(told)}</p>\n"
             + (f"<ul>\n{notes}</ul>\n" if notes else "")
             + f"</div>\n<div>{self._shown(part)}</div>\n</article>\n"
@@ -163,7 +178,7 @@ class _Sheet:
             for at in range(first, min(behind, len(lines) + 1))
             for text in [f"{at:>4}  {escape(lines[at - 1])}"]
         )
-        return f'<pre tabindex="0" aria-label="Lines of the program">{shown}</pre>\n'
+        return f'<pre tabindex="0" aria-label="{self.words["lines"]}">{shown}</pre>\n'
 
     def _is_about(self, one: StageFinding, part: OutputPart) -> bool:
         """Whether a finding is about an output: of a session by its number, else by its line."""
@@ -190,13 +205,16 @@ class _Sheet:
         if part.file.endswith(".svg") and path.is_file():
             # As an image nothing in it can run, whoever wrote it.
             data = base64.b64encode(path.read_bytes()).decode()
-            alt = f"Picture of {part.title}; its numbers stand in the output before"
+            alt = self.words["picture"].format(name=part.title)
             return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}">'
         text = self._text(part)
-        more = f"<p>{len(text) - _LETTERS:,} letters more in the file</p>\n"
-        label = f"Output {part.number}"
-        return f'<pre tabindex="0" aria-label="{label}">{_marked(text[:_LETTERS])}</pre>\n' + (
-            more if len(text) > _LETTERS else ""
+        letters = self.words["more_letters"].format(n=f"{len(text) - _LETTERS:,}")
+        more = f"<p>{letters}</p>\n"
+        label = f"{self.words['output']} {part.number}"
+        return (
+            f'<pre tabindex="0" aria-label="{label}">'
+            f"{_marked(text[:_LETTERS], self.words['hidden'])}</pre>\n"
+            + (more if len(text) > _LETTERS else "")
         )
 
     def _findings(self) -> str:
@@ -205,23 +223,27 @@ class _Sheet:
             if one.rule != "difference":
                 grouped.setdefault((one.severity.value, one.stage, one.rule), []).append(one)
         if not grouped:
-            return "<p>Nothing was found.</p>\n"
+            return f"<p>{self.words['none_found']}</p>\n"
         return "".join(
             self._cause(severity, stage, rule, found)
             for (severity, stage, rule), found in grouped.items()
         )
 
     def _cause(self, severity: str, stage: str, rule: str, found: list[StageFinding]) -> str:
-        hints = "; ".join(dict.fromkeys(one.hint for one in found if one.hint))
+        told = [finding_in(one, self.language) for one in found]
+        hints = "; ".join(dict.fromkeys(one.hint for one in told if one.hint))
         rows = "".join(
             f"<tr><td>{escape(one.file)}</td><td>{one.line or ''}</td>"
             f"<td>{escape(one.what)}</td></tr>\n"
-            for one in found
+            for one in told
         )
-        heads = "".join(f'<th scope="col">{one}</th>' for one in ("file", "line", "what"))
+        heads = "".join(
+            f'<th scope="col">{one}</th>'
+            for one in map(self.words.__getitem__, ("file", "line", "what"))
+        )
         return (
-            f'<h3><span class="{severity}">{severity}</span>: {escape(rule)} ({stage}, '
-            f"{len(found)})</h3>\n"
+            f'<h3><span class="{severity}">{self._severity(severity)}</span>: {escape(rule)} '
+            f"({stage}, {len(found)})</h3>\n"
             + (f"<p>{escape(hints)}</p>\n" if hints else "")
             + f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
         )
@@ -229,13 +251,15 @@ class _Sheet:
     def _differences(self) -> str:
         now = list(self.found.conflicts)
         noted = [one.what for one in self.found.findings if one.rule == "difference"]
+        words = self.words
         before = [one for one in dict.fromkeys(noted) if one not in now]
         if not now and not before:
-            return "<p>No table is about nearly the same units as another one.</p>\n"
+            return f"<p>{words['no_differences']}</p>\n"
         lists = []
-        for name, told in (("To what is released now", now), ("When it was handed in", before)):
+        for name, told in ((words["now"], now), (words["before"], before)):
             if told:
-                lists.append(f"<h3>{name}</h3>\n<ul>\n{_items(told)}</ul>\n")
+                said = [sentence_in(one, self.language) for one in told]
+                lists.append(f"<h3>{name}</h3>\n<ul>\n{_items(said)}</ul>\n")
         return "".join(lists)
 
     def _program(self) -> str:
@@ -245,13 +269,14 @@ class _Sheet:
                 continue
             lines = _lines(self.folder / "program" / name)
             text = "\n".join(f"{at:>4}  {line}" for at, line in enumerate(lines[:_LINES], 1))
-            more = f"<p>{len(lines) - _LINES:,} lines more in the file</p>\n"
+            rest = self.words["more_lines"].format(n=f"{len(lines) - _LINES:,}")
+            more = f"<p>{rest}</p>\n"
             shown.append(
                 f"<h3>{escape(name)}</h3>\n"
                 f'<pre tabindex="0" aria-label="{escape(name)}">{escape(text)}</pre>\n'
                 + (more if len(lines) > _LINES else "")
             )
-        return "".join(shown) or "<p>There is no program that can be shown.</p>\n"
+        return "".join(shown) or f"<p>{self.words['no_program']}</p>\n"
 
     def _support(self) -> str:
         """The counts that a session gave with its outputs; nobody has checked them."""
@@ -262,13 +287,14 @@ class _Sheet:
                 for one in plain["outputs"]
             ]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return '<p class="error">The counts that were handed in cannot be read.</p>\n'
-        head = "".join(f'<th scope="col">{one}</th>' for one in _SUPPORT.values())
+            return f'<p class="error">{self.words["no_counts"]}</p>\n'
+        words = self.words
+        head = "".join(f'<th scope="col">{words[f"support_{one}"]}</th>' for one in _SUPPORT)
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(one)}</td>' for one in row)}</tr>\n" for row in rows
         )
         return (
-            "<table>\n<caption>As the session of the researcher counted them</caption>\n"
+            f"<table>\n<caption>{words['counted']}</caption>\n"
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
         )
 
@@ -286,32 +312,39 @@ class _Sheet:
             f'<td class="sum">{digest}</td></tr>\n'
             for role, name, digest, size in self.files
         )
-        heads = ("role", "file", "bytes", "SHA-256")
-        head = "".join(f'<th scope="col">{one}</th>' for one in heads)
-        told = "<p>All files are what they were when they were handed in.</p>\n"
+        words = self.words
+        heads = ("role", "file", "bytes", "sum")
+        head = "".join(f'<th scope="col">{words[one]}</th>' for one in heads)
+        told = f"<p>{words['intact']}</p>\n"
         if self.problems:
-            told = f'<p class="error">Not as handed in:</p>\n<ul>\n{_items(self.problems)}</ul>\n'
+            told = (
+                f'<p class="error">{words["not_intact"]}</p>\n<ul>\n{_items(self.problems)}</ul>\n'
+            )
         return (
-            f"{told}<table>\n<caption>Files</caption>\n<thead><tr>{head}</tr></thead>\n"
+            f"{told}<table>\n<caption>{words['file_list']}</caption>\n<thead><tr>{head}</tr></thead>\n"
             f"<tbody>\n{rows}</tbody>\n</table>\n"
         )
 
+    def _told(self, one: StageFinding) -> str:
+        what = escape(sentence_in(one.what, self.language))
+        return f'<span class="{one.severity.value}">{self._severity(one.severity)}</span>: {what}'
+
+    def _severity(self, severity: str) -> str:
+        return texts_of("discreet_fire", "severities", self.language)[severity]
+
     def _history(self) -> str:
-        told = [f"{one.at} {one.kind} by {one.person}: {one.reason}" for one in self.found.history]
+        kinds = texts_of("discreet_fire", "events", self.language)
+        line = texts_of("discreet_fire", "queue", self.language)["event"]
+        told = [
+            line.format(at=one.at, kind=kinds[one.kind], person=one.person, reason=one.reason)
+            for one in self.found.history
+        ]
         return f"<ol>\n{_items(told)}</ol>\n"
 
 
 _PROGRAMS = (".do", ".py", ".r", ".rmd", ".qmd", ".ipynb")
 #: What is shown of the counts of a session.
-_SUPPORT = {
-    "number": "output",
-    "name": "name",
-    "summary": "verdict",
-    "shown": "cells shown",
-    "hidden": "cells hidden",
-    "fewest": "cases behind the smallest shown count",
-    "observations": "records",
-}
+_SUPPORT = ("number", "name", "summary", "shown", "hidden", "fewest", "observations")
 
 
 def _lines(path: Path) -> list[str]:
@@ -321,7 +354,7 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def _marked(text: str) -> str:
+def _marked(text: str, hidden: str) -> str:
     """Text as HTML in which numbers that are hidden or missing can be seen, and heard."""
     found: list[str] = []
     at = 0
@@ -329,13 +362,9 @@ def _marked(text: str) -> str:
         if _SAID.match(text, hit.start()):
             continue
         found.append(escape(text[at : hit.start()]))
-        found.append(f'<span class="hidden" role="img" aria-label="hidden">{hit[0]}</span>')
+        found.append(f'<span class="hidden" role="img" aria-label="{hidden}">{hit[0]}</span>')
         at = hit.end()
     return "".join([*found, escape(text[at:])])
-
-
-def _told(one: StageFinding) -> str:
-    return f'<span class="{one.severity.value}">{one.severity.value}</span>: {escape(one.what)}'
 
 
 def _items(told: Iterable[str]) -> str:

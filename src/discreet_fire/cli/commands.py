@@ -129,7 +129,7 @@ RPolicy = Annotated[
     Path | None, typer.Option("--r-policy", help="Your additions for R scripts (TOML).")
 ]
 Language = Annotated[
-    Literal["en", "de"], typer.Option(help="Language of what is written into do-files.")
+    Literal["en", "de"], typer.Option(help="Language of what is written and told.")
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace files that this program did not make.")
@@ -165,7 +165,7 @@ def pre(
         ready = prepared_files(others, policy=rules, language=language, overwrite=overwrite)
         writing.append(ready)
     outcomes = [outcome for write in writing for outcome in write()]
-    show(report(outcomes), described(outcomes, rules), as_json=as_json)
+    show(report(outcomes, language=language), described(outcomes, rules), as_json=as_json)
     if any(outcome.state == "refused" for outcome in outcomes):
         raise typer.Exit(WRONG_INPUT)
     if strict and any(outcome.needs_review for outcome in outcomes):

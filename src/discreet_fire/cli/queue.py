@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,6 +13,7 @@ from discreet.cli.program import FAILURE, Json, command, group, show
 
 if TYPE_CHECKING:
     from discreet_fire.logs import CleaningRules
+    from discreet_fire.queue.views import QueueView
     from discreet_fire.statistics.limits import SafeLimits
 
 app = group("The review queue: submissions, decisions, releases. CONFIDENTIAL.")
@@ -24,6 +26,7 @@ Language = Annotated[
     Literal["en", "de"] | None,
     typer.Option(help="Language of what is written into the log; else of the rules."),
 ]
+Told = Annotated[Literal["en", "de"], typer.Option("--language", help="Language of what is told.")]
 Version = Annotated[
     int, typer.Option(help="The version that you looked at, as `show` gives it.", min=1)
 ]
@@ -135,7 +138,9 @@ def submit(
     with open_queue(queue) as opened:
         number = enter(opened, handed)
         found = view(opened, number)
-    show(f"Submission {number} is in the queue.\n{found.row}", found.to_dict(), as_json=as_json)
+    told = language or bounds.language
+    entered = _words(told)["entered"].format(n=number)
+    show(f"{entered}\n{found.row.line(told)}", found.to_dict(), as_json=as_json)
 
 
 command(app, "submit", example="discreet fire queue submit a.do --log a.log --researcher Weber")(
@@ -147,74 +152,109 @@ command(app, "submit", example="discreet fire queue submit a.do --log a.log --re
 def list_submissions(
     queue: Folder,
     every: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    language: Told = "en",
     as_json: Json = False,
 ) -> None:
     """List submissions, the riskiest first (differences/errors/review/refused/info)."""
-    _show_rows(queue, as_json=as_json, every=every)
+    _show_rows(queue, language, as_json=as_json, every=every)
 
 
 @command(app, "sample", example="discreet fire queue sample --queue q")
 def sample(
     queue: Folder,
     every: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    language: Told = "en",
     as_json: Json = False,
 ) -> None:
     """List clean outputs that were drawn for control by hand."""
-    _show_rows(queue, as_json=as_json, every=every, drawn=True)
+    _show_rows(queue, language, as_json=as_json, every=every, drawn=True)
 
 
-def _show_rows(queue: Path, *, as_json: bool, every: bool, drawn: bool = False) -> None:
+def _show_rows(
+    queue: Path, language: str, *, as_json: bool, every: bool, drawn: bool = False
+) -> None:
     from discreet_fire.queue import listed, open_queue
 
     with open_queue(queue) as opened:
         rows = listed(opened, every=every, drawn=drawn)
-    text = "\n".join(map(str, rows)) or "Nothing is waiting."
+    text = "\n".join(row.line(language) for row in rows) or _words(language)["empty"]
     show(text, {"submissions": [row.to_dict() for row in rows]}, as_json=as_json)
 
 
 @command(app, "show", example="discreet fire queue show 1 --queue q")
-def show_submission(number: Number, queue: Folder, as_json: Json = False) -> None:
+def show_submission(
+    number: Number, queue: Folder, language: Told = "en", as_json: Json = False
+) -> None:
     """Show a submission: findings, conflicts, outputs, history."""
     from discreet_fire.queue import open_queue, view
 
     with open_queue(queue) as opened:
         found = view(opened, number)
-    question = found.row.standing.question
-    lines = [str(found.row), f"version {found.row.standing.version}"]
-    lines += [f"  waiting for the researcher: {question}"] if question else []
-    lines += [
-        f"  {one.file}:{one.line} {one.severity.value} [{one.rule}] {one.what}"
-        for one in found.findings
-        if one.severity.value != "info"
-    ]
-    lines += [f"  now: {one}" for one in found.conflicts]
-    lines += [f"  output: {path}" for path in found.outputs]
-    lines += [f"  {line}" for line in map(_part_line, found.to_dict()["parts"])]
-    lines += [f"  {one.at} {one.kind} by {one.person}: {one.reason}" for one in found.history]
+    lines = [found.row.line(language), *_view_lines(found, language)]
     show("\n".join(lines), found.to_dict(), as_json=as_json)
 
 
+def _view_lines(found: QueueView, language: str) -> Iterator[str]:
+    from discreet.files import texts_of
+    from discreet_fire.finding_words import finding_in, sentence_in
+
+    words = _words(language)
+    severities = texts_of("discreet_fire", "severities", language)
+    events = texts_of("discreet_fire", "events", language)
+    yield words["version"].format(n=found.row.standing.version)
+    if found.row.standing.question:
+        yield f"  {words['question'].format(text=found.row.standing.question)}"
+    for one in found.findings:
+        if one.severity.value != "info":
+            what = finding_in(one, language).what
+            yield f"  {one.file}:{one.line} {severities[one.severity.value]} [{one.rule}] {what}"
+    yield from (
+        f"  {words['now'].format(text=sentence_in(one, language))}" for one in found.conflicts
+    )
+    yield from (f"  {words['output'].format(path=path)}" for path in found.outputs)
+    yield from (f"  {_part_line(part, words)}" for part in found.to_dict()["parts"])
+    for event in found.history:
+        told = {"at": event.at, "person": event.person, "reason": event.reason}
+        yield f"  {words['event'].format(kind=events[event.kind], **told)}"
+
+
+def _words(language: str) -> Mapping[str, str]:
+    from discreet.files import texts_of
+
+    return texts_of("discreet_fire", "queue", language)
+
+
 @command(app, "figures", example="discreet fire queue figures 1 --queue q")
-def show_figures(number: Number, queue: Folder, as_json: Json = False) -> None:
+def show_figures(
+    number: Number, queue: Folder, language: Told = "en", as_json: Json = False
+) -> None:
     """Show which rules outputs break, with p, k and frequencies. CONFIDENTIAL."""
     from discreet_fire.queue import open_queue
     from discreet_fire.queue.views import confidential_figures
 
     with open_queue(queue) as opened:
         found = confidential_figures(opened, number)
+    words = _words(language)
     lines = [
-        f"line {one['line']} {one['command']}: {fact['place']} [{fact['rule']}]"
+        words["figures"].format(line=one["line"], command=one["command"], **_named(fact))
         + "".join(
-            f", {name} {fact[name]:.4g}" for name in ("cases", "k", "p") if fact[name] is not None
+            f", {words.get(name, name)} {fact[name]:.4g}"
+            for name in ("cases", "k", "p")
+            if fact[name] is not None
         )
         for one in found
         for fact in one["facts"]
     ]
-    show("\n".join(lines) or "No rule is broken.", {"outputs": found}, as_json=as_json)
+    show("\n".join(lines) or words["unbroken"], {"outputs": found}, as_json=as_json)
 
 
-def _part_line(part: dict[str, Any]) -> str:
-    text = f"output {part['output']}: {part['verdict'] or 'open'}, {part['command']}"
+def _named(fact: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: fact[name] for name in ("place", "rule")}
+
+
+def _part_line(part: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    verdict = words[part["verdict"] or "open"]
+    text = words["decided"].format(n=part["output"], verdict=verdict, command=part["command"])
     return f"{text} ({part['person']}: {part['comment']})" if part["comment"] else text
 
 
@@ -243,6 +283,7 @@ def decide_outputs(
         bool, typer.Option("--accept-rest", help="Accept all outputs nobody has decided on.")
     ] = False,
     reason: Reason = "decided output by output",
+    language: Told = "en",
     as_json: Json = False,
 ) -> None:
     """Decide on single outputs; approvals of before no longer count."""
@@ -264,7 +305,7 @@ def decide_outputs(
                 if part.number not in before.decisions:
                     chosen.setdefault(part.number, OutputDecision(verdict=PartVerdict.accept))
         found = decide(opened, number, chosen, person=person, reason=reason, version=version)
-    _show_standing(number, found, as_json=as_json)
+    _show_standing(number, found, language, as_json=as_json)
 
 
 @command(
@@ -279,6 +320,7 @@ def approve_submission(
     despite_conflicts: Annotated[
         bool, typer.Option("--despite-conflicts", help="Accept differences to other tables.")
     ] = False,
+    language: Told = "en",
     as_json: Json = False,
 ) -> None:
     """Approve a submission."""
@@ -293,7 +335,7 @@ def approve_submission(
             version=version,
             despite_conflicts=despite_conflicts,
         )
-    _show_standing(number, found, as_json=as_json)
+    _show_standing(number, found, language, as_json=as_json)
 
 
 def _add_decision(name: str, decide: str, reason: str, what: str) -> None:
@@ -305,6 +347,7 @@ def _add_decision(name: str, decide: str, reason: str, what: str) -> None:
         person: Person,
         reason: Reason,
         version: Version,
+        language: Told = "en",
         as_json: Json = False,
     ) -> None:
         import discreet_fire.queue as functions
@@ -312,7 +355,7 @@ def _add_decision(name: str, decide: str, reason: str, what: str) -> None:
         end = getattr(functions, decide)
         with functions.open_queue(queue) as opened:
             found = end(opened, number, person=person, reason=reason, version=version)
-        _show_standing(number, found, as_json=as_json)
+        _show_standing(number, found, language, as_json=as_json)
 
     decided.__doc__ = what
     example = f'discreet fire queue {name} 1 --person Anna --reason "{reason}" --version 2'
@@ -330,14 +373,19 @@ Words = Annotated[str, typer.Option("--text", help="What is said. It is kept in 
 
 @command(app, "ask", example='discreet fire queue ask 1 --person Anna --text "why?" --queue q')
 def ask_researcher(
-    number: Number, queue: Folder, person: Person, text: Words, as_json: Json = False
+    number: Number,
+    queue: Folder,
+    person: Person,
+    text: Words,
+    language: Told = "en",
+    as_json: Json = False,
 ) -> None:
     """Ask the researcher; until it is answered nobody approves."""
     from discreet_fire.queue import ask, open_queue
 
     with open_queue(queue) as opened:
         found = ask(opened, number, person=person, text=text)
-    _show_standing(number, found, as_json=as_json)
+    _show_standing(number, found, language, as_json=as_json)
 
 
 @command(
@@ -348,6 +396,7 @@ def answer_question(
     queue: Folder,
     researcher: Annotated[str, typer.Option(help="Who handed it in.")],
     text: Words,
+    language: Told = "en",
     as_json: Json = False,
 ) -> None:
     """Answer, as the researcher who handed it in."""
@@ -355,26 +404,36 @@ def answer_question(
 
     with open_queue(queue) as opened:
         found = answer(opened, number, researcher=researcher, text=text)
-    _show_standing(number, found, as_json=as_json)
+    _show_standing(number, found, language, as_json=as_json)
 
 
 @command(app, "say", example='discreet fire queue say 1 --person Anna --text "seen" --queue q')
 def say_something(
-    number: Number, queue: Folder, person: Person, text: Words, as_json: Json = False
+    number: Number,
+    queue: Folder,
+    person: Person,
+    text: Words,
+    language: Told = "en",
+    as_json: Json = False,
 ) -> None:
     """Note something for the others who decide."""
     from discreet_fire.queue import open_queue, say
 
     with open_queue(queue) as opened:
         found = say(opened, number, person=person, text=text)
-    _show_standing(number, found, as_json=as_json)
+    _show_standing(number, found, language, as_json=as_json)
 
 
-def _show_standing(number: int, found: Any, *, as_json: bool) -> None:
-    count = f"{len(found.approvals)} of {found.needed} approvals"
-    text = f"Submission {number} is {found.state.value} ({count}, version {found.version})."
+def _show_standing(number: int, found: Any, language: str, *, as_json: bool) -> None:
+    from discreet.files import texts_of
+
+    words = _words(language)
+    state = texts_of("discreet_fire", "states", language)[found.state.value]
+    count = words["approvals"].format(n=len(found.approvals), needed=found.needed)
+    text = words["standing"].format(n=number, state=state, count=count, version=found.version)
     if found.question:
-        text += f"\nWaiting for the researcher: {found.question}"
+        asked = words["question"].format(text=found.question)
+        text += f"\n{asked[0].upper()}{asked[1:]}"
     plain = {"submission": number, "state": found.state.value, "version": found.version}
     plain |= {"question": found.question}
     show(text, plain | {"approvals": sorted(found.approvals)}, as_json=as_json)
@@ -390,6 +449,7 @@ def release_submission(
     reason: Reason,
     version: Version,
     out: Annotated[Path | None, typer.Option(help="Where the new folder appears.")] = None,
+    language: Told = "en",
     as_json: Json = False,
 ) -> None:
     """Release the outputs of an approved submission."""
@@ -397,7 +457,7 @@ def release_submission(
 
     with open_queue(queue) as opened:
         folder = release(opened, number, person=person, reason=reason, version=version, out=out)
-    text = f"Submission {number} is released in {folder}."
+    text = _words(language)["freed"].format(n=number, folder=folder)
     show(text, {"submission": number, "released": str(folder)}, as_json=as_json)
 
 
@@ -483,6 +543,7 @@ def review(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a file that is there.")
     ] = False,
+    language: Told = "en",
     as_json: Json = False,
 ) -> None:
     """Write a submission as one page: program, outputs, findings, differences, checksums."""
@@ -493,6 +554,7 @@ def review(
     if html.is_dir() or (html.exists() and not overwrite):
         raise typer.BadParameter("there is something here; add --overwrite", param_hint="--html")
     with open_queue(queue) as opened:
-        text = review_page(opened, number)
+        text = review_page(opened, number, language=language)
     write_text(html, text, private=True)
-    show(f"Submission {number} is in {html}.", {"html": str(html)}, as_json=as_json)
+    text = _words(language)["page"].format(n=number, path=html)
+    show(text, {"html": str(html)}, as_json=as_json)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.files import texts_of
 from discreet_fire.findings import Severity
 from discreet_fire.queue.contents import conflict_sentences
 from discreet_fire.queue.database import intact
@@ -63,13 +64,25 @@ class QueueRow:
         }
 
     def __str__(self) -> str:
+        return self.line()
+
+    def line(self, language: str = "en") -> str:
+        """The submission on one line.
+
+        Args:
+            language: "en" or "de".
+        """
+        words = texts_of("discreet_fire", "queue", language)
+        state = texts_of("discreet_fire", "states", language)[self.standing.state.value]
         risk = "/".join(map(str, self.risk))
-        drawn = ", drawn for control" if self.standing.drawn else ""
-        count = f"{len(self.standing.approvals)} of {self.standing.needed}"
+        drawn = f", {words['drawn']}" if self.standing.drawn else ""
+        count = words["approvals"].format(
+            n=len(self.standing.approvals), needed=self.standing.needed
+        )
         project = f" [{self.project}]" if self.project else ""
         return (
-            f"{self.number:>6}  {self.standing.state.value:<9} {risk:<12} "
-            f"{self.program}, {self.researcher}{project}, {count} approvals{drawn}"
+            f"{self.number:>6}  {state:<9} {risk:<12} "
+            f"{self.program}, {self.researcher}{project}, {count}{drawn}"
         )
 
 

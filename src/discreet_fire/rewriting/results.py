@@ -19,8 +19,9 @@ from typing import Any, Protocol
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
-from discreet.files import atomic_path, check_writable
+from discreet.files import atomic_path, check_writable, texts_of
 from discreet_fire.catalogue.policy import Policy
+from discreet_fire.finding_words import finding_in
 from discreet_fire.findings import Finding, FindingCause, Severity, causes
 from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.changes import Edit, Language, Rewriting
@@ -363,31 +364,39 @@ _SHOWN = (Severity.ERROR, Severity.REFUSED, Severity.REVIEW)
 _MOST_LINES = 50
 
 
-def report(outcomes: Sequence[RewrittenFile]) -> str:
-    """The text for the officer: one paragraph for each file, the gravest findings first."""
-    return "\n".join(line for outcome in outcomes for line in _lines(outcome))
+def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> str:
+    """The text for the officer: one paragraph for each file, the gravest findings first.
+
+    Args:
+        outcomes: What became of each file.
+        language: Of the text.
+    """
+    return "\n".join(line for outcome in outcomes for line in _lines(outcome, language))
 
 
-def _lines(outcome: RewrittenFile) -> Iterable[str]:
+def _lines(outcome: RewrittenFile, language: Language) -> Iterable[str]:
+    words = texts_of("discreet_fire", "rewritten", language)
     if outcome.output is None:
-        yield f"{outcome.source}: NOT written"
+        yield words["not_written"].format(source=outcome.source)
     else:
-        kept = "" if outcome.changed else ", as it was before"
-        yield f"{outcome.source} -> {outcome.output.name}{kept}"
+        yield f"{outcome.source} -> {outcome.output.name}{'' if outcome.changed else words['kept']}"
     edits = outcome.rewriting.edits
     refused = sum(edit.action == "refused" for edit in edits)
     review = outcome.count(Severity.REVIEW)
     reasons = len(outcome.reviews())
-    yield (
-        f"  {len(edits) - refused} places rewritten, {refused} commented out, "
-        f"{reasons} to review" + (f" in {review} places" if review > reasons else "") + ", "
-        f"{outcome.count(Severity.ERROR)} errors"
+    counts = words["counts"].format(
+        rewritten=len(edits) - refused,
+        refused=refused,
+        review=reasons,
+        places=words["places"].format(n=review) if review > reasons else "",
+        errors=outcome.count(Severity.ERROR),
     )
+    yield f"  {counts}"
     told = causes(each for each in outcome.findings if each.severity in _SHOWN)
     for cause in told[:_MOST_LINES]:
-        yield f"  {cause}".replace("\n", "\n  ")
+        yield f"  {finding_in(cause, language).text(language)}".replace("\n", "\n  ")
     if len(told) > _MOST_LINES:
-        yield f"  … and {len(told) - _MOST_LINES} more, all of them in the manifest"
+        yield f"  {words['more'].format(n=len(told) - _MOST_LINES)}"
 
 
 def described(outcomes: Sequence[RewrittenFile], policy: Policy) -> dict[str, Any]:

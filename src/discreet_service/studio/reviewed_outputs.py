@@ -1,8 +1,7 @@
 """Reviewed outputs: program, log and findings side by side, as reviewers read them. CONFIDENTIAL.
 
 In: the report of a submission. Out: for each output its lines of the program, its text with what is
-hidden in it, what was found about it, and what would give it away; findings by their causes; and
-sentences of the queue in the language of the reader.
+hidden in it, what was found about it, and what would give it away; and findings by their causes.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from discreet_fire.queue import OutputDecision, OutputPart, StageFinding
 from discreet_service.reviews import SubmissionReport
-from discreet_service.web.pages import words
 
 #: Outputs on one page, letters that are shown of each and of all, and lines of each and of a log:
 #: what fits into a page of 150 kB.
@@ -26,63 +24,11 @@ _BESIDE = 6
 #: Lines that say that something is hidden, and a figure that is hidden or missing.
 _HIDDEN = re.compile(r"\. withheld for confidentiality|\(output withheld\)|(?<!\S)[.#](?!\S)")
 _HEAD = re.compile(r"\*!? FDZ\b")
-_NUMBERS = r"(\d+(?:, \d+)*)"
-_FEWER = " by fewer units than the minimum"
 _DIFFERENCE = re.compile(
-    rf"(.+) (differs?) from (.+){_FEWER}(?:, released as (\d+(?: and \d+)*))?", re.DOTALL
+    r"(.+) (differs?) from (.+) by fewer units than the minimum"
+    r"(?:, released as (\d+(?: and \d+)*))?",
+    re.DOTALL,
 )
-_VERB = re.compile(r" differs? from ")
-_LATER = re.compile(r"released as (\d+), with this one: (.+)", re.DOTALL)
-_PAIRS = ": too many pairs of released tables to look at all of them"
-
-
-def said_in_language(sentence: str, language: str) -> str:
-    """A sentence of the queue in a language; one that cannot be put into it stays as it is.
-
-    Args:
-        sentence: What the queue says of differences or links.
-        language: "en" or "de".
-
-    >>> said_in_language("output 2, which is held back, has too many cells to look at", "de")
-    'das zurückgehaltene Ergebnis 2 hat zu viele Zellen, um sie alle anzusehen'
-    """
-    if language != "de":
-        return sentence
-    for english, german in _sentences():
-        if found := english.fullmatch(sentence):
-            return german.format(*found.groups())
-    if sentence.endswith(_PAIRS):
-        whom = _placed(sentence.removesuffix(_PAIRS))
-        return f"{whom}: zu viele Paare freigegebener Tabellen, um alle anzusehen"
-    if later := _LATER.fullmatch(sentence):
-        return f"freigegeben als {later[1]}, mit dieser hier: {later[2]}"
-    found = _DIFFERENCE.fullmatch(sentence)
-    # Labels may hold any words: what could be read in two ways stays as it is.
-    if found is None or len(_VERB.findall(sentence)) != 1 or sentence.count(_FEWER) != 1:
-        return sentence
-    verb = "unterscheidet" if found[2] == "differs" else "unterscheiden"
-    place = f", freigegeben als {found[4].replace(' and ', ' und ')}" if found[4] else ""
-    return (
-        f"{_placed(found[1])} {verb} sich von {_placed(found[3])} um weniger Einheiten als das "
-        f"Minimum{place}"
-    )
-
-
-@cache
-def _sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """What the queue says, with numbers of outputs in it, and the same in German."""
-    english, german = (words("review_sentences", language) for language in ("en", "de"))
-    return tuple(
-        (re.compile(_NUMBERS.join(map(re.escape, said.split("{}")))), german[name])
-        for name, said in english.items()
-    )
-
-
-def _placed(universe: str) -> str:
-    told = re.sub(r"\bline (\d+), ", r"Zeile \1, ", universe)
-    if told.endswith(" together"):
-        told = f"{told.removesuffix(' together')} zusammen"
-    return told.replace(" and Zeile ", " und Zeile ").replace(" without Zeile ", " ohne Zeile ")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

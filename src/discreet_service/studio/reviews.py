@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from discreet_fire.finding_words import sentence_in
 from discreet_fire.persons import same_person
 from discreet_fire.queue import OutputDecision, PartVerdict, State
 from discreet_fire.queue.views import QueueRow
@@ -21,7 +22,7 @@ from discreet_service.problems import ServiceError, hint_in
 from discreet_service.reviews import SubmissionReport
 from discreet_service.service import Service
 from discreet_service.studio.choices import address
-from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet, said_in_language
+from discreet_service.studio.reviewed_outputs import SIZE, ReviewSheet
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
 from discreet_service.web.pages import FormPrincipal, back_to, page, words
 from discreet_service.web.problem_pages import language_of
@@ -281,9 +282,9 @@ def _sheet(
     log, more_log = sheet.log_lines()
     problem: dict[str, Any] = {}
     if error is not None:
-        hint = said_in_language(error.hint, language)
+        hint = sentence_in(error.hint, language)
         hint = hint if hint != error.hint else hint_in(language, hint, error.code)
-        said = [said_in_language(one, language) for one in error.what.split("; ")]
+        said = [sentence_in(one, language) for one in error.what.split("; ")]
         problem = {"kind": getattr(error.kind, language), "said": said, "hint": hint}
     last = form.start + SIZE
     return page(
@@ -300,11 +301,11 @@ def _sheet(
         problem=problem,
         causes=sheet.causes(_FINDINGS),
         more_findings=max(len(report.view.findings) - _FINDINGS, 0),
-        now=[said_in_language(one, language) for one in now],
-        noted=[said_in_language(one, language) for one in noted],
+        now=[sentence_in(one, language) for one in now],
+        noted=[sentence_in(one, language) for one in noted],
         most=_SENTENCES,
-        links=[said_in_language(one, language) for one in report.links],
-        said=lambda sentence: said_in_language(sentence, language),
+        links=[sentence_in(one, language) for one in report.links],
+        said=lambda sentence: sentence_in(sentence, language),
         before=sheet.before() if form.start == 1 else (),
         outputs=sheet.outputs(form.start),
         shown=range(form.start, last),

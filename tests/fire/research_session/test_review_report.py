@@ -135,6 +135,25 @@ def test_counts_of_a_session_stand_in_it(tmp_path: Path) -> None:
         assert "cannot be read" in review_page(queue, number)
 
 
+def test_the_page_in_german(tmp_path: Path) -> None:
+    with _handed_in(tmp_path) as queue:
+        number = _session(queue, tmp_path)
+        one, other = (review_page(queue, at, language="de") for at in (1, number))
+    assert '<html lang="de">' in one
+    text = " ".join(_Read(one).words)
+    for wanted in (
+        "Einreichung 1: analysis.do", "Befunde nach Ursache", "list: zeigt einzelne Datensätze",
+        "verborgenen oder fehlenden Zahlen", "eingereicht von Weber: handed in",
+    ):  # fmt: skip
+        assert wanted in text, wanted
+    said = [
+        word
+        for word in _Read(one).words + _Read(other).words
+        if " shows " in word or " is " in word
+    ]
+    assert said == []
+
+
 def test_the_command_writes_a_private_page(tmp_path: Path) -> None:
     _handed_in(tmp_path).close()
     given = ["fire", "review", "1", "--queue", str(tmp_path / "q"), "--html"]

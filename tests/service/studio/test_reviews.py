@@ -27,7 +27,6 @@ from discreet_fire.queue import (
 )
 from discreet_fire.queue.links import links_if_held
 from discreet_service.permissions import Grant, Principal
-from discreet_service.studio.reviewed_outputs import said_in_language
 from tests.helpers.asgi_browser import form_of
 from tests.helpers.review_jobs import do_submissions
 from tests.service.studio.conftest import GERMAN, HTML
@@ -459,45 +458,6 @@ def test_pages_in_german(readers: Any) -> None:
     assert "which is held back" not in text
     assert "differs from" not in text
     assert "Zur Prüfung einreichen" in readers.page("/submissions", "rosa", **GERMAN)
-
-
-@pytest.mark.parametrize(
-    ("english", "german"),
-    [
-        (
-            "line 9, tabulate: a = 1 differs from line 8, tabulate and line 7, tabulate together "
-            "by fewer units than the minimum, released as 4 and 5",
-            "Zeile 9, tabulate: a = 1 unterscheidet sich von Zeile 8, tabulate und Zeile 7, "
-            "tabulate zusammen um weniger Einheiten als das Minimum, freigegeben als 4 und 5",
-        ),
-        (
-            "line 9, count and line 8, count together differ from line 7, count and line 6, count "
-            "together by fewer units than the minimum",
-            "Zeile 9, count und Zeile 8, count zusammen unterscheiden sich von Zeile 7, count und "
-            "Zeile 6, count zusammen um weniger Einheiten als das Minimum",
-        ),
-        (
-            "line 9, count: too many pairs of released tables to look at all of them",
-            "Zeile 9, count: zu viele Paare freigegebener Tabellen, um alle anzusehen",
-        ),
-        (
-            "output 3, which is held back, can be worked out from outputs 5 and 2",
-            "das zurückgehaltene Ergebnis 3 lässt sich aus den Ergebnissen 5 und 2 berechnen",
-        ),
-        (
-            "the figures of output 1, which is held back, stand in output 2",
-            "die Zahlen des zurückgehaltenen Ergebnisses 1 stehen in Ergebnis 2",
-        ),
-    ],
-)
-def test_sentences_in_german(english: str, german: str) -> None:
-    assert said_in_language(english, "de") == german
-    assert said_in_language(english, "en") == english
-
-
-def test_labels_that_could_be_read_in_two_ways_stay() -> None:
-    odd = "a differs from b differs from c by fewer units than the minimum"
-    assert said_in_language(odd, "de") == odd
 
 
 def test_a_question_is_answered_before_anybody_approves(readers: Any) -> None:
