@@ -38,6 +38,7 @@ from discreet_fire.queue.folder import MANIFEST, SUMS
 from discreet_fire.queue.links import links_if_held, links_of
 from discreet_fire.queue.record import ANSWERED, ASKED, events
 from discreet_fire.queue.releases import folder_problem, target_of
+from discreet_fire.queue.views import confidential_figures
 from discreet_fire.queue.views import QueueRow, QueueView
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
@@ -121,6 +122,7 @@ class SubmissionReport:
         links: What gives away outputs that are held back, as sentences.
         if_held: The same for each output, if it alone were held back; empty if there are too many.
         files: The files that its entry in the record seals.
+        figures: Which rules each output breaks, in figures; empty if the program did not run here.
         ran_here: Whether its program ran here; otherwise its log was handed in.
         damage: What is not as it was handed in; nothing of it is decided then.
         decides: Whether the queue names the reviewer among those who decide.
@@ -135,6 +137,7 @@ class SubmissionReport:
     links: tuple[str, ...]
     if_held: Mapping[int, Sequence[str]]
     files: tuple[SubmittedFile, ...]
+    figures: Sequence[Mapping[str, Any]]
     ran_here: bool
     damage: tuple[str, ...]
     decides: bool
@@ -356,6 +359,7 @@ class ReviewDesk:
                 links=() if damage else tuple(links_of(queue, number, standing)),
                 if_held={} if damage else links_if_held(queue, number, standing),
                 files=submitted_files(queue, number),
+                figures=() if damage else confidential_figures(queue, number),
                 ran_here=any((store / "log").glob("*.run.json")),
                 damage=damage,
                 decides=principal.name in queue.settings.persons,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from discreet_fire.queue import OutputDecision, OutputPart, StageFinding
 from discreet_service.reviews import SubmissionReport
@@ -21,6 +22,8 @@ SIZE = 20
 _LETTERS, _ALL_LETTERS, _LINES, _LOG_LINES, _LONGEST_LINE = 6_000, 40_000, 60, 250, 300
 #: Findings beside one output.
 _BESIDE = 6
+#: Broken rules in figures beside one output.
+_FIGURES = 40
 #: Lines that say that something is hidden, and a figure that is hidden or missing.
 _HIDDEN = re.compile(r"\. withheld for confidentiality|\(output withheld\)|(?<!\S)[.#](?!\S)")
 _HEAD = re.compile(r"\*!? FDZ\b")
@@ -62,6 +65,7 @@ class ReviewedOutput:
         cut: Whether its text goes on.
         hidden: How many figures are hidden or missing in it.
         findings: What was found about its lines.
+        figures: The rules that it breaks, in figures, and how many more there are.
         differences: Sentences about differences of its tables.
         if_held: What would give it away if it alone were held back.
         decision: What was decided; None if nobody did.
@@ -76,6 +80,7 @@ class ReviewedOutput:
     cut: bool
     hidden: int
     findings: tuple[StageFinding, ...]
+    figures: tuple[Sequence[Mapping[str, Any]], int]
     differences: tuple[str, ...]
     if_held: tuple[str, ...]
     decision: OutputDecision | None
@@ -214,6 +219,7 @@ class ReviewSheet:
                     cut=len(text) > most,
                     hidden=sum(len(one) == 1 for one in _HIDDEN.findall(text)),
                     findings=tuple(self.about.get(part.number, ())[:_BESIDE]),
+                    figures=self._figures_of(part),
                     differences=tuple(self._differences_of(part))[:_BESIDE],
                     if_held=tuple(report.if_held.get(part.number, ())),
                     decision=standing.decisions.get(part.number),
@@ -255,6 +261,16 @@ class ReviewSheet:
         wanted = ("output", part.file)
         is_picture = part.file.lower().endswith(".svg") and wanted in files
         return files.index(wanted) if is_picture else None
+
+    def _figures_of(self, part: OutputPart) -> tuple[Sequence[Mapping[str, Any]], int]:
+        first, behind = part.lines or (0, 0)
+        facts = [
+            fact
+            for one in self.report.figures
+            if first <= one["line"] < behind
+            for fact in one["facts"]
+        ]
+        return facts[:_FIGURES], max(len(facts) - _FIGURES, 0)
 
     def _differences_of(self, part: OutputPart) -> Iterator[str]:
         now, noted = self.differences()

@@ -460,6 +460,25 @@ def test_pages_in_german(readers: Any) -> None:
     assert "Zur Prüfung einreichen" in readers.page("/submissions", "rosa", **GERMAN)
 
 
+def test_reviewers_see_the_figures_behind_the_rules_and_researchers_do_not(readers: Any) -> None:
+    number = handed_in(readers, program="tabulate state occupation\nsummarize wage if age > 63\n")
+    rows = re.compile(r'<details class="figures">.*?</details>', re.DOTALL)
+    found = rows.findall(readers.page(f"/reviews/{number}", "vera"))
+    assert found
+    cells = re.findall(r'<td class="number">([^<]+)</td>', "".join(found))
+    few = [int(one) for one in cells[::3] if one.isdecimal()]
+    assert few
+    assert min(few) < 3
+    assert "zu wenige Fälle" in "".join(
+        rows.findall(readers.page(f"/reviews/{number}", "vera", **GERMAN))
+    )
+    assert not rows.findall(readers.page(f"/submissions/{number}", "rosa"))
+    # Not in what programs fetch either: it stays on the page.
+    answer = readers.browser("vera").get(f"/api/v1/submissions/{number}")
+    assert '"few"' not in answer.text
+    assert "dominance" not in answer.text
+
+
 def test_a_question_is_answered_before_anybody_approves(readers: Any) -> None:
     number = handed_in(readers)
     assert post(readers, "vera", number, "decide", rest="on").status_code == 303
