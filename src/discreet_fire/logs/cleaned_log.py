@@ -17,6 +17,7 @@ from discreet.files import texts_of
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.claims import HIDDEN, LogCut
 from discreet_fire.logs.lines import LogLine, log_lines
+from discreet_fire.logs.listings import ListingKind, listing_blocks, listing_kind
 from discreet_fire.logs.outputs import (
     WITHHELD,
     BlockJudgement,
@@ -235,6 +236,7 @@ class CleanedLog:
     Args:
         text: The log as it may be looked at further; review findings first.
         smcl: Whether it is written in SMCL.
+        listing: What it is a listing of, if it is one of SPSS or SAS.
         corrections: All changes, in order.
         removed: What stood there, one for each change. CONFIDENTIAL.
         findings: What a person must look at, each cause once; lines are those of the cleaned log.
@@ -244,6 +246,7 @@ class CleanedLog:
 
     text: str = field(repr=False)
     smcl: bool
+    listing: ListingKind | None
     corrections: tuple[Correction, ...]
     removed: tuple[str, ...] = field(repr=False)
     findings: tuple[LogFinding, ...]
@@ -292,12 +295,14 @@ def clean_log(
     passages = Passages(rules or CleaningRules.default())
     in_smcl = is_smcl(text) if smcl is None else smcl
     checked = evidence is not None and evidence.covers(text, passages.rules)
+    listing = None if in_smcl or checked else listing_kind(text)
     own = passages.rules.own_first
     rounds = [_own_round(text, passages, smcl=in_smcl)] if own else []
     texts = [text, *(applied(text, one.changes) for one in rounds)]
     first = len(rounds)
     while len(rounds) < _MOST_ROUNDS + first:
-        rounds.append(_round(texts[-1], passages, smcl=in_smcl, checked=checked))
+        one = _round(texts[-1], passages, smcl=in_smcl, checked=checked, listing=listing)
+        rounds.append(one)
         if not rounds[-1].changes:
             break
         texts.append(applied(texts[-1], rounds[-1].changes))
@@ -312,6 +317,7 @@ def clean_log(
     return CleanedLog(
         text=texts[-1],
         smcl=in_smcl,
+        listing=listing,
         corrections=tuple(_corrections(rounds, moves, places)),
         removed=tuple(
             before[change.start : change.end]
@@ -398,7 +404,14 @@ def _own_round(text: str, passages: Passages, *, smcl: bool) -> _Round:
     return _Round(changes_of(lines, cuts), [], {})
 
 
-def _round(text: str, passages: Passages, *, smcl: bool, checked: bool) -> _Round:
+def _round(
+    text: str,
+    passages: Passages,
+    *,
+    smcl: bool,
+    checked: bool,
+    listing: ListingKind | None,
+) -> _Round:
     if checked:
         passages = passages.own
     lines = log_lines(text, smcl=smcl)
@@ -407,8 +420,7 @@ def _round(text: str, passages: Passages, *, smcl: bool, checked: bool) -> _Roun
     withheld: list[tuple[int, int]] = []
     findings: list[Finding] = []
     blocks = dict.fromkeys(("silent", "safe", "cleaned", "withheld", "review"), 0)
-    for block in blocks_of(lines):
-        found = (checked_block if checked else judged)(lines, block, passages)
+    for block, found in _judgements(lines, passages, checked=checked, listing=listing):
         more = list(_known_passages(lines, block, found, passages))
         cuts += found.cuts + more
         withheld += found.withheld
@@ -432,6 +444,17 @@ def _round(text: str, passages: Passages, *, smcl: bool, checked: bool) -> _Roun
         for first, last in withheld
     ]
     return _Round(_merged(gone, changes_of(lines, cuts)), findings, blocks)
+
+
+def _judgements(
+    lines: Sequence[LogLine], passages: Passages, *, checked: bool, listing: ListingKind | None
+) -> Iterator[tuple[EchoBlock, BlockJudgement]]:
+    """The blocks of a log or of a listing, each judged."""
+    if listing is not None:
+        yield from listing_blocks(lines, listing, passages)
+        return
+    for block in blocks_of(lines):
+        yield block, (checked_block if checked else judged)(lines, block, passages)
 
 
 def _known_passages(

@@ -37,12 +37,15 @@ _TOTALS = ("Total", "Gesamt", "Insgesamt")
 
 
 @dataclass(slots=True)
-class _Row:
+class CountRow:
+    """A row of counts and shares, the count first."""
+
     stub: str
     figures: list[LogFigure]
 
     @property
     def count(self) -> LogFigure:
+        """The count."""
         return self.figures[0]
 
 
@@ -107,41 +110,50 @@ def hidden_rows(
     return hidden
 
 
-def _row(text: str, at: int) -> _Row | None:
+def _row(text: str, at: int) -> CountRow | None:
     stub, bar, _ = text.rpartition("|")
     found = figures(text, at, len(stub) + 1) if bar else None
-    return _Row(stub.strip(), found) if found else None
+    return CountRow(stub.strip(), found) if found else None
 
 
-def _row_of_parts(text: str, at: int) -> _Row | None:
+def _row_of_parts(text: str, at: int) -> CountRow | None:
     stub, bar, _ = text.partition("|")
     found = figures(text.replace("|", " "), at, len(stub) + 1) if bar else None
-    return _Row(stub.strip(), found) if found else None
+    return CountRow(stub.strip(), found) if found else None
 
 
 @dataclass(slots=True)
-class _Crosstab:
+class CrosstabCounts:
     """A two-way table: each row has as many lines as the key names."""
 
-    rows: list[_Row]
+    rows: list[CountRow]
     per_row: int
     has_total_column: bool
     end: int
 
     @property
-    def counted(self) -> list[_Row]:
+    def counted(self) -> list[CountRow]:
+        """The lines with counts."""
         return self.rows[:: self.per_row]
 
     @property
-    def inner(self) -> list[_Row]:
+    def inner(self) -> list[CountRow]:
+        """The lines with counts but for totals."""
         return [row for row in self.counted if row.stub not in _TOTALS]
 
     @property
-    def total(self) -> _Row | None:
+    def total(self) -> CountRow | None:
+        """The line of totals."""
         found = [row for row in self.counted if row.stub in _TOTALS]
         return found[-1] if found else None
 
-    def without_total(self, row: _Row) -> list[LogFigure]:
+    @property
+    def closed(self) -> bool:
+        """Whether a count inside is withheld already."""
+        return any(figure.hidden for row in self.inner for figure in self.without_total(row))
+
+    def without_total(self, row: CountRow) -> list[LogFigure]:
+        """The counts of a line but for its total."""
         return row.figures[:-1] if self.has_total_column else row.figures
 
 
@@ -154,12 +166,9 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
     end = _statistics_end(lines, table.end)
     if words and words[0] != "frequency":
         return Claim(end, "crosstab", [], "shares without the counts they rest on")
-    inner = chain.from_iterable(table.without_total(row) for row in table.inner)
-    small = any(rules.few(figure.value) or figure.hidden for figure in inner)
-    cuts = _margins(table, rules)
-    if small or cuts:
+    cuts = crosstab_cuts(table, rules)
+    if cuts or table.closed:
         # Statistics with the totals give back a table of two by two.
-        cuts += _inside(table)
         cuts += [
             LogCut(at, *found.span("value"), "small-cells", align="none")
             for at in range(table.end, end)
@@ -167,6 +176,14 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
         ]
     review = "" if table.has_total_column and table.total else "part of a wide table"
     return Claim(end, "crosstab", list(dict.fromkeys(cuts)), review)
+
+
+def crosstab_cuts(table: CrosstabCounts, rules: CleaningRules) -> list[LogCut]:
+    """What goes of a two-way table: with a small count all counts inside and all shares."""
+    inner = chain.from_iterable(table.without_total(row) for row in table.inner)
+    small = table.closed or any(rules.few(figure.value) for figure in inner)
+    cuts = _margins(table, rules)
+    return cuts + _inside(table) if small or cuts else []
 
 
 def _key(lines: Sequence[LogLine]) -> tuple[int, list[str]]:
@@ -183,7 +200,7 @@ def _key(lines: Sequence[LogLine]) -> tuple[int, list[str]]:
     return 0, []
 
 
-def _table(lines: Sequence[LogLine], start: int, per_row: int) -> _Crosstab | None:
+def _table(lines: Sequence[LogLine], start: int, per_row: int) -> CrosstabCounts | None:
     head = start
     while head < len(lines) and "|" in lines[head].text and head - start < 6:
         if is_rule(lines[head].text):
@@ -200,7 +217,7 @@ def _table(lines: Sequence[LogLine], start: int, per_row: int) -> _Crosstab | No
         return None
     total_column = heading.rstrip().endswith(_TOTALS) and rule.count("+") == 2
     whole = all(_whole(figure) for row in rows[::per_row] for figure in row.figures)
-    return _Crosstab(rows, per_row, total_column, end) if whole else None
+    return CrosstabCounts(rows, per_row, total_column, end) if whole else None
 
 
 def _whole(figure: LogFigure) -> bool:
@@ -210,7 +227,7 @@ def _whole(figure: LogFigure) -> bool:
     return value == int(value)
 
 
-def _margins(table: _Crosstab, rules: CleaningRules) -> list[LogCut]:
+def _margins(table: CrosstabCounts, rules: CleaningRules) -> list[LogCut]:
     """Small totals of rows and columns, and a second one beside each single one."""
     cuts: list[LogCut] = []
     total = table.total
@@ -232,7 +249,7 @@ def _margin(margin: list[LogFigure], whole: LogFigure | None, rules: CleaningRul
     return [margin[at].cut(reason) for at, reason in hidden.items() if not margin[at].hidden]
 
 
-def _inside(table: _Crosstab) -> list[LogCut]:
+def _inside(table: CrosstabCounts) -> list[LogCut]:
     """All counts inside, and every share: shares with totals give counts back."""
     cuts: list[LogCut] = []
     for at, row in enumerate(table.rows):

@@ -21,13 +21,14 @@ from discreet.files import atomic_path, check_writable, texts_of, write_text
 from discreet.microdata.secret import Secret
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
+from discreet_fire.logs.listings import is_page
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.run_evidence import MARK, RunEvidence
 from discreet_fire.texts import SourceText, read_source
 
 _MARK = "_FiRe"
 _MADE_BY = "discreet fire post"
-_SUFFIXES = (".log", ".smcl")
+_SUFFIXES = (".log", ".smcl", ".lst")
 _CONFIDENTIAL = "CONFIDENTIAL: what was removed from a log; not to leave the research data centre"
 
 
@@ -91,7 +92,7 @@ def clean_log_file(
     r"""Clean a log and put the result beside it, with a report.
 
     Args:
-        path: The log: ``.log``, ``.smcl`` or another text.
+        path: The log: ``.log``, ``.smcl``, or a listing of SPSS or SAS as text.
         rules: What is taken out; the rules of the package by default.
         out: Where the cleaned log goes; ``NAME_FiRe.log`` beside the original by default.
         confidential: Where a list of what was removed goes. CONFIDENTIAL.
@@ -125,7 +126,8 @@ def clean_log_files(
     """Clean several logs; nothing is written unless all of them can be read and written.
 
     Args:
-        paths: Logs, or folders: of these all ``.log`` and ``.smcl`` files not made here.
+        paths: Logs, or folders: of these all ``.log``, ``.smcl`` and ``.lst`` files not made
+            here.
         rules: What is taken out; the rules of the package by default.
         overwrite: Replace files that this did not make.
         key: The office's key; reports beside logs that are sealed with it are evidence of runs.
@@ -155,7 +157,9 @@ def _logs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
             made = {one for one in logs if one.name in copies and _made_here(one, _digest(one))}
             found = [one for one in logs if one not in made]
             if not found:
-                raise _error("there is no log in this folder", path.name, "logs: .log, .smcl")
+                raise _error(
+                    "there is no log in this folder", path.name, f"logs: {', '.join(_SUFFIXES)}"
+                )
         for one in found:
             if one.resolve() not in seen:
                 seen.add(one.resolve())
@@ -195,6 +199,11 @@ def _prepared(
 ) -> _Prepared:
     source = read_source(path)
     place = source.path
+    if is_page(source.text):
+        hint = "export the output as text, or make a listing (ods listing)"
+        raise OutputCheckError(
+            "this is a page for browsers", code="listing-page", where=place.name, hint=hint
+        )
     if evidence is None and key is not None:
         evidence = RunEvidence.beside(place, key)
     made = out is None and _made_here(place, source.sha256)
@@ -309,7 +318,7 @@ def _described(
         "output": target.name,
         "output_sha256": hashlib.sha256(data).hexdigest(),
         "encoding": source.encoding,
-        "format": "smcl" if cleaned.smcl else "text",
+        "format": cleaned.listing or ("smcl" if cleaned.smcl else "text"),
         "minimum": used.minimum,
         "own_replacements": len(used.replacements),
         "blocks": cleaned.blocks,

@@ -47,7 +47,7 @@ _TOTALS = ("Total", "Gesamt", "Insgesamt")
 
 
 @dataclass(slots=True)
-class _Record:
+class StatisticsRecord:
     """The statistics of one group or variable."""
 
     stub: str
@@ -57,16 +57,19 @@ class _Record:
     closed: bool = False
 
     def add(self, kind: str, name: str, figure: LogFigure) -> None:
+        """Take a figure with the kind and the name of its heading."""
         self.kinds.setdefault(kind, []).append(figure)
         self.names[name] = figure
         if kind == "count":
             self.count, self.closed = figure.value, figure.hidden
 
     def figures(self) -> Iterator[LogFigure]:
+        """All figures."""
         for some in self.kinds.values():
             yield from some
 
     def value(self, kind: str) -> float | None:
+        """The first figure of a kind as a number."""
         some = self.kinds.get(kind)
         return some[0].value if some else None
 
@@ -79,9 +82,9 @@ def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
         return None
     if len(lines) < 2 or not is_rule(lines[1].text):
         return None
-    before: _Record | None = None
+    before: StatisticsRecord | None = None
 
-    def row(text: str, at: int) -> _Record | None:
+    def row(text: str, at: int) -> StatisticsRecord | None:
         nonlocal before
         before = _row(text, at, names, before)
         return before
@@ -89,7 +92,7 @@ def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
     records, count = read_rows(lines, 2, row)
     if not records:
         return None
-    claim = _claimed(count, records, rules)
+    claim = statistics_claim(count, records, rules)
     return _with_foot(claim, lines) if records[-1].stub == "diff" else claim
 
 
@@ -121,7 +124,7 @@ def read_compact(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
         row = _FORM.compact_row.fullmatch(line.text)
         if row is not None:
             kinds = zip(_COMPACT, row["values"].split(), strict=True)
-            record = _Record(row["name"])
+            record = StatisticsRecord(row["name"])
             place = row.start("values")
             for (kind, name), text in kinds:
                 place = line.text.index(text, place)
@@ -148,7 +151,7 @@ def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Clai
     if cycle is None and (head or not _FORM.stubs.fullmatch(stub)):
         return None
     count, records = _down(lines, head + 2, cycle)
-    return _claimed(count, records, rules) if records else None
+    return statistics_claim(count, records, rules) if records else None
 
 
 def _header(heads: str) -> list[tuple[str, str]] | None:
@@ -163,13 +166,13 @@ def _header(heads: str) -> list[tuple[str, str]] | None:
 
 
 def _row(
-    text: str, at: int, names: list[tuple[str, str]], before: _Record | None
-) -> _Record | None:
+    text: str, at: int, names: list[tuple[str, str]], before: StatisticsRecord | None
+) -> StatisticsRecord | None:
     stub, bar, _ = text.partition("|")
     found = figures(text, at, len(stub) + 1) if bar else None
     if not found:
         return None
-    record = _Record(stub.strip())
+    record = StatisticsRecord(stub.strip())
     counted = bool(names) and names[0][0] == "count"
     if len(found) == len(names):
         columns: Iterable[tuple[str, str]] = names
@@ -189,10 +192,10 @@ def _row(
 
 def _down(
     lines: Sequence[LogLine], start: int, cycle: list[tuple[str, str]] | None
-) -> tuple[int, list[_Record]]:
+) -> tuple[int, list[StatisticsRecord]]:
     """Records of a table whose rows are statistics, one for each group and column."""
-    records: list[_Record] = []
-    current: list[_Record] = []
+    records: list[StatisticsRecord] = []
+    current: list[StatisticsRecord] = []
     steps = itertools.count()
 
     def row(text: str, at: int) -> list[LogFigure] | None:
@@ -203,7 +206,7 @@ def _down(
             return None
         step = next(steps)
         if not current or len(found) != len(current) or (cycle and step % len(cycle) == 0):
-            current = [_Record(stub.strip()) for _ in found]
+            current = [StatisticsRecord(stub.strip()) for _ in found]
             records.extend(current)
         named = _header(stub) if cycle is None else [cycle[step % len(cycle)]]
         if named is None or len(named) != 1:
@@ -215,7 +218,8 @@ def _down(
     return read_rows(lines, start, row)[1], records
 
 
-def _claimed(count: int, records: list[_Record], rules: CleaningRules) -> Claim:
+def statistics_claim(count: int, records: list[StatisticsRecord], rules: CleaningRules) -> Claim:
+    """What goes of the statistics of groups or variables, which some lines hold."""
     cuts: list[LogCut] = []
     closed: list[bool] = []
     for record in records:
@@ -237,7 +241,7 @@ def _claimed(count: int, records: list[_Record], rules: CleaningRules) -> Claim:
     )
 
 
-def _closing_reason(record: _Record, rules: CleaningRules) -> str:
+def _closing_reason(record: StatisticsRecord, rules: CleaningRules) -> str:
     """Why nothing of a record may be shown; empty if some may."""
     if record.closed or rules.few(record.count):
         return "few-cases"
@@ -247,7 +251,7 @@ def _closing_reason(record: _Record, rules: CleaningRules) -> str:
     return "few-cases" if _tells_few(record, rules) else ""
 
 
-def _tells_few(record: _Record, rules: CleaningRules) -> bool:
+def _tells_few(record: StatisticsRecord, rules: CleaningRules) -> bool:
     """Whether the mean of a variable with two values tells that one of them has too few cases."""
     mean, count, total = record.value("mean"), record.count, record.value("sum")
     if total is not None and count and total == int(total) and 0 < total <= count:
@@ -267,7 +271,7 @@ def _tells_few(record: _Record, rules: CleaningRules) -> bool:
     return whole and (rules.few(round(ones)) or rules.few(round(count - ones)))
 
 
-def _some(record: _Record, rules: CleaningRules) -> list[LogCut]:
+def _some(record: StatisticsRecord, rules: CleaningRules) -> list[LogCut]:
     """What must go of a record with enough cases."""
     kinds = record.kinds
     cuts = withheld([*kinds.get("extreme", []), *kinds.get("distinct", [])], "extremes")
@@ -294,7 +298,7 @@ def _far_out(share: float, count: float | None, rules: CleaningRules) -> bool:
 
 
 def _beside_totals(
-    records: list[_Record], closed: list[bool], rules: CleaningRules
+    records: list[StatisticsRecord], closed: list[bool], rules: CleaningRules
 ) -> list[LogCut]:
     """With a total, withheld groups together could be worked out: others go until they are many."""
     totals = [at for at, record in enumerate(records) if record.stub in _TOTALS]
@@ -320,7 +324,7 @@ def _beside_totals(
 
 
 def _few_besides(
-    records: list[_Record], shown: list[int], total: int, rules: CleaningRules
+    records: list[StatisticsRecord], shown: list[int], total: int, rules: CleaningRules
 ) -> bool:
     """Whether too few cases are left when groups that are shown are taken off the total."""
     counts = [records[at].count for at in (total, *shown)]

@@ -37,7 +37,7 @@ _BLIND = "statistics without their number of cases"
 
 
 @dataclass(slots=True)
-class _Line:
+class FigureLine:
     """A line of a table: what stands before its figures, and these."""
 
     stub: str
@@ -63,23 +63,23 @@ def _cells(text: str, at: int, start: int) -> list[LogFigure] | None:
     return None if left.strip() else found
 
 
-def _behind_bar(text: str, at: int) -> _Line | None:
+def _behind_bar(text: str, at: int) -> FigureLine | None:
     stub, bar, _ = text.partition("|")
     start = len(stub) + 1
     found = _cells(text, at, start) if bar else None
-    return None if found is None else _Line(stub.strip(), found, start, len(text))
+    return None if found is None else FigureLine(stub.strip(), found, start, len(text))
 
 
-def _behind_gap(text: str, at: int) -> _Line | None:
+def _behind_gap(text: str, at: int) -> FigureLine | None:
     """A line without bars: two blanks or more are between its name, if it has one, and figures."""
     blanks = len(text) - len(text.lstrip())
     stub = text[blanks:].partition("  ")[0].rstrip() if blanks <= _INDENTED else ""
     start = blanks + len(stub)
     found = _cells(text, at, start)
-    return None if found is None else _Line(stub, found, start, len(text))
+    return None if found is None else FigureLine(stub, found, start, len(text))
 
 
-def _all(lines: Iterable[_Line], rule: str) -> list[LogCut]:
+def _all(lines: Iterable[FigureLine], rule: str) -> list[LogCut]:
     return [cut for line in lines for cut in line.cut(rule)]
 
 
@@ -99,7 +99,7 @@ def read_fre(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     head = _FORM.fre_head.fullmatch(lines[start + 1].text)
     if head is None:
         return None
-    rows: list[_Line] = []
+    rows: list[FigureLine] = []
     end = start + 2
     for at, line in enumerate(lines[end:], end):
         row = None if is_rule(line.text) else _behind_bar(line.text, at)
@@ -110,10 +110,11 @@ def read_fre(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         end = at + 1
     if not rows or rows[-1].stub != _TOTAL:
         return None
-    return Claim(end, "frequencies", list(dict.fromkeys(_fre_cuts(rows, rules))))
+    return Claim(end, "frequencies", list(dict.fromkeys(subtotal_cuts(rows, rules))))
 
 
-def _fre_cuts(rows: Sequence[_Line], rules: CleaningRules) -> Iterator[LogCut]:
+def subtotal_cuts(rows: Sequence[FigureLine], rules: CleaningRules) -> Iterator[LogCut]:
+    """What goes of counts of valid and missing values with subtotals; the last row is the total."""
     totals = [at for at, row in enumerate(rows) if row.stub.split()[-1:] == [_TOTAL]]
     values = [at for at in range(len(rows)) if at not in totals]
     whole = rows[-1].figures[0].value
@@ -162,7 +163,7 @@ class _Dtable:
 
     rules: CleaningRules
     cases: list[LogFigure] = field(default_factory=list)
-    group: list[_Line] = field(default_factory=list)
+    group: list[FigureLine] = field(default_factory=list)
     cuts: list[LogCut] = field(default_factory=list)
     few: bool = False
     closed: bool = False
@@ -199,7 +200,7 @@ class _Dtable:
             self.group = []
         return True
 
-    def _takes_means(self, text: str, row: _Line) -> bool:
+    def _takes_means(self, text: str, row: FigureLine) -> bool:
         cells = list(_FORM.dtable_means.finditer(text, row.start))
         gone = len(row.figures) == 1 and row.figures[0].hidden
         if not gone and 2 * len(cells) != len(row.figures):
@@ -221,7 +222,7 @@ def read_frequency_table(lines: Sequence[LogLine], rules: CleaningRules) -> Clai
     if head == first or head >= len(lines) or not is_rule(lines[head].text):
         return None
     heading = " ".join(line.text.partition("|")[2] for line in lines[first:head])
-    rows: list[_Line] = []
+    rows: list[FigureLine] = []
     end = head + 1
     for at, line in enumerate(lines[end:], end):
         if not is_rule(line.text):
@@ -248,7 +249,7 @@ def read_estimates_table(lines: Sequence[LogLine], rules: CleaningRules) -> Clai
         or not _FORM.model_head.fullmatch(lines[1].text)
     ):
         return None
-    parts: list[list[_Line]] = []
+    parts: list[list[FigureLine]] = []
     end = 1
     for at, line in enumerate(lines[1:], 1):
         if is_rule(line.text):
@@ -278,7 +279,7 @@ def read_esttab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         return None
     if any(_FORM.figure_words.search(text) for text in heading):
         return None
-    parts: list[list[_Line]] = []
+    parts: list[list[FigureLine]] = []
     for start, end in pairwise(rules_at[1:4]):
         rows = [_behind_gap(lines[at].text, at) for at in range(start + 1, end)]
         if any(row is None for row in rows):
@@ -290,7 +291,7 @@ def read_esttab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     return _models(end, parts, rules)
 
 
-def _models(count: int, parts: Sequence[Sequence[_Line]], rules: CleaningRules) -> Claim:
+def _models(count: int, parts: Sequence[Sequence[FigureLine]], rules: CleaningRules) -> Claim:
     """What becomes of a table of models whose last part may hold numbers of cases."""
     named = [row for row in parts[-1] if row.stub] if len(parts) > 1 else []
     numbers = [row for row in named if _FORM.stats_counts.fullmatch(row.stub)]

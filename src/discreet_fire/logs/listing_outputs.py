@@ -1,0 +1,709 @@
+"""Tables of SPSS and SAS, judged by what their headings and rows say.
+
+In: tables of a listing, one after the other (CONFIDENTIAL). Out: a `TableJudgement`: cuts, and what
+hangs on what the rest of its procedure shows: tests and models go if their cases go. A table with a
+heading or a row that is not known is not known, and all its figures go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from discreet_fire.logs.claims import LogCut, LogFigure, OutputForms, withheld
+from discreet_fire.logs.frequencies import CountRow, CrosstabCounts, crosstab_cuts, hidden_rows
+from discreet_fire.logs.listing_tables import BoxedCounts, ListingRow, ListingTable, is_figure
+from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.logs.statistics import StatisticsRecord, statistics_claim
+from discreet_fire.logs.summary_tables import FigureLine, subtotal_cuts
+
+FORM = OutputForms(
+    "listings",
+    "role total procedure page system continued label_line group_line footnote expected_note "
+    "figure_in_note missing_line sample_line cases_in_title pair_cases pair_count pair_plain "
+    "matrix_title record_title plain_title opens residual count_word echo text_row log_program "
+    "log_note log_note_starts log_dump log_plain log_symbol crosstab_title "
+    "plain_words difference counts_title included summary_title descriptives",
+)
+_COUNTS = frozenset(("count", "percent", "cumulative"))
+_CASES = frozenset(
+    ("valid", "valid_share", "missing", "missing_share", "whole", "whole_share", "percent")
+)
+_MODELS = frozenset(("coefficient", "test", "df"))
+_CELLS = frozenset(("count", "percent", "expected"))
+_SHARED = ("share", "share2", "share3")
+#: Rules by which a whole record goes.
+_CLOSING = frozenset(("few-cases", "all-same", "secondary"))
+#: Headings of figures that only their rows name.
+_GENERIC = frozenset(
+    ("statistic", "statistik", "value", "wert", "estimate", "schätzwert", "quantile", "quantil")
+)
+_TOTAL = "Total"
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRole:
+    """What figures below a heading are, and the share of a percentile."""
+
+    kind: str
+    name: str
+
+
+def role_of(words: str) -> FigureRole | None:
+    """The role of figures by the words of a heading.
+
+    >>> role_of("Std. Deviation").kind, role_of("25th Pctl").name, role_of("income")
+    ('spread', 'p25', None)
+    """
+    found = FORM.role.fullmatch(" ".join(words.split()))
+    if found is None or found.lastgroup is None:
+        return None
+    name = found[0]
+    for group in _SHARED:
+        if found[group]:
+            name = f"p{float(found[group].replace(',', '.')):g}"
+    quartile = "p25" if found["lower"] else "p75" if found["upper"] else ""
+    median = "median" if found[0].lower() == "zentralwert" else ""
+    return FigureRole(found.lastgroup, quartile or median or name)
+
+
+def role_of_parts(parts: Sequence[str]) -> FigureRole | None:
+    """The role by a heading of several lines, of which the lowest say it."""
+    tails = (" ".join(parts[at:]) for at in range(len(parts)))
+    return next(filter(None, map(role_of, tails)), None)
+
+
+def role_of_label(label: str) -> FigureRole | None:
+    """The role by the last words of the label of a row."""
+    return role_of_parts(label.split())
+
+
+@dataclass(slots=True)
+class ProcedureScope:
+    """What one procedure has shown so far.
+
+    Args:
+        line: Where it starts.
+        cases: The fewest cases that it says it uses.
+        residual: The fewest residual degrees of freedom.
+        closed: Why tests and models go; empty if they may stay.
+        held: What goes of tests and models, if they go.
+        models: The first line of tests and models.
+        terms: The most coefficients of a table.
+        listed: Whether the cases stand in a list of used and left out ones, as for one model.
+    """
+
+    line: int = 0
+    cases: float | None = None
+    residual: float | None = None
+    closed: str = ""
+    held: list[LogCut] = field(default_factory=list)
+    models: int | None = None
+    terms: int = 0
+    listed: bool = False
+
+    def count(self, figure: LogFigure, rules: CleaningRules) -> None:
+        """Take a number of cases."""
+        if figure.hidden or rules.few(figure.value):
+            self.closed = self.closed or "few-cases"
+        elif figure.value is not None:
+            self.cases = figure.value if self.cases is None else min(self.cases, figure.value)
+
+    def freedom(self, figure: LogFigure, rules: CleaningRules) -> None:
+        """Take residual degrees of freedom."""
+        value = figure.value
+        if figure.hidden or (value is not None and value < rules.residual_df):
+            self.closed = self.closed or "degrees-of-freedom"
+        if value is not None:
+            self.residual = value if self.residual is None else min(self.residual, value)
+
+    def hold(self, line: int, cuts: Iterable[LogCut]) -> None:
+        """Take a table of tests or of a model."""
+        self.models = line if self.models is None else self.models
+        self.held += cuts
+
+    def ended(self, rules: CleaningRules) -> tuple[list[LogCut], list[tuple[int, str]]]:
+        """What goes of tests and models, and what a person must look at."""
+        if self.models is None:
+            return [], []
+        left = None if self.cases is None else self.cases - self.terms
+        if self.terms and self.residual is None and left is not None and left < rules.residual_df:
+            self.closed = self.closed or "degrees-of-freedom"
+        if self.closed:
+            return [cut._replace(rule=self.closed) for cut in self.held], []
+        if self.cases is None and self.residual is None:
+            return [], [(self.models, "models without their number of cases")]
+        return [], []
+
+
+@dataclass(slots=True)
+class TableJudgement:
+    """What becomes of a table.
+
+    Args:
+        cuts: What goes.
+        review: What a person must look at.
+        whole: Whether the lines go as a whole.
+    """
+
+    cuts: list[LogCut] = field(default_factory=list)
+    review: str = ""
+    whole: bool = False
+
+
+UNKNOWN = "tables that no rule knows; their figures are withheld"
+
+
+def opens(table: ListingTable, scope: ProcedureScope) -> bool:
+    """Whether a table is the first of a procedure of SPSS, which may not name itself."""
+    if FORM.summary_title.fullmatch(table.title):
+        return scope.models is not None or not scope.listed
+    if FORM.descriptives.fullmatch(table.title):
+        roles = map(role_of_parts, table.heads)
+        return any(role is not None and role.kind == "count" for role in roles)
+    return bool(FORM.opens.fullmatch(table.title))
+
+
+def judged_table(
+    table: ListingTable, scope: ProcedureScope, rules: CleaningRules
+) -> TableJudgement:
+    """Look at a table by its title, its headings and its rows."""
+    if FORM.record_title.fullmatch(table.title):
+        return TableJudgement(withheld(table.figures(), "records"), whole=True)
+    if FORM.plain_title.fullmatch(table.title):
+        return _plain(table, rules)
+    if table.odd or not table.heads:
+        return _unknown(table)
+    roles = [role_of_parts(parts) for parts in table.heads]
+    first = _first_figures(table, roles)
+    cells = table.figures(first)
+    if not cells:
+        return TableJudgement()
+    known = [role for role in roles[first:] if role is not None]
+    if any(role.kind == "refused" for role in filter(None, roles)):
+        return TableJudgement(withheld(table.figures(), "records"), whole=True)
+    rows = table.labelled(first)
+    labels = [one for row in table.rows for some in row.cells[1:first] for one in some]
+    if any(is_figure(one) and one.text for one in labels) and not _groups(known, table, first):
+        return _unknown(table)
+    if FORM.matrix_title.fullmatch(table.title) and not known:
+        judged = _matrix(table, first, scope, rules)
+    elif len(known) == len(table.heads) - first and not _generic(known):
+        judged = _by_columns(table, rows, known, first, scope, rules)
+    else:
+        judged = _by_rows(table, rows, first, scope, rules)
+    return judged
+
+
+def _first_figures(table: ListingTable, roles: Sequence[FigureRole | None]) -> int:
+    """The first column with figures: labels stand before it, below headings that are no role."""
+    first = next((at for at, role in enumerate(roles) if at and role is not None), len(roles))
+    if first < len(roles) and all(roles[first:]):
+        return first
+    first = 1
+    while first < len(roles) - 1 and not table.heads[first]:
+        first += 1
+    return min(first, len(roles))
+
+
+def _groups(known: Sequence[FigureRole], table: ListingTable, first: int) -> bool:
+    """Whether figures among the labels are groups: each row tells its cases, or nothing else."""
+    blank = not any(table.heads[1:first])
+    return blank or any(role.kind == "count" for role in known)
+
+
+def _generic(known: Sequence[FigureRole]) -> bool:
+    """Whether headings say no more than that there are statistics: the rows name them."""
+    names = {role.name.lower() for role in known}
+    return bool(names & _GENERIC) and names <= _GENERIC | {"std. error", "standardfehler"}
+
+
+def _unknown(table: ListingTable) -> TableJudgement:
+    cells = withheld(table.figures(), "unknown-table")
+    return TableJudgement(cells, UNKNOWN, whole=table.odd or not table.heads)
+
+
+def _plain(table: ListingTable, rules: CleaningRules) -> TableJudgement:
+    """A table that tells of variables and of the program only, but for numbers of cases."""
+    small = [one for one in table.figures() if rules.few(one.value) and _cases_row(table, one)]
+    return TableJudgement(withheld(small, "few-cases"))
+
+
+def _cases_row(table: ListingTable, figure: LogFigure) -> bool:
+    row = next(row for row in table.rows if row.line == figure.line)
+    return bool(re.search(r"(?i)\bN\b|cases|rows|fälle|zeilen", row.text))
+
+
+def _is_total(label: str) -> bool:
+    return bool(FORM.total.fullmatch(label))
+
+
+# By columns ---------------------------------------------------------------------------------------
+
+
+def _by_columns(
+    table: ListingTable,
+    rows: Sequence[tuple[str, ListingRow]],
+    roles: Sequence[FigureRole],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> TableJudgement:
+    """A table whose headings say what stands below them."""
+    kinds = [role.kind for role in roles]
+    present = set(kinds)
+    if any(not is_figure(one) for one in table.figures(first)) and present <= _COUNTS | _CASES:
+        return _unknown(table)
+    if present & {"valid", "whole"} and present <= _CASES:
+        return TableJudgement(_processed(rows, kinds, first, scope, rules))
+    if present <= _COUNTS and "count" in present:
+        if kinds.count("count") == 1:
+            return TableJudgement(_list_of_counts(table, rows, kinds, first, scope, rules))
+        return TableJudgement(_all_or_none(rows, kinds, first, scope, rules))
+    if present & _MODELS:
+        return TableJudgement(_model(table, rows, roles, first, scope, rules))
+    if present == {"distinct"}:  # the levels of classifications
+        values = (one for one in table.figures(first) if not is_figure(one))
+        return TableJudgement(withheld(filter(_numbered, values), "distinct-values"))
+    if present <= {"percent", "cumulative", "expected"}:
+        return TableJudgement(review="shares without the counts they rest on")
+    return _statistics(rows, roles, first, scope, rules)
+
+
+def _numbered(cell: LogFigure) -> bool:
+    return any(map(str.isdigit, cell.text))
+
+
+def _column(row: ListingRow, at: int) -> list[LogFigure]:
+    return [one for one in row.cells[at] if one.text] if at < len(row.cells) else []
+
+
+def _processed(
+    rows: Sequence[tuple[str, ListingRow]],
+    kinds: Sequence[str],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> list[LogCut]:
+    """How many cases are used, left out, there: two of them give the third."""
+    cuts: list[LogCut] = []
+    for _, row in rows:
+        by_kind = {kind: _column(row, first + at) for at, kind in enumerate(kinds)}
+        valid, missing = by_kind.get("valid", []), by_kind.get("missing", [])
+        for one in valid:
+            scope.count(one, rules)
+        if any(rules.few(one.value) or one.hidden for one in valid):
+            cuts += withheld(row.filled(first), "few-cases")
+        elif any(rules.few(one.value) or one.hidden for one in missing):
+            cuts += withheld((one for one in row.filled(first) if one not in valid), "few-cases")
+    return cuts
+
+
+def _list_of_counts(
+    table: ListingTable,
+    rows: Sequence[tuple[str, ListingRow]],
+    kinds: Sequence[str],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> list[LogCut]:
+    """Counts with shares and cumulated ones."""
+    order = [kinds.index("count"), *(at for at, kind in enumerate(kinds) if kind != "count")]
+    lines: list[FigureLine] = []
+    cumulated: list[LogFigure] = []
+    for label, row in rows:
+        shown = [one for at in order for one in _column(row, first + at)]
+        cumulated += [
+            one
+            for at, kind in enumerate(kinds)
+            if kind == "cumulative"
+            for one in _column(row, first + at)
+        ]
+        stub = _TOTAL if _is_total(label) else label
+        lines.append(FigureLine(stub, shown, 0, 0))
+    counts = [line.figures[0] for line in lines if line.figures]
+    totals = [line for line in lines if line.stub == _TOTAL and line.figures]
+    few = [one for one in counts if rules.few(one.value) or one.hidden]
+    if any(line.figures[0] in few for line in totals):
+        cuts = withheld(table.figures(first), "few-cases")
+    elif not few:
+        cuts = []
+    elif totals and lines[-1] is totals[-1]:
+        cuts = list(subtotal_cuts([line for line in lines if line.figures], rules))
+        cuts += withheld(cumulated, "secondary")
+    else:
+        cuts = _without_total(lines, rules) + withheld(cumulated, "secondary")
+    if cuts or few:
+        scope.closed = scope.closed or "few-cases"
+    used = [line for line in lines if FORM.included.fullmatch(line.stub) and line.figures]
+    for line in used or totals[-1:]:
+        scope.count(line.figures[0], rules)
+    scope.listed = bool(used)
+    return cuts
+
+
+def _without_total(lines: Sequence[FigureLine], rules: CleaningRules) -> list[LogCut]:
+    shown = [line for line in lines if line.figures and line.stub != _TOTAL]
+    counts = [line.figures[0] for line in shown]
+    closed = [one.hidden for one in counts]
+    hidden = hidden_rows([one.value for one in counts], closed, None, rules)
+    return [cut for at, why in hidden.items() for cut in withheld(shown[at].figures, why)]
+
+
+def _all_or_none(
+    rows: Sequence[tuple[str, ListingRow]],
+    kinds: Sequence[str],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> list[LogCut]:
+    """Several columns of counts: all go if one is too small."""
+    counts = [
+        one
+        for _, row in rows
+        for at, kind in enumerate(kinds)
+        if kind == "count"
+        for one in _column(row, first + at)
+    ]
+    if not any(rules.few(one.value) or one.hidden for one in counts):
+        return []
+    scope.closed = scope.closed or "few-cases"
+    return withheld((one for _, row in rows for one in row.filled(first)), "few-cases")
+
+
+def _model(
+    table: ListingTable,
+    rows: Sequence[tuple[str, ListingRow]],
+    roles: Sequence[FigureRole],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> list[LogCut]:
+    """Coefficients and tests: they go if their cases or degrees of freedom are too few."""
+    cuts: list[LogCut] = []
+    for label, row in rows:
+        for at, role in enumerate(roles):
+            for one in _column(row, first + at):
+                if role.kind == "count" or FORM.sample_line.fullmatch(f"{label} = {one.text}"):
+                    scope.count(one, rules)
+                elif role.kind == "df" and FORM.residual.fullmatch(label):
+                    scope.freedom(one, rules)
+                elif role.kind in ("extreme", "distinct"):
+                    cuts += withheld([one], "extremes")
+    if any(role.kind == "coefficient" for role in roles):
+        scope.terms = max(scope.terms, len(rows))
+    scope.hold(table.start, withheld(table.figures(first), "few-cases"))
+    return cuts
+
+
+def _statistics(
+    rows: Sequence[tuple[str, ListingRow]],
+    roles: Sequence[FigureRole],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> TableJudgement:
+    """Means and the like, a record for each row, or several where headings come again."""
+    records: list[StatisticsRecord] = []
+    several = False
+    for label, row in rows:
+        stub = _TOTAL if _is_total(label) else "diff" if FORM.difference.match(label) else label
+        start = len(records)
+        for at, role in enumerate(roles):
+            for one in _column(row, first + at):
+                if len(records) == start or _repeats(records[-1], role):
+                    records.append(StatisticsRecord(stub))
+                records[-1].add(role.kind, role.name, one)
+        several = several or len(records) > start + 1
+    return _of_records(records, scope, rules, several=several)
+
+
+def _repeats(record: StatisticsRecord, role: FigureRole) -> bool:
+    return role.name in record.names and role.kind != "interval"
+
+
+def _of_records(
+    records: Sequence[StatisticsRecord],
+    scope: ProcedureScope,
+    rules: CleaningRules,
+    *,
+    several: bool,
+) -> TableJudgement:
+    """What goes of records; with more than one total, or several in a row, all with the first."""
+    for record in records:
+        if record.count is None and not record.closed and "missing" not in record.kinds:
+            record.count = scope.cases
+    if any(record.kinds for record in records):
+        claim = statistics_claim(0, [record for record in records if record.kinds], rules)
+    else:
+        return TableJudgement()
+    cuts = claim.cuts
+    gone = any(cut.rule in _CLOSING for cut in cuts) or any(record.closed for record in records)
+    totals = sum(record.stub == _TOTAL for record in records)
+    if gone and (several or totals > 1):
+        cuts += withheld((one for some in records for one in some.figures()), "secondary")
+    for record in records:
+        cuts += _beside_missing(record, rules)
+        if record.count is not None and "count" in record.kinds:
+            scope.count(record.kinds["count"][0], rules)
+    if gone:
+        scope.closed = scope.closed or "few-cases"
+    return TableJudgement(list(dict.fromkeys(cuts)), claim.review)
+
+
+def _beside_missing(record: StatisticsRecord, rules: CleaningRules) -> list[LogCut]:
+    """A small number of missing values, and that of the others, which gives it back."""
+    missing = record.kinds.get("missing", [])
+    if not any(rules.few(one.value) for one in missing):
+        return []
+    return withheld([*missing, *record.kinds.get("count", [])], "few-cases")
+
+
+# By rows ------------------------------------------------------------------------------------------
+
+
+def _by_rows(
+    table: ListingTable,
+    rows: Sequence[tuple[str, ListingRow]],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> TableJudgement:
+    """A table whose rows say what they are, or counts by two variables."""
+    if FORM.counts_title.fullmatch(table.title):
+        return _any_counts(table, first, scope, rules)
+    roles = [role_of_label(label) for label, _ in rows]
+    kinds = {role.kind for role in roles if role is not None}
+    if all(roles) and kinds <= _CELLS and "count" in kinds:
+        return _crosstab(table, rows, [role for role in roles if role], first, scope, rules)
+    if all(roles) and kinds and not kinds <= _CELLS | {"refused"}:
+        return _records_by_rows(table, rows, [role for role in roles if role], first, scope, rules)
+    if FORM.crosstab_title.fullmatch(table.title) and not any(roles):
+        whole = [FigureRole("count", "count")] * len(rows)
+        return _crosstab(table, rows, whole, first, scope, rules)
+    return _unknown(table)
+
+
+def _any_counts(
+    table: ListingTable, first: int, scope: ProcedureScope, rules: CleaningRules
+) -> TableJudgement:
+    """Counts in any order, with shares: all go if one is too small."""
+    cells = table.figures(first)
+    if not all(map(is_figure, cells)):
+        return _unknown(table)
+    if any(rules.few(one.value) or one.hidden for one in cells):
+        scope.closed = scope.closed or "few-cases"
+        return TableJudgement(withheld(cells, "few-cases"))
+    return TableJudgement()
+
+
+def _records_by_rows(
+    table: ListingTable,
+    rows: Sequence[tuple[str, ListingRow]],
+    roles: Sequence[FigureRole],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> TableJudgement:
+    columns = range(first, len(table.heads))
+    generic = bool(_generic([role for role in map(role_of_parts, table.heads[first:]) if role]))
+    records: list[StatisticsRecord] = []
+    by_column: dict[int, StatisticsRecord] = {}
+    for (_, row), role in zip(rows, roles, strict=True):
+        for at in columns:
+            for one in _column(row, at):
+                # A second column of statistics holds their errors.
+                mine = role if not generic or at == first else FigureRole("error", role.name)
+                key = first if generic else at
+                record = by_column.get(key)
+                if record is None or (mine.kind != "error" and _repeats(record, mine)):
+                    record = by_column[key] = StatisticsRecord("")
+                    records.append(record)
+                record.add(mine.kind, mine.name, one)
+    if {role.kind for role in roles} & _MODELS:
+        return TableJudgement(_models_by_rows(table, records, first, scope, rules))
+    return _of_records(records, scope, rules, several=False)
+
+
+def _models_by_rows(
+    table: ListingTable,
+    records: Sequence[StatisticsRecord],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> list[LogCut]:
+    """Coefficients, tests and numbers of cases below each other, such as correlations."""
+    cuts: list[LogCut] = []
+    for record in records:
+        counts = record.kinds.get("count", [])
+        for one in counts:
+            if rules.few(one.value) or one.hidden:
+                cuts += withheld(record.figures(), "few-cases")
+            elif one.value is not None:
+                scope.cases = min(one.value, scope.cases or one.value)
+        cuts += withheld([*record.kinds.get("extreme", [])], "extremes")
+    scope.hold(table.start, withheld(table.figures(first), "few-cases"))
+    return cuts
+
+
+def _matrix(
+    table: ListingTable, first: int, scope: ProcedureScope, rules: CleaningRules
+) -> TableJudgement:
+    """A matrix of correlations: the title, or whole numbers in it, tell the cases."""
+    cells = table.figures(first)
+    if any(not is_figure(one) for one in cells):
+        return _unknown(table)
+    if (found := FORM.cases_in_title.fullmatch(table.title)) is not None:
+        scope.count(LogFigure(found["count"], 0, 0, 0), rules)
+    for one in cells:
+        if one.text.isdecimal() or one.hidden:
+            scope.count(one, rules)
+    scope.hold(table.start, withheld(cells, "few-cases"))
+    return TableJudgement()
+
+
+def _crosstab(
+    table: ListingTable,
+    rows: Sequence[tuple[str, ListingRow]],
+    roles: Sequence[FigureRole],
+    first: int,
+    scope: ProcedureScope,
+    rules: CleaningRules,
+) -> TableJudgement:
+    """Counts by two variables; more than one total, of parts, is a table of three."""
+    per_row = next((at for at, role in enumerate(roles) if at and role.kind == "count"), len(roles))
+    cycle = [role.kind for role in roles[:per_row]]
+    fits = len(roles) % per_row == 0 and [role.kind for role in roles] == cycle * (
+        len(roles) // per_row
+    )
+    counted = [(_stub(label, role), row) for (label, row), role in zip(rows, roles, strict=True)]
+    found = [CountRow(stub, row.filled(first)) for stub, row in counted]
+    totals = any(_is_total(" ".join(table.heads[-1])) for _ in (0,))
+    end = FORM.total.fullmatch(found[-per_row].stub) if found else None
+    cells = list(chain.from_iterable(row.figures for row in found))
+    if not fits or cycle[0] != "count" or any(not is_figure(one) for one in cells):
+        return _unknown(table)
+    counts = CrosstabCounts(found, per_row, totals, table.end)
+    return _counts_by_two(counts, scope, rules, complete=bool(totals and end))
+
+
+def _stub(label: str, role: FigureRole) -> str:
+    left = label.removesuffix(role.name).strip() if role.name.lower() != "count" else label
+    left = re.sub(r"(?i)\s*(?:count|anzahl)$", "", left)
+    return _TOTAL if _is_total(left) else left
+
+
+def _counts_by_two(
+    counts: CrosstabCounts, scope: ProcedureScope, rules: CleaningRules, *, complete: bool
+) -> TableJudgement:
+    layers = sum(row.stub == _TOTAL for row in counts.counted) > 1
+    cells = [one for row in counts.counted for one in row.figures]
+    few = any(rules.few(one.value) or one.hidden for one in cells)
+    if layers:
+        cuts = withheld((one for row in counts.rows for one in row.figures), "few-cases")
+        cuts = cuts if few else []
+    else:
+        cuts = crosstab_cuts(counts, rules)
+        if cuts:  # shares of totals give their counts back
+            own = {id(row) for row in counts.counted}
+            others = (row for row in counts.rows if id(row) not in own)
+            cuts += withheld((one for row in others for one in row.figures), "small-cells")
+    if few or cuts:
+        scope.closed = scope.closed or "small-cells"
+    elif counts.total is not None and counts.has_total_column:
+        scope.count(counts.total.figures[-1], rules)
+    review = "" if complete or few else "part of a wide table"
+    return TableJudgement(list(dict.fromkeys(cuts)), review)
+
+
+def judged_box(box: BoxedCounts, scope: ProcedureScope, rules: CleaningRules) -> TableJudgement:
+    """Look at a two-way table of PROC FREQ."""
+    kinds = [role_of(kind) for kind in box.kinds]
+    cells = list(chain.from_iterable(row for _, row in box.rows))
+    if box.odd or not all(kinds) or not FORM.count_word.fullmatch(box.kinds[0]) or not cells:
+        return TableJudgement(withheld(cells, "unknown-table"), UNKNOWN)
+    rows: list[CountRow] = []
+    shares: list[LogFigure] = []
+    for label, shown in box.rows:
+        if label:
+            rows.append(CountRow(_TOTAL if _is_total(label) else label, shown))
+        else:
+            shares += shown
+    width = {len(row.figures) for row in rows}
+    totals = _is_total(box.heads[-1]) if box.heads else False
+    if len(width) != 1 or width != {len(box.heads)}:
+        return TableJudgement(withheld(cells, "unknown-table"), UNKNOWN)
+    counts = CrosstabCounts(rows, 1, totals, box.end)
+    complete = totals and counts.total is not None
+    judged = _counts_by_two(counts, scope, rules, complete=complete)
+    if judged.cuts:
+        judged.cuts += withheld(shares, "small-cells")
+    return judged
+
+
+# Pairs --------------------------------------------------------------------------------------------
+
+
+def pairs_of(cells: Sequence[LogFigure]) -> list[tuple[str, LogFigure]]:
+    """Words and figures that take turns in a line without headings; none if they do not.
+
+    >>> from discreet_fire.logs.listing_tables import stretches
+    >>> line = stretches("Root MSE     11.2    R-Square    0.77", 0, commas=False)
+    >>> [(words, one.text) for words, one in pairs_of(line)]
+    [('Root MSE', '11.2'), ('R-Square', '0.77')]
+    """
+    words, shown = cells[::2], cells[1::2]
+    if not cells or len(words) != len(shown) or any(map(is_figure, words)):
+        return []
+    pairs = [(one.text, figure) for one, figure in zip(words, shown, strict=True)]
+    known = all(
+        (role_of(word) is not None and is_figure(figure))
+        or FORM.pair_plain.fullmatch(word)
+        or (FORM.pair_count.fullmatch(word) and is_figure(figure))
+        for word, figure in pairs
+    )
+    return pairs if known else []
+
+
+def judged_pairs(
+    pairs: Sequence[tuple[str, LogFigure]], scope: ProcedureScope, rules: CleaningRules
+) -> list[LogCut]:
+    """Look at words and figures that take turns: numbers of cases, statistics of one variable."""
+    record = StatisticsRecord("")
+    cuts: list[LogCut] = []
+    for word, figure in pairs:
+        role = role_of(word)
+        if FORM.pair_count.fullmatch(word):
+            if rules.few(figure.value):
+                cuts += withheld([figure], "few-cases")
+            if FORM.pair_cases.fullmatch(word):
+                scope.count(figure, rules)
+        elif FORM.pair_plain.fullmatch(word) or role is None:
+            continue
+        elif role.kind in _MODELS:
+            scope.hold(figure.line, withheld([figure], "few-cases"))
+        else:
+            record.add(role.kind, role.name, figure)
+            if role.kind == "count":
+                scope.count(figure, rules)
+    if not record.kinds:
+        return cuts
+    if scope.closed:
+        return cuts + withheld(record.figures(), scope.closed)
+    record.count = scope.cases if record.count is None else record.count
+    claim = statistics_claim(0, [record], rules)
+    if any(cut.rule in _CLOSING for cut in claim.cuts):
+        scope.closed = "few-cases"
+    return cuts + claim.cuts
+
+
+def small_missing(texts: Sequence[str], line: int, rules: CleaningRules) -> Iterator[LogCut]:
+    """A small number in lines such as Frequency Missing = 2."""
+    for form in (FORM.missing_line, FORM.sample_line):
+        found = form.fullmatch(texts[line])
+        if found is not None and found["count"] != "#":
+            figure = LogFigure(found["count"], line, *found.span("count"))
+            if rules.few(figure.value):
+                yield figure.cut("few-cases")._replace(align="none")

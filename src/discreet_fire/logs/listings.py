@@ -1,0 +1,471 @@
+"""Listings of SPSS and SAS, and logs of SAS, taken apart and judged.
+
+In: the lines of a listing (CONFIDENTIAL). Out: blocks with their judgement, as for logs of Stata.
+Nothing echoes which command printed what, so a table is known by its title, its headings and its
+rows; what a page of SAS holds without the name of a procedure is a list of records and goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from discreet_fire.logs.claims import HIDDEN, LogCut, LogFigure
+from discreet_fire.logs.lines import LogLine
+from discreet_fire.logs.listing_outputs import (
+    FORM,
+    UNKNOWN,
+    ProcedureScope,
+    TableJudgement,
+    judged_box,
+    judged_pairs,
+    judged_table,
+    opens,
+    pairs_of,
+    small_missing,
+)
+from discreet_fire.logs.listing_tables import (
+    BoxedCounts,
+    ListingTable,
+    boxed_counts,
+    columned_table,
+    drawn,
+    framed_end,
+    framed_table,
+    is_figure,
+    is_framed,
+    is_part,
+    join_part,
+    stretches,
+    tabbed_table,
+    writes_commas,
+)
+from discreet_fire.logs.outputs import WITHHELD, BlockJudgement, EchoBlock, Passages
+from discreet_fire.logs.rules import CleaningRules
+
+_LONGEST = 2_000
+_TEXT = "text with figures that no rule knows"
+_PROMPT = re.compile(r"^\. \S", re.MULTILINE)
+_SAS_NOTE = re.compile(r"^(?:NOTE|HINWEIS): ", re.MULTILINE)
+_SAS_SOURCE = re.compile(
+    r"^\s{0,4}\d{1,6}\s{1,12}\S|^(?:NOTE|HINWEIS): .*\bSAS\b|SAS System", re.MULTILINE
+)
+_SAS_LISTING = re.compile(r"^\f?[ \t]*(?:The|Das) SAS System\b", re.MULTILINE)
+_FRAME = re.compile(
+    r"^[ \t]*(?:\+[-=+]{3,}\+|\|[-_|+]{3,}\||[┌╭╔┏].{3,}[┐╮╗┓])[ \t]*$|^[^\t\r\n]*\t[^\r\n]*(?:"
+    r"Frequency|Häufigkeit|Mean|Mittelwert|Count|Anzahl|Sig\.|\bN\b)",
+    re.MULTILINE,
+)
+_PAGE = re.compile(r"(?i)<(?:!doctype html|html|table)\b")
+_DIGIT = re.compile(r"\d")
+_PAGE_NUMBER = re.compile(r"\s{3,}\d{1,5}\s*$")
+
+
+class ListingKind(StrEnum):
+    """What a listing comes from."""
+
+    SPSS = "spss"
+    SAS = "sas"
+    SAS_LOG = "sas-log"
+
+
+def listing_kind(text: str) -> ListingKind | None:
+    r"""What a text is a listing of; None if it is none, such as a log of Stata.
+
+    >>> listing_kind("  The FREQ Procedure\n"), listing_kind(". count\n  74\n")
+    (<ListingKind.SAS: 'sas'>, None)
+    """
+    if _PROMPT.search(text) or text.lstrip().startswith("{smcl}"):
+        return None
+    if _SAS_NOTE.search(text) and _SAS_SOURCE.search(text):
+        return ListingKind.SAS_LOG
+    if _SAS_LISTING.search(text) or any(map(FORM.procedure.fullmatch, text.splitlines())):
+        return ListingKind.SAS
+    return ListingKind.SPSS if _FRAME.search(text) else None
+
+
+def is_page(text: str) -> bool:
+    """Whether a text is a page for browsers, such as ODS HTML makes."""
+    return bool(_PAGE.search(text[:_LONGEST]))
+
+
+def listing_blocks(
+    lines: Sequence[LogLine], kind: ListingKind, passages: Passages
+) -> Iterator[tuple[EchoBlock, BlockJudgement]]:
+    """The blocks of a listing in order, each judged."""
+    texts = drawn([line.text for line in lines])
+    reader = _LogReader if kind is ListingKind.SAS_LOG else _Reader
+    own = passages.rules.safe[len(CleaningRules.default().safe) :]
+    pages = frozenset(at for at, line in enumerate(lines) if line.text.startswith("\f"))
+    yield from reader(texts, kind, passages, own, pages).blocks()
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Goes through a listing from the top, table after table."""
+
+    texts: list[str]
+    kind: ListingKind
+    passages: Passages
+    safe: tuple[re.Pattern[str], ...]
+    pages: frozenset[int]
+    scope: ProcedureScope = field(default_factory=ProcedureScope)
+    commas: bool = False
+    named: bool = False
+    done: list[tuple[EchoBlock, BlockJudgement]] = field(default_factory=list)
+
+    @property
+    def rules(self) -> CleaningRules:
+        """The rules."""
+        return self.passages.rules
+
+    def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:
+        """All blocks."""
+        self.commas = writes_commas(self.texts)
+        at = 0
+        while at < len(self.texts):
+            end = self._blank(at) or self._framed(at) or self._tabbed(at)
+            if not end:
+                end = self._sas(at) if self.kind is ListingKind.SAS else self._words(at)
+            at = end
+        self._close()
+        return self.done
+
+    def put(
+        self,
+        start: int,
+        end: int,
+        cuts: Sequence[LogCut] = (),
+        *,
+        review: str = "",
+        gone: bool = False,
+        echo: bool = False,
+    ) -> int:
+        """Add a block of some lines."""
+        block = EchoBlock(list(range(start, end)) if echo else [], end if echo else start, end)
+        judged = BlockJudgement(cuts=list(cuts))
+        judged.withheld += [(start, end - 1)] if gone else []
+        judged.reasons += [(start, review)] if review else []
+        judged.tabled.update(range(start, end) if cuts or gone else ())
+        self.done.append((block, judged))
+        return end
+
+    def _blank(self, at: int) -> int:
+        text = self.texts[at].strip()
+        return self.put(at, at + 1) if not text or text in WITHHELD.values() else 0
+
+    def _open(self, at: int) -> None:
+        self._close()
+        self.scope = ProcedureScope(at)
+
+    def _close(self) -> None:
+        """What hangs on the procedure as a whole: tests and models."""
+        cuts, reasons = self.scope.ended(self.rules)
+        if cuts or reasons:
+            line = self.scope.line
+            self.done.append(
+                (EchoBlock([], line, line), BlockJudgement(cuts=cuts, reasons=reasons))
+            )
+        self.scope = ProcedureScope(self.scope.line)
+
+    def _title(self, at: int) -> str:
+        """The text right above a table."""
+        above = self.texts[at - 1].strip() if at else ""
+        if not above and at > 1 and self.kind is ListingKind.SPSS:
+            return ""
+        return "" if is_framed(above) else above
+
+    def _judge(self, table: ListingTable, *, whole: bool = False) -> int:
+        if self.kind is ListingKind.SPSS and opens(table, self.scope):
+            self._open(table.start)
+        judged = judged_table(table, self.scope, self.rules)
+        gone = judged.whole and (whole or table.odd or not judged.cuts)
+        return self._told(table.start, table.end, judged, gone=gone)
+
+    def _told(self, start: int, end: int, judged: TableJudgement, *, gone: bool = False) -> int:
+        if gone and not any(map(_DIGIT.search, self.texts[start:end])):
+            gone = any(HIDDEN not in text for text in self.texts[start:end])
+        return self.put(start, end, judged.cuts, review=judged.review, gone=gone)
+
+    # Frames and tabs ------------------------------------------------------------------------------
+
+    def _framed(self, at: int) -> int:
+        if self.kind is ListingKind.SAS and (box := self._box(at)) is not None:
+            return self._told(box.start, box.end, judged_box(box, self.scope, self.rules))
+        end = framed_end(self.texts, at)
+        if end == at:
+            return 0
+        table = framed_table(self.texts, at, end, self._title(at), commas=self.commas)
+        while end + 1 < len(self.texts) and not self.texts[end].strip():
+            more = framed_end(self.texts, end + 1)
+            part = framed_table(self.texts, end + 1, more, "", commas=self.commas)
+            if more == end + 1 or not is_part(table, part):
+                break
+            join_part(table, part)
+            end = more
+        if not self.named and self.kind is ListingKind.SAS:
+            self._open(at)  # PROC TABULATE names no procedure
+        return self._judge(table)
+
+    def _box(self, at: int) -> BoxedCounts | None:
+        return boxed_counts(self.texts, at, commas=self.commas) if "|" in self.texts[at] else None
+
+    def _tabbed(self, at: int) -> int:
+        end = at
+        while end < len(self.texts) and "\t" in self.texts[end].strip():
+            end += 1
+        if end == at:
+            return 0
+        table = tabbed_table(self.texts, at, end, self._title(at), commas=self.commas)
+        return self._judge(table)
+
+    # Words ----------------------------------------------------------------------------------------
+
+    def _words(self, at: int) -> int:
+        """A line of SPSS outside of tables."""
+        text = self.texts[at]
+        if self._is_safe(text):
+            return self.put(at, at + 1)
+        if FORM.echo.fullmatch(text):
+            end = at + 1
+            while end < len(self.texts) and self._goes_on(end):
+                end += 1
+            return self.put(at, end, echo=True)
+        if FORM.footnote.fullmatch(text):
+            return self._footnote(at)
+        title = at + 1 < len(self.texts) and (
+            is_framed(self.texts[at + 1]) or "\t" in self.texts[at + 1].strip()
+        )
+        if title or not _DIGIT.search(text):
+            rows = FORM.text_row.search(text.strip()) and not title
+            return self.put(at, at + 1, gone=bool(rows), review=UNKNOWN if rows else "")
+        cells = stretches(text, at, commas=self.commas)
+        if len(cells) > 1 or all(map(is_figure, cells)):
+            return self.put(at, at + 1, gone=True, review=UNKNOWN)
+        return self.put(at, at + 1, review=_TEXT)
+
+    def _goes_on(self, at: int) -> bool:
+        """Whether a line belongs to the command above."""
+        before = self.texts[at - 1].rstrip()
+        return bool(before) and not before.endswith(".") and not is_framed(self.texts[at])
+
+    def _footnote(self, at: int) -> int:
+        """A footnote; how few cases were expected in a cell of a table that is gone goes too."""
+        text = self.texts[at]
+        closed = self.scope.closed and FORM.expected_note.fullmatch(text)
+        numbers = list(FORM.figure_in_note.finditer(text)) if closed else []
+        cuts = [LogCut(at, *one.span(), "small-cells", align="none") for one in numbers]
+        return self.put(at, at + 1, cuts)
+
+    def _is_safe(self, text: str) -> bool:
+        return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
+
+    # SAS ------------------------------------------------------------------------------------------
+
+    def _sas(self, at: int) -> int:
+        """A line of a SAS listing that starts no frame."""
+        text = self.texts[at]
+        if self._is_safe(text):
+            return self.put(at, at + 1)
+        if FORM.procedure.fullmatch(text):
+            self.named = True
+            self._open(at)
+            return self.put(at, at + 1)
+        if self._is_page(at):
+            self.named = False
+            found = FORM.page.fullmatch(text)
+            title = found["title"] or "" if found else _PAGE_NUMBER.sub("", text)
+            odd = _DIGIT.search(title) and not FORM.system.fullmatch(text)
+            return self.put(at, at + 1, review=_TEXT if odd else "")
+        if not self.named:
+            return self._records(at)
+        if FORM.label_line.fullmatch(text) or FORM.group_line.fullmatch(text):
+            if FORM.group_line.fullmatch(text):
+                self._open(at)
+            return self.put(at, at + 1)
+        cuts = list(small_missing(self.texts, at, self.rules))
+        if cuts or FORM.missing_line.fullmatch(text) or FORM.sample_line.fullmatch(text):
+            return self.put(at, at + 1, cuts)
+        if FORM.footnote.fullmatch(text):
+            return self._footnote(at)
+        if FORM.plain_words.fullmatch(text):
+            return self.put(at, at + 1)
+        return self._pairs(at) or self._columns(at)
+
+    def _records(self, at: int) -> int:
+        """What stands on a page without the name of a procedure, up to the next page or name."""
+        end = last = at
+        while end < len(self.texts) and not self._heading(end):
+            last = end if self.texts[end].strip() else last
+            end += 1
+        centred = self.texts[at].startswith(" " * 8) and len(self._cells(at)) == 1
+        if last == at and centred and not _DIGIT.search(self.texts[at]):
+            return self.put(at, at + 1)  # another line of the title
+        return self.put(at, last + 1, gone=True)
+
+    def _is_page(self, at: int) -> bool:
+        """Whether a page starts here."""
+        text = self.texts[at]
+        starts = at in self.pages and bool(text.strip())
+        return bool(starts or FORM.page.fullmatch(text) or FORM.system.fullmatch(text))
+
+    def _heading(self, at: int) -> bool:
+        text = self.texts[at]
+        return bool(
+            FORM.procedure.fullmatch(text)
+            or self._is_page(at)
+            or text.strip() in WITHHELD.values()
+            or is_framed(text)
+            or self._box(at)
+        )
+
+    def _cells(self, at: int) -> list[LogFigure]:
+        return stretches(self.texts[at], at, commas=self.commas)
+
+    def _pairs(self, at: int) -> int:
+        """Lines of words and figures that take turns."""
+        pairs: list[tuple[str, LogFigure]] = []
+        end = last = at
+        while end < len(self.texts) and (not self.texts[end].strip() or pairs_of(self._cells(end))):
+            if self.texts[end].strip():
+                pairs += pairs_of(self._cells(end))
+                last = end
+            end += 1
+        if not pairs:
+            return 0
+        return self.put(at, last + 1, judged_pairs(pairs, self.scope, self.rules))
+
+    def _columns(self, at: int) -> int:
+        """Headings and the rows below them, or a line of words."""
+        heads, rows, last = self._gathered(at)
+        title = self._title_above(at, heads)
+        if not rows:
+            return self._line_of_words(at, heads)
+        if not heads:
+            return self.put(at, last + 1, gone=True, review=UNKNOWN)
+        table = columned_table(self.texts, heads, rows, title, commas=self.commas)
+        table.start, table.end = at, last + 1
+        return self._judge(table, whole=True)
+
+    def _gathered(self, at: int) -> tuple[list[int], list[int], int]:
+        """The lines of headings from one on, the rows below, and the last line of all."""
+        heads: list[int] = []
+        rows: list[int] = []
+        last = at
+        for line in range(at, len(self.texts)):
+            text = self.texts[line]
+            if not text.strip() or _is_ruled(text):
+                last = line if _is_ruled(text) and (rows or heads) else last
+                continue
+            cells = self._cells(line)
+            is_row = any(map(is_figure, cells))
+            width = len(self._cells(heads[-1])) if heads else 0
+            paired = bool(pairs_of(cells)) and len(cells) != width
+            if rows and (not is_row or paired) and not self._wraps(line, last):
+                break
+            named = not is_row and FORM.label_line.fullmatch(text)
+            if line > at and (named or self._heading(line)):
+                break
+            if not rows and heads and (paired or (not is_row and line - heads[-1] > 2)):
+                break
+            (rows if is_row or rows else heads).append(line)
+            last = line
+        return heads, rows, last
+
+    def _wraps(self, line: int, last: int) -> bool:
+        """Whether a line goes on with the label of the row above."""
+        cells = self._cells(line)
+        return line == last + 1 and len(cells) == 1 and len(self._cells(last)) > 1
+
+    def _title_above(self, at: int, heads: list[int]) -> str:
+        """The title of a table: the first lines of its headings that are one text each."""
+        titles = [self._title(at)]
+        while len(heads) > 1 and len(self._cells(heads[0])) == 1:
+            text = self.texts[heads[0]].strip()
+            more = FORM.plain_words.fullmatch(text) or FORM.matrix_title.fullmatch(text)
+            if heads[1] == heads[0] + 1 and not more:
+                break
+            titles.append(text)
+            del heads[0]
+        return next((one for one in titles[::-1] if FORM.matrix_title.fullmatch(one)), titles[-1])
+
+    def _line_of_words(self, at: int, heads: Sequence[int]) -> int:
+        text = self.texts[at]
+        follows = any(one.strip() in WITHHELD.values() for one in self.texts[at : at + 8])
+        boxed = any(self._box(line) for line in range(at + 1, min(at + 4, len(self.texts))))
+        after = _next_filled(self.texts, at + 1)
+        paired = after < len(self.texts) and bool(pairs_of(self._cells(after)))
+        if len(self._cells(at)) > 1 and not (follows or boxed or paired):
+            end = max(heads, default=at) + 1
+            return self.put(at, end, gone=True, review=UNKNOWN)
+        return self.put(at, at + 1, review=_TEXT if _DIGIT.search(text) else "")
+
+
+def _next_filled(texts: Sequence[str], start: int) -> int:
+    """The first line from one on that holds something."""
+    return next((at for at in range(start, len(texts)) if texts[at].strip()), len(texts))
+
+
+def _is_ruled(text: str) -> bool:
+    return bool(re.fullmatch(r"\s*[-_=]{3,}[-_= +]*", text))
+
+
+@dataclass(slots=True)
+class _LogReader(_Reader):
+    """Goes through a log of SAS: program, notes, and what the program wrote."""
+
+    def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:
+        """All blocks."""
+        at = 0
+        while at < len(self.texts):
+            at = self._blank(at) or self._log_line(at)
+        return self.done
+
+    def _log_line(self, at: int) -> int:
+        text = self.texts[at].replace("\x0c", "")
+        if FORM.log_program.fullmatch(text):
+            return self.put(at, at + 1, echo=True)
+        if (found := FORM.log_symbol.fullmatch(text)) is not None:
+            hidden = found["value"] == HIDDEN
+            cut = LogCut(at, *found.span("value"), "macro-value", align="none")
+            return self.put(at, at + 1, [] if hidden else [cut])
+        if FORM.log_dump.fullmatch(text):
+            return self.put(at, self._dump_end(at), gone=True)
+        note = FORM.log_note.fullmatch(text)
+        end = at + 1
+        while note and end < len(self.texts) and self._continues(end):
+            end += 1
+        said = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
+        if end > at + 1 and any(True for _ in self.passages.in_output(said, at)):
+            return self.put(at, end, gone=True)  # a number may be parted from its word
+        known = FORM.log_plain.fullmatch(text) or self._is_safe(text) or self._counts_only(said)
+        return self.put(at, end, review="" if known else _TEXT)
+
+    def _counts_only(self, said: str) -> bool:
+        """Whether the figures of a note are numbers of cases, which have rules."""
+        for message in self.rules.messages:
+            if message.may_be_in(said):
+                said = message.find.sub("", said)
+        return not _DIGIT.search(said)
+
+    def _dump_end(self, at: int) -> int:
+        """Behind the values of a record that a step has shown."""
+        end = at + 1
+        while (
+            end < len(self.texts)
+            and self.texts[end].strip()
+            and not (
+                FORM.log_note_starts.match(self.texts[end])
+                or FORM.log_program.fullmatch(self.texts[end])
+            )
+        ):
+            end += 1
+        return end
+
+    def _continues(self, at: int) -> bool:
+        text = self.texts[at]
+        return (
+            text.startswith("      ") and bool(text.strip()) and not FORM.log_plain.fullmatch(text)
+        )
