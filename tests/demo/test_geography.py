@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.demo.geography import LEAST_PERSONS, Geography
+from discreet.demo.outlines import outlines_of
 from discreet.errors import MicrodataError
 
 
@@ -86,3 +87,22 @@ def test_seeds_out_of_range_are_refused(seed):
     with pytest.raises(MicrodataError) as caught:
         Geography.of(1_000, seed)
     assert caught.value.code == "demo-seed"
+
+
+@pytest.mark.parametrize(("persons", "seed"), [(1_000, 1), (20_000, 2026), (400_000, 5)])
+def test_borders_leave_no_gap_and_no_overlap(persons, seed):
+    """Every edge of a municipality is that of one neighbour the other way round, or the coast.
+
+    What is left when these are taken off is the border of the country, on every level the same.
+    """
+    place = Geography.of(persons, seed)
+    outlines = outlines_of(place)
+    coasts = []
+    for codes in (place.states, place.districts, place.municipalities):
+        own = outlines.select(np.array([outlines.numbers[code] for code in codes]))
+        points = [tuple(point) for point in own.points.tolist()]
+        inner = set(range(len(points) - 1)) - set((own.rings[1:] - 1).tolist())
+        edges = {(points[k], points[k + 1]) for k in inner}
+        assert len(edges) == len(inner)
+        coasts.append({edge for edge in edges if edge[::-1] not in edges})
+    assert coasts[0] == coasts[1] == coasts[2]

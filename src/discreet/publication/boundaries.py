@@ -25,6 +25,7 @@ import polars as pl
 from discreet.arrays import FloatArray, IntArray
 from discreet.classifications.grids import geographic, grid_coordinates, read_squares
 from discreet.errors import ClassificationError, Problem, PublicationError, raise_all
+from discreet.files import write_text
 
 #: Longitude and latitude, or metres of the European grid.
 Coordinates = Literal["EPSG:4326", "EPSG:3035"]
@@ -41,6 +42,9 @@ _CONVERT = "convert it: ogr2ogr -t_srs EPSG:4326 NEW OLD"
 _MERIDIAN = 4_321_000
 #: Coordinates of squares are smaller.
 _WIDE = 2**24
+
+#: Digits of degrees in GeoJSON: a tenth of a metre.
+_DIGITS = 6
 
 _Polygons = list[list[FloatArray]]
 
@@ -77,7 +81,7 @@ class Boundaries:
             paths: The files; the suffix chooses the format.
             key: The property, or column, with the code of each area.
         """
-        parts = [cls._of(Path(path), *_read(Path(path), key)) for path in paths]
+        parts = [cls.of_polygons(*_read(Path(path), key), where=os.fspath(path)) for path in paths]
         return parts[0] if len(parts) == 1 else cls._joined([part.degrees() for part in parts])
 
     @classmethod
@@ -86,21 +90,32 @@ class Boundaries:
         return cls(codes=tuple(codes), **_corners(*read_squares(codes)))
 
     @classmethod
-    def _of(
-        cls, place: Path, given: Iterable[tuple[Any, _Polygons | str]], coordinates: Coordinates
+    def of_polygons(
+        cls,
+        areas: Iterable[tuple[Any, _Polygons | str]],
+        coordinates: Coordinates,
+        *,
+        where: str = "boundaries",
     ) -> Self:
+        """Areas of given polygons, checked.
+
+        Args:
+            areas: The code of each area, and its polygons: rings of points, the outer one first.
+            coordinates: What the points are.
+            where: What to name in errors.
+        """
         codes, kept, problems = dict[str, None](), list[_Polygons](), list[Problem]()
-        for number, (code, polygons) in enumerate(given, 1):
+        for number, (code, polygons) in enumerate(areas, 1):
             wrong = _fault(code, polygons, coordinates, codes)
             if wrong:
-                problems.append(Problem(wrong[0], f"{place.name}, area {number}", wrong[1]))
+                problems.append(Problem(wrong[0], f"area {number}", wrong[1]))
             else:
                 codes[code] = None
                 kept.append(polygons)  # type: ignore[arg-type]
         many = "{} areas of the file are wrong"
-        raise_all(PublicationError, problems, code="boundaries", many=many, where=str(place))
+        raise_all(PublicationError, problems, code="boundaries", many=many, where=where)
         if not codes:
-            raise _wrong(place, "the file holds no areas", "")
+            raise _wrong(where, "the file holds no areas", "")
         every = [ring for polygons in kept for polygon in polygons for ring in polygon]
         made = cls(
             codes=tuple(codes),
@@ -176,6 +191,18 @@ class Boundaries:
     def within(self, coordinates: Coordinates) -> Boundaries:
         """The same in these coordinates."""
         return self.metres() if coordinates == "EPSG:3035" else self.degrees()
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the areas as GeoJSON, each with its code."""
+        target = Path(path)
+        texts = zip(self.codes, geojson_texts(self.degrees()).to_list(), strict=True)
+        features = (
+            f'{{"type": "Feature", "geometry": {text}, "properties": {json.dumps({"code": code})}}}'
+            for code, text in texts
+        )
+        joined = ",\n".join(features)
+        write_text(target, f'{{"type": "FeatureCollection", "features": [\n{joined}\n]}}\n')
+        return target
 
     @property
     def box(self) -> tuple[float, float, float, float]:
@@ -267,7 +294,7 @@ def _sizes(points: FloatArray, rings: IntArray) -> FloatArray:
     return found
 
 
-def _wrong(place: Path, what: str, hint: str) -> PublicationError:
+def _wrong(place: Path | str, what: str, hint: str) -> PublicationError:
     return PublicationError(what, code="boundaries", where=str(place), hint=hint)
 
 
@@ -360,6 +387,34 @@ def _polygons(feature: Any) -> _Polygons | str:
         ]
     except (TypeError, ValueError):
         return "has coordinates that are no numbers"
+
+
+def geojson_texts(areas: Boundaries) -> pl.Series:
+    """The geometry of each area as JSON.
+
+    >>> geojson_texts(Boundaries.of_squares(["100kmN26E43"]).degrees())[0][:40]
+    '{"type":"Polygon","coordinates":[[[9.726'
+    """
+    # Before each point stands what closes the rings, polygons and areas before it.
+    before = np.full(len(areas.points), 0, dtype=np.int64)
+    before[areas.rings[:-1]] = 1
+    before[areas.rings[areas.polygons[:-1]]] = 2
+    before[areas.rings[areas.polygons[areas.areas[:-1]]]] = 3
+    signs = pl.Series([",", "],[", "]],[[", ""])
+    of = np.repeat(np.arange(len(areas)), np.diff(areas.rings[areas.polygons[areas.areas]]))
+    points = pl.DataFrame({"area": of, "sign": signs.gather(before)})
+    for name, values in zip("xy", areas.points.T, strict=True):
+        points = points.with_columns(pl.Series(name, values.round(_DIGITS)))
+    joined = points.group_by("area", maintain_order=True).agg(
+        pl.concat_str("sign", pl.lit("["), "x", pl.lit(","), "y", pl.lit("]")).str.join("")
+    )["sign"]
+    kinds = pl.Series(np.diff(areas.areas) > 1).cast(pl.Int8)
+    heads = pl.Series(['"Polygon","coordinates":[[', '"MultiPolygon","coordinates":[[['])
+    tails = pl.Series(["]]}", "]]]}"])
+    whole = (pl.lit('{"type":'), heads.gather(kinds), joined, tails.gather(kinds))
+    return pl.select(
+        pl.concat_str(*(pl.lit(part) if isinstance(part, pl.Series) else part for part in whole))
+    ).to_series()
 
 
 # -- GeoParquet, with geometries in well-known binary -----------------------------

@@ -203,6 +203,10 @@ _MAP_ROWS = (
         writer=f"{_WRITERS}.geoparquet:write_file",
         workbook=None, columns=None, page=None, dataflow=False,
     ),
+    OutputFormat(
+        name="map", suffixes=("svg",), writer=f"{_WRITERS}.map_picture:write_file",
+        workbook=None, columns=None, page=None, dataflow=False,
+    ),
 )
 # fmt: on
 

@@ -79,6 +79,21 @@ class Words:
     unlisted_zero: str
     unlisted_none: str
     unlisted_suppressed: str
+    map_under: str
+    map_between: str
+    map_from: str
+    map_areas: str
+    map_area: str
+    map_level: str
+    map_of: str
+    map_search: str
+    map_nearer: str
+    map_farther: str
+    map_whole: str
+    map_table: str
+    map_listed: str
+    map_none: str
+    map_keys: str
     statement: str
     figured: str
     hidden: str

@@ -17,14 +17,11 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.publication.area_figures import MapLevel, areas_of
-from discreet.publication.boundaries import Boundaries
+from discreet.publication.boundaries import geojson_texts
 from discreet.publication.description import describe
 from discreet.publication.formats import WriteOptions
 from discreet.publication.notation import exact_text
 from discreet.tables import ProtectedTable
-
-#: Digits of degrees: a tenth of a metre.
-DIGITS = 6
 
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
@@ -81,33 +78,5 @@ def _geometries(level: MapLevel, places: IntArray) -> pl.Series:
     texts = pl.Series("shape", ["null"] * len(places), dtype=pl.String)
     at = np.flatnonzero(places >= 0)
     if len(at):
-        texts = texts.scatter(at, polygon_texts(level.shapes.select(places[at]).degrees()))
+        texts = texts.scatter(at, geojson_texts(level.shapes.select(places[at]).degrees()))
     return texts
-
-
-def polygon_texts(areas: Boundaries) -> pl.Series:
-    """The geometry of each area as JSON.
-
-    >>> polygon_texts(Boundaries.of_squares(["100kmN26E43"]).degrees())[0][:40]
-    '{"type":"Polygon","coordinates":[[[9.726'
-    """
-    # Before each point stands what closes the rings, polygons and areas before it.
-    before = np.full(len(areas.points), 0, dtype=np.int64)
-    before[areas.rings[:-1]] = 1
-    before[areas.rings[areas.polygons[:-1]]] = 2
-    before[areas.rings[areas.polygons[areas.areas[:-1]]]] = 3
-    signs = pl.Series([",", "],[", "]],[[", ""])
-    of = np.repeat(np.arange(len(areas)), np.diff(areas.rings[areas.polygons[areas.areas]]))
-    points = pl.DataFrame({"area": of, "sign": signs.gather(before)})
-    for name, values in zip("xy", areas.points.T, strict=True):
-        points = points.with_columns(pl.Series(name, values.round(DIGITS)))
-    joined = points.group_by("area", maintain_order=True).agg(
-        pl.concat_str("sign", pl.lit("["), "x", pl.lit(","), "y", pl.lit("]")).str.join("")
-    )["sign"]
-    kinds = pl.Series(np.diff(areas.areas) > 1).cast(pl.Int8)
-    heads = pl.Series(['"Polygon","coordinates":[[', '"MultiPolygon","coordinates":[[['])
-    tails = pl.Series(["]]}", "]]]}"])
-    whole = (pl.lit('{"type":'), heads.gather(kinds), joined, tails.gather(kinds))
-    return pl.select(
-        pl.concat_str(*(pl.lit(part) if isinstance(part, pl.Series) else part for part in whole))
-    ).to_series()
