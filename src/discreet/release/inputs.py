@@ -100,6 +100,10 @@ class Inputs:
         """The thresholds for the parts of a table; None where parts stay."""
         return self.programme.thresholds(table, self.shared.parts)
 
+    def part_areas(self, table: str) -> str | None:
+        """The variable whose areas are decided on one by one; None for whole levels only."""
+        return self.programme.part_areas(table, self.shared.parts)
+
     def held_against_all(self, table: str) -> bool:
         """Whether rules for parts look at all records besides those a filter passes."""
         return self.programme.held_against_all(table, self.shared.parts)

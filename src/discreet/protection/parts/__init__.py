@@ -20,6 +20,7 @@ from discreet.protection.parts.decisions import (
 )
 from discreet.protection.parts.levels import PartLevel
 from discreet.protection.parts.rules import PartRules, check_parts, measure_parts
+from discreet.protection.parts.shared_parts import agreed_decisions, released_parts
 
 __all__ = [
     "AreaParts",
@@ -34,10 +35,12 @@ __all__ = [
     "PartReason",
     "ReleaseShare",
     "PartSuggestion",
+    "agreed_decisions",
     "check_parts",
     "described_decisions",
     "joint_decisions",
     "measure_parts",
     "release_shares",
+    "released_parts",
     "suppress_parts",
 ]

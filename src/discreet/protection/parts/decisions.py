@@ -506,15 +506,18 @@ def _once(entries: Iterable[Any]) -> list[Any]:
     return kept
 
 
-def described_decisions(decisions: Mapping[str, PartDecisions]) -> dict[str, Any] | None:
+def described_decisions(
+    decisions: Mapping[str, PartDecisions], joint: PartDecisions | None
+) -> dict[str, Any] | None:
     """The log of a table for programs; None if there are no rules for its parts.
 
     Args:
         decisions: Filter → what was decided about the count behind it.
+        joint: What was decided of the table.
     """
-    if not decisions:
+    if joint is None:
         return None
-    whole = joint_decisions(list(decisions.values())).to_dict()
+    whole = joint.to_dict()
     if len(decisions) == 1:
         return whole
     counts = [

@@ -205,12 +205,10 @@ def check_parts(
     Args:
         table: The table.
         rules: The thresholds.
-        universe: For a filtered table, the same table without the filter; "none" to
-            waive that, where the filter is the population of the statistic.
+        universe: For a filtered table, the same without the filter; "none" to waive that.
         deviation: Standard deviation of the noise, for the expected relative error: one
             number per cell of the table, or a function of an array of counts.
-        areas: A spanning variable whose areas are decided on, too, one by one: of those below
-            one area none lacks a part alone, and what they lack passes as one table.
+        areas: A variable whose areas are decided on, too, so that none lacks a part alone.
 
     >>> import polars as pl
     >>> from discreet import PartRules, Table, check_parts

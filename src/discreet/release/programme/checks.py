@@ -341,11 +341,42 @@ def _tables(programme: Programme) -> Found:
         if not table.formats and not programme.reported(programme.setting(name, "formats")):
             hint = 'formats = ["csv", "html"] here or in [defaults]'
             yield programme.at(("tables", name, "formats"), "formats is missing", hint)
+        yield from _areas(programme, name)
         for key in ("where", "official"):
             path = programme.setting(name, key)
             if path not in checked:
                 yield from _filter(programme, name, path, getattr(table, key) or "")
             checked.add(path)
+
+
+def _areas(programme: Programme, name: str) -> Found:
+    """Areas that have tables of their own, or are decided on one by one."""
+    entry = programme.tables[name]
+    by = entry.by or []
+    if (areas := entry.areas) is not None:
+        path: KeyPath = ("tables", name, "areas")
+        hints = {"variable": 'variable = "region"', "level": 'level = "municipality", or a number'}
+        yield from missing_keys(programme, path, areas, **hints)
+        if areas.variable and areas.variable not in by:
+            what = f"the table is not spanned by {areas.variable!r}"
+            yield programme.at((*path, "variable"), what, nearest(areas.variable, by))
+        elif len(by) == 1:
+            what = "a table for each area needs another variable besides"
+            yield programme.at((*path, "variable"), what, "name it in by")
+    every = {each for table in programme.tables.values() for each in table.by or []}
+    own: KeyPath = ("tables", name, "parts", "per")
+    stated = [(own, entry.parts, by)]
+    if name == next(iter(programme.tables)):
+        stated.append((("parts", "per"), programme.document.parts, sorted(every)))
+    for place, parts, known in stated:
+        if parts is not None and parts.per and parts.per not in known:
+            what = f"no table here is spanned by {parts.per!r}"
+            yield programme.at(place, what, nearest(parts.per, known))
+    together = {programme.part_areas(each) for each in programme.parts_with(name)} - {None}
+    if len(together) > 1:
+        what = "areas of two variables are decided on in tables of the same records"
+        hint = f"name one of {', '.join(sorted(map(str, together)))} in per"
+        yield programme.at(("tables", name, "by"), what, hint)
 
 
 def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found:

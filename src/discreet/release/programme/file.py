@@ -307,7 +307,7 @@ class Programme:
         """The tables of a method in groups of those that are made together."""
         groups = [set(group) for group in method.linked(self, self.protected[method.name])]
         for name in self.protected[method.name]:
-            if together := set(self.additive_with(name)):
+            if together := {*self.additive_with(name), *self.parts_with(name)}:
                 joined = [group for group in groups if group & together]
                 groups = [group for group in groups if group not in joined]
                 groups.append(set().union(*joined))
@@ -352,6 +352,35 @@ class Programme:
             return None
         common = general.thresholds if general is not None else {}
         return common | (own.thresholds if own is not None else {})
+
+    def part_areas(self, table: str, shared: PartsEntry | None = None) -> str | None:
+        """The variable whose areas are decided on one by one, if the table has rules for parts."""
+        entry = self.tables[table]
+        if self.thresholds(table, shared) is None:
+            return None
+        stated = [each.per for each in (entry.parts, self.document.parts, shared) if each]
+        named = [*stated, entry.areas.variable if entry.areas else None]
+        return next((each for each in named if each and each in (entry.by or ())), None)
+
+    def parts_with(self, table: str) -> tuple[str, ...]:
+        """The tables whose parts are decided together with those of one; none if it is alone.
+
+        Where areas are decided on one by one, a part that one table hides must not stand in
+        another of the same records.
+        """
+
+        def kind(name: str) -> tuple[Any, ...]:
+            entry = self.tables[name]
+            return self.source_of(name).name, entry.weight or None, entry.where or ""
+
+        own = self.method(table)
+        if not own.parts:
+            return ()
+        group = [name for name in self.protected[own.name] if kind(name) == kind(table)]
+        entries = [self.document.parts, *(self.tables[name].parts for name in group)]
+        single = any(entry is not None and entry.per for entry in entries)
+        single = single or any(self.tables[name].areas is not None for name in group)
+        return tuple(group) if single and len(group) > 1 else ()
 
     def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:
         """Whether the parts of a filtered table are held against all records."""

@@ -122,6 +122,8 @@ Positive = Annotated[Any, Field(gt=0), BeforeValidator(_number)]
 Count = Annotated[int, Field(ge=1)]
 Decimals = Annotated[int, Field(ge=0, le=15)]
 Date = Annotated[str | None, BeforeValidator(_date)]
+#: A level of areas, by its name or its number from the coarsest, 1, on.
+AreaLevel = Text | Count
 
 
 class ProgrammeEntry(BaseModel):
@@ -221,6 +223,7 @@ class PartsEntry(ProgrammeEntry):
 
     enabled: bool = True
     universe: Literal["all", "none"] | None = None
+    per: Text | None = None
 
     @property
     def thresholds(self) -> dict[str, Any]:
@@ -272,6 +275,21 @@ class FigureEntry(ProgrammeEntry):
             hidden=self.hidden,
             bracket_above=bracket_above,
         )
+
+
+class AreasEntry(ProgrammeEntry):
+    """[tables.NAME.areas]: a table for each area of a level."""
+
+    variable: Text | None = None
+    level: AreaLevel | None = None
+    files: AreaLevel = "area"
+    labels: bool = False
+    whole: bool = True
+
+    @property
+    def within(self) -> str | int | None:
+        """The level whose areas have a file each; None for those of `level`, 0 for one file."""
+        return {"area": None, "all": 0}.get(str(self.files), self.files)
 
 
 class RatioEntry(ProgrammeEntry):
@@ -668,6 +686,7 @@ class TableEntry(ReleaseSettings):
     title: Texts = Field(default_factory=dict)
     figures: dict[str, FigureEntry] = Field(default_factory=dict)
     parts: PartsEntry | None = None
+    areas: AreasEntry | None = None
     notes: list[CellNoteEntry] = Field(default_factory=list)
     value: NameList | None = None
     shadow: Text | None = None

@@ -35,6 +35,12 @@ class LevelLabels:
             for table in tables
             for dimension in table.spanning
         }
+        self._areas = {
+            (table.name, code): label
+            for table in tables
+            for dimension in table.spanning
+            for code, label in zip(dimension.codes, dimension.labels(language), strict=True)
+        }
         often = Counter(found.values())
         self._levels: Mapping[tuple[str, str], str] = {
             pair: label if often[label] == 1 else f"{label} ({pair[0]})"
@@ -45,6 +51,11 @@ class LevelLabels:
         """The title of a table, with the name of its files."""
         title = self._tables.get(name, "")
         return f"{title} ({name})" if title else name
+
+    def area(self, table: str, code: str) -> str:
+        """An area of a table, with its code."""
+        label = self._areas.get((table, code), code)
+        return f"{label} ({code})" if label != code else code
 
     def level(self, variable: str, level: str) -> str:
         """A variable and its finest level."""

@@ -10,7 +10,7 @@ import html
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -34,6 +34,7 @@ from discreet.release.report.labels import LevelLabels
 from discreet.release.report.sections import (
     Document,
     alarm_list,
+    area_section,
     heading,
     internal_sections,
     remark_list,
@@ -180,6 +181,7 @@ class QualityReport:
         remarks: What the internal version says besides, each as language → text.
         tables: The tables themselves, with or without cells: pages take their labels.
         attacked: Whether attacks on them stayed below the limits of the programme.
+        areas: Per table, how many of its areas are shown completely, level by level.
     """
 
     log: QualityLog
@@ -187,18 +189,21 @@ class QualityReport:
     remarks: Sequence[Mapping[str, str]] = ()
     tables: Sequence[ProtectedTable] = ()
     attacked: bool = False
+    areas: Mapping[str, Sequence[Document]] = field(default_factory=dict)
 
     @cached_property
     def public(self) -> Document:
         """What anyone may know."""
-        return {**public_figures(self.log, dict(self.title)), "attacked": self.attacked}
+        areas = {name: list(each) for name, each in self.areas.items() if each}
+        known = {**public_figures(self.log, dict(self.title)), "attacked": self.attacked}
+        return {**known, "areas": areas} if areas else known
 
     @cached_property
     def internal(self) -> Document:
         """Everything. CONFIDENTIAL."""
         remarks = [dict(remark) for remark in self.remarks]
         known = internal_figures(self.log, dict(self.title))
-        return {**known, "attacked": self.attacked, "remarks": remarks}
+        return {**known, **self.public, "kind": known["kind"], "remarks": remarks}
 
     def html(self, language: str = "en", *, internal: bool = False) -> str:
         """A page that stands on its own.
@@ -226,6 +231,7 @@ class QualityReport:
                 f"<p>{html.escape(text['attacked'])}</p>\n" if self.attacked else "",
                 remark_list(document, language),
                 shown_section(document, text, language, labels),
+                area_section(self.areas, text, language, labels),
                 internal_sections(document, text, language, labels) if internal else "",
                 f"<footer><p>{text['software']}: discreet {__version__}</p></footer>\n",
                 page_tail(),
@@ -277,6 +283,7 @@ def write_quality(
     remarks: Sequence[Mapping[str, str]] = (),
     tables: Sequence[ProtectedTable] = (),
     attacked: bool = False,
+    areas: Mapping[str, Sequence[Document]] | None = None,
 ) -> list[Path]:
     """Write the report on the quality of a release.
 
@@ -289,6 +296,7 @@ def write_quality(
         remarks: What the internal version says besides, each as language → text.
         tables: The tables themselves, with or without cells: pages take their labels.
         attacked: Whether attacks on them stayed below the limits of the programme.
+        areas: Per table, how many of its areas are shown completely, level by level.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -302,7 +310,14 @@ def write_quality(
         places.append((_internal_folder(Path(internal), Path(out)), True))
         check_writable(internal)
     titles = dict.fromkeys(languages, title) if isinstance(title, str) else dict(title)
-    report = QualityReport(log=log, title=titles, remarks=remarks, tables=tables, attacked=attacked)
+    report = QualityReport(
+        log=log,
+        title=titles,
+        remarks=remarks,
+        tables=tables,
+        attacked=attacked,
+        areas=areas or {},
+    )
     written = []
     for folder, secret in places:
         pages = [report.html(language, internal=secret) for language in languages]

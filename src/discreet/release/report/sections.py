@@ -192,6 +192,28 @@ def shown_section(document: Document, text: Words, language: str, labels: LevelL
     return charted_section("shown", text["shown"], heads, rows, bars, language, full=1)
 
 
+def area_section(
+    areas: Mapping[str, Sequence[Document]], text: Words, language: str, labels: LevelLabels
+) -> str:
+    """How many areas are shown completely, per level and within each area of the coarsest."""
+    found = ""
+    for name, shares in areas.items():
+        rows = [
+            [
+                " ".join(filter(None, (share["level"], labels.area(name, share["within"])))),
+                share["areas"],
+                percent(share["share_complete"], language),
+                *(share[state] for state in ("complete", "thinned", "blocked")),
+            ]
+            for share in shares
+        ]
+        heads = [text["level"], text["areas"], text["share complete"]]
+        heads += [text[state] for state in ("complete", "thinned", "blocked")]
+        title = text["areas shown"].format(labels.table(name))
+        found += listed_section(title, heads, rows, language) if rows else ""
+    return found
+
+
 def internal_sections(document: Document, text: Words, language: str, labels: LevelLabels) -> str:
     """Everything that only the office may see."""
     parts = [

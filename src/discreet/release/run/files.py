@@ -18,6 +18,7 @@ from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import package_line
 from discreet.release.programme.file import plain_parts
 from discreet.release.report.summary import MANIFEST, ReleasedTable
+from discreet.release.run.area_files import AreaFiles, area_files, described_areas
 from discreet.release.run.plan import (
     DECISIONS,
     RELEASE,
@@ -85,13 +86,16 @@ class Writer:
 
         entry, digest = self.programme.tables[name], self.digests[name]
         made = table_outputs(self.programme, name)
-        files = [each.file for each in made]
+        areas = area_files(self.programme, name, self.shelf)
+        files = [*(each.file for each in made), *areas]
         if self.resume and self.shelf.complete(name, digest, files):
             return
         table = self.shelf.table(name)
         for file, kind, language in made:
             path = self.shelf.stage / file
             write(table, path, format=kind, language=language, complete=entry.complete)
+        if areas:
+            AreaFiles(self.programme, table).write(self.shelf.stage)
         self.shelf.add_files(name, digest, files)
 
     # -- about the release as a whole ------------------------------------------------
@@ -189,13 +193,18 @@ class Writer:
             "format": "discreet-part-decisions",
             "format_version": 1,
             "tables": {
-                name: self.shelf.extras(name)["decisions"]
+                name: self._decided(name)
                 for name in self.programme.tables
                 if self.programme.method(name).parts
             },
         }
         text = json.dumps(content, ensure_ascii=False, indent=2)
         write_text(self.shelf.stage / DECISIONS, text + "\n")
+
+    def _decided(self, name: str) -> Any:
+        """What was decided about the parts of a table, and how many areas are shown completely."""
+        log, shares = self.shelf.extras(name)["decisions"], described_areas(self.shelf, name)
+        return {**log, "area_shares": shares} if shares else log
 
     def _quality(self, internal: Path | None) -> None:
         from discreet.release.report import write_quality
@@ -216,6 +225,7 @@ class Writer:
             remarks=self._remarks(),
             tables=[self.shelf.outline(name) for name in every],
             attacked=self.attacked,
+            areas={name: described_areas(self.shelf, name) for name in every},
         )
 
     def _inherited_keys(self) -> dict[str, dict[str, str]]:
@@ -272,6 +282,7 @@ class Writer:
                 for file, _, spoken in table_outputs(self.programme, name)
                 if spoken == language
             ]
+            + [self.shelf.stage / file for file in area_files(self.programme, name, self.shelf)[:1]]
             for name in self.programme.tables
         }
 

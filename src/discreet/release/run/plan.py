@@ -58,7 +58,10 @@ def outputs(name: str, formats: Sequence[str], languages: Sequence[str]) -> list
 
 
 def table_outputs(programme: Programme, name: str) -> list[OutputFile]:
-    """The files of one table of a programme."""
+    """The files of one table of a programme, besides those of single areas."""
+    areas = programme.tables[name].areas
+    if areas is not None and not areas.whole:
+        return []
     return outputs(name, programme.tables[name].formats or [], programme.languages)
 
 
@@ -149,7 +152,10 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         for name in own:
             by = determined[name]
             stated = [] if by.whole else _stated(inputs, name)
-            stated += [[each, determined[each].own] for each in programme.additive_with(name)]
+            beside = {*programme.additive_with(name), *programme.parts_with(name)}
+            stated += [[each, determined[each].own] for each in programme.tables if each in beside]
+            areas = [[n, each] for n in sorted({name, *beside}) if (each := inputs.part_areas(n))]
+            stated += [areas] if areas else []
             found[name] = key.digest([{**shared, **by.shared}, name, [*by.own, *stated]])
     return {name: found[name] for name in programme.tables}
 
@@ -159,7 +165,7 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
     programme, official = inputs.programme, inputs.official(name)
     settings = programme.own_settings.get(programme.method(name).name)
     return [
-        programme.tables[name].model_dump(exclude={"source", "workbook"}),
+        programme.tables[name].model_dump(exclude={"source", "workbook", "areas"}),
         {each: inputs.described_variable(each) for each in used_variables(programme, name)},
         [official, inputs.totals] if official else [],
         [inputs.thresholds(name), inputs.held_against_all(name)],

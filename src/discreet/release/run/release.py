@@ -33,6 +33,7 @@ from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
+from discreet.release.run.area_files import check_area_files, check_area_levels
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal, last_package
 from discreet.release.run.grids import check_formats, check_grids
@@ -148,6 +149,7 @@ def _carried_out(
             release = run()
             release.tabulate_and_protect()
             check_formats(inputs.programme, shelf)
+            shelf.check_free(check_area_files(inputs, shelf))
             release.withhold()
             release.writer.tables(release.step)
             release.writer.about(inside)
@@ -190,12 +192,15 @@ def _check_group(
 
 def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
     """Filter → what the rules say of the parts of that count; none without rules."""
-    thresholds = inputs.thresholds(name)
-    if thresholds is None:
-        return {}
-    from discreet.protection.parts import PartRules, check_parts
+    from discreet.protection.parts import PartRules, check_parts, released_parts
 
-    rules, method = PartRules(**thresholds), inputs.programme.method(name)
+    thresholds, method = inputs.thresholds(name), inputs.programme.method(name)
+    if thresholds is None:
+        if not inputs.programme.parts_with(name):
+            return {}
+        where, table = next(iter(counts.items()))
+        return {where: released_parts(name, table.dimensions, table.parts)}
+    rules = PartRules(**thresholds)
     against: Table | Literal["none"] = "none"
     if inputs.held_against_all(name):
         against = counts[UNIVERSE]
@@ -205,6 +210,7 @@ def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartD
             rules,
             universe=None if where == UNIVERSE else against,
             deviation=partial(method.deviations, inputs),
+            areas=inputs.part_areas(name),
         )
         for where in method.needs(inputs, name)
     }
@@ -335,6 +341,7 @@ class _Release:
         programme, inputs = self.programme, self.inputs
         spanning = self.spanning()
         check_grids(programme, self.pending, spanning)
+        check_area_levels(programme, self.pending, spanning)
         context = ReleaseContext(
             spanning=spanning,
             digests=self.digests,
@@ -408,6 +415,10 @@ class _Release:
         """Protect tables that are linked, and keep what comes of it."""
         missing = set(counted)
         waiting: dict[str, ReleasedOutcome] = {}
+        from discreet.protection.parts import described_decisions
+
+        decided = {name: part_decisions(self.inputs, name, own) for name, own in counted.items()}
+        joint = self._joint(decided)
         for group in method.protected(self.inputs, counted, context):
             _check_group(group, method, missing)
             missing -= set(group.tables)
@@ -420,22 +431,37 @@ class _Release:
                 if set(together) <= set(waiting):
                     made = {each: waiting.pop(each) for each in together or (name,)}
                     for each, done in (_additive(made) if together else made).items():
-                        decided = part_decisions(self.inputs, each, counted[each])
-                        self._keep(method, done, decided, context.printed[each])
+                        parts = described_decisions(decided[each], joint[each])
+                        self._keep(method, done, parts, joint[each], context.printed[each])
                         self.step(each)
+
+    def _joint(
+        self, decided: Mapping[str, Mapping[str, PartDecisions]]
+    ) -> dict[str, PartDecisions | None]:
+        """One set of decisions per table; tables of the same records do not contradict it."""
+        from discreet.protection.parts import agreed_decisions, joint_decisions
+
+        joint = {
+            name: joint_decisions(list(each.values())) for name, each in decided.items() if each
+        }
+        for name in list(joint):
+            if together := [one for one in self.programme.parts_with(name) if one in joint]:
+                own = {one: joint[one] for one in together}
+                joint |= agreed_decisions(own, self.inputs.totals)
+        return {name: joint.get(name) for name in decided}
 
     def _keep(
         self,
         method: Protection[Programme, Any],
         outcome: ReleasedOutcome,
-        decided: Mapping[str, PartDecisions],
+        parts: Mapping[str, Any] | None,
+        joint: PartDecisions | None,
         printed: Mapping[str, str],
     ) -> None:
         """Put a table on the shelf, with what is to be said about it later."""
-        from discreet.protection.parts import described_decisions, joint_decisions, suppress_parts
+        from discreet.protection.parts import suppress_parts
 
         name, own = outcome.table.name, outcome.table.provenance.digests
-        joint = joint_decisions(list(decided.values())) if decided else None
         table = annotated(
             self.programme,
             name,
@@ -447,7 +473,7 @@ class _Release:
             changed = method.changed(name, partial(self.shelf.table, name), table)
             self.later += [changed] if changed else []
         # Nothing confidential is remembered, or it is sealed.
-        extras: dict[str, Any] = {"decisions": described_decisions(decided)}
+        extras: dict[str, Any] = {"decisions": parts}
         if outcome.assessed is not None and self.quality:
             key = self.inputs.release_keys[self.programme.source_of(name).name]
             extras["quality"] = sealed_quality(table, outcome.assessed, joint, key)

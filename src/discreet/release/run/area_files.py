@@ -1,0 +1,192 @@
+"""The files of single areas (Regionaltabellen): which there are, and how they are written.
+
+In: the protected tables that a release remembers. Out: files that say their area, a list of
+them for each table, and how many areas are shown completely. Public.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, Problem, ProgrammeError, PublicationError, raise_all
+from discreet.files import atomic_path
+from discreet.release.inputs import Inputs
+from discreet.release.programme.file import Programme
+from discreet.release.run.plan import OutputFile, outputs, release_files
+from discreet.release.state.memory import ReleaseState
+from discreet.tables import Dimension
+
+if TYPE_CHECKING:
+    from discreet.release.area_tables import AreaCut
+    from discreet.release.programme.schema import AreasEntry
+    from discreet.tables import ProtectedTable
+
+
+def check_area_levels(
+    programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse levels of areas that there are not, before anything is counted."""
+    from discreet.release.area_tables import AreaCut
+
+    problems: list[Problem] = []
+    for name in names:
+        areas = programme.tables[name].areas
+        if areas is None:
+            continue
+        tree = spanning[programme.source_of(name).name][str(areas.variable)]
+        if isinstance(tree, str):
+            continue  # flat: the values found
+        trees = tuple(tree) if isinstance(tree, list | tuple) else (tree,)
+        try:
+            AreaCut.levels(Dimension(classifications=trees), areas.level or 1, areas.within)
+        except DiscreetError as error:
+            place = ("tables", name, "areas", "level")
+            problems.append(programme.problem(place, error.what, error.hint))
+    raise_all(
+        ProgrammeError,
+        problems,
+        code="programme",
+        many="{} tables name levels that there are not",
+        where=str(programme.path),
+    )
+
+
+@dataclass(frozen=True)
+class AreaFiles:
+    """The files of the areas of one table.
+
+    Args:
+        programme: The programme.
+        table: The protected table; an outline will do for names.
+    """
+
+    programme: Programme
+    table: ProtectedTable
+
+    @property
+    def entry(self) -> AreasEntry:
+        """What the programme says of them."""
+        entry = self.programme.tables[self.table.name].areas
+        assert entry is not None
+        return entry
+
+    @cached_property
+    def cut(self) -> AreaCut:
+        """The table, to be cut."""
+        from discreet.release.area_tables import AreaCut
+
+        return AreaCut(self.table, str(self.entry.variable))
+
+    @cached_property
+    def groups(self) -> dict[str, list[int]]:
+        """Code of the area that files are named after → the areas in them."""
+        return dict(self.cut.groups(self.entry.level or 1, self.entry.within))
+
+    @cached_property
+    def files(self) -> dict[str, list[OutputFile]]:
+        """The same code → its files."""
+        from discreet.release.area_tables import area_words
+
+        words = area_words(self.cut, list(self.groups), labels=self.entry.labels)
+        formats = self.programme.tables[self.table.name].formats or []
+        languages = self.programme.languages
+        return {
+            code: outputs(f"{self.table.name}.{word}", formats, languages)
+            for code, word in words.items()
+        }
+
+    @property
+    def listing(self) -> str:
+        """The file that lists all of them."""
+        return f"{self.table.name}.areas.csv"
+
+    def names(self) -> list[str]:
+        """All of them."""
+        return [self.listing, *(each.file for files in self.files.values() for each in files)]
+
+    def write(self, folder: Path) -> None:
+        """Write every file; each is complete or not there."""
+        from discreet.publication import write
+
+        complete = self.programme.tables[self.table.name].complete
+        for code, files in self.files.items():
+            named = self.entry.within is None
+            made = self.cut.table(self.groups[code], named=named, top=code)
+            for file, kind, language in files:
+                write(made, folder / file, format=kind, language=language, complete=complete)
+        self._write_listing(folder / self.listing)
+
+    def _write_listing(self, path: Path) -> None:
+        """Code, label and file of each area, for those who look for one."""
+        import polars as pl
+
+        from discreet.publication.writers.csv import harmless
+
+        language = self.programme.languages[0]
+        rows = [
+            (
+                self.cut.areas.codes[at],
+                self.cut.label(self.cut.areas.codes[at], language),
+                each.file,
+            )
+            for code, files in self.files.items()
+            for at in self.groups[code]
+            for each in files
+        ]
+        frame = pl.DataFrame(rows, schema=["code", "label", "file"], orient="row")
+        with atomic_path(path) as temporary:
+            frame.select(harmless(column) for column in frame).write_csv(
+                temporary, line_terminator="\r\n"
+            )
+
+
+def area_files(programme: Programme, name: str, shelf: ReleaseState) -> list[str]:
+    """The files of the areas of a table; none if it has none."""
+    if programme.tables[name].areas is None:
+        return []
+    return AreaFiles(programme, shelf.outline(name)).names()
+
+
+def check_area_files(inputs: Inputs, shelf: ReleaseState) -> list[str]:
+    """The files of all areas; an error if two of the release would be one.
+
+    Raises:
+        PublicationError: If a file would be written twice.
+    """
+    programme = inputs.programme
+    found = {name: area_files(programme, name, shelf) for name in programme.tables}
+    every = [*release_files(inputs), *(file for files in found.values() for file in files)]
+    often = Counter(file.lower() for file in every)
+    problems = [
+        Problem(f"{file!r} would be written twice", name, "give the table another name")
+        for name, files in found.items()
+        for file in files
+        if often[file.lower()] > 1
+    ]
+    raise_all(
+        PublicationError,
+        problems,
+        code="area-file",
+        many="{} files of areas would be written twice",
+        where=str(programme.path),
+        most=10,
+    )
+    return [file for files in found.values() for file in files]
+
+
+def described_areas(shelf: ReleaseState, name: str) -> list[dict[str, Any]]:
+    """How many areas are shown completely, per level; none where areas are not decided on."""
+    from discreet.protection.parts import PartDecisions, area_shares
+
+    log = shelf.extras(name).get("decisions")
+    decided = None if log is None else PartDecisions.from_dict(log)
+    if decided is None or decided.areas is None:
+        return []
+    spanning = shelf.outline(name).spanning
+    shares = area_shares(spanning, decided.suppressed, decided.areas)
+    return [each.to_dict() for each in shares]
