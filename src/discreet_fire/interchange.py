@@ -194,6 +194,7 @@ class _Crate:
             "datePublished": released.at,
             "license": {"@id": self.publisher.licence},
             "conformsTo": {"@id": _PROFILE},
+            "author": {"@id": "#researcher"},
             "hasPart": [{"@id": one["@id"]} for one in files],
             "mainEntity": {"@id": "#program"},
             "mentions": [{"@id": one["@id"]} for one in actions],
@@ -265,7 +266,12 @@ class _Crate:
             if self.internal
         ]
         return [
-            {"@id": told.address, "@type": "Organization", "name": told.name},
+            {
+                "@id": told.address,
+                "@type": "Organization",
+                "name": told.name,
+                "url": told.address,
+            },
             {"@id": told.licence, "@type": "CreativeWork", "name": told.licence},
             {"@id": "#project", "@type": "Project", "name": row.project or "project"},
             {"@id": "#researcher", "@type": "Person", "name": researcher},
