@@ -61,6 +61,51 @@ fdzsummarize turnover
 quietly log close certify
 fdz_holds, file("`seen'") text("153333") absent(1)
 
+* --- critical(): stricter than the rule at once, weaker only down to the line critical ---------------
+* Two of four firms have 84 % (k 85 is kept, p is 25 %), and 91 % (p is 15 %)
+clear
+set obs 4
+generate even = cond(_n == 1, 100, cond(_n == 2, 30, cond(_n == 3, 13, 12)))
+generate uneven = cond(_n == 1, 100, cond(_n == 2, 60, cond(_n == 3, 10, 5)))
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize even
+quietly log close certify
+fdz_holds, file("`seen'") text("38.75") absent(0)
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize even, critical(30)
+fdzsummarize uneven
+fdzsummarize uneven, critical(1)
+quietly log close certify
+fdz_holds, file("`seen'") text("38.75") absent(1)
+fdz_holds, file("`seen'") text("43.75") absent(1)
+foreach wrong in 0 -1 101 none {
+    capture fdzsummarize even, critical(`wrong')
+    assert _rc == 198
+}
+* With a line critical 5, a program may ask for 6, and for nothing below 5
+capture mkdir certify_rules
+tempname rules
+file open `rules' using "certify_rules/fdz_parameters.txt", write text replace
+foreach line in "minimum 3" "cases 3" "df 10" "k 85" "critical 5" {
+    file write `rules' "`line'" _n
+}
+file close `rules'
+adopath ++ "certify_rules"
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize uneven, critical(6)
+quietly log close certify
+fdz_holds, file("`seen'") text("43.75") absent(0)
+replace uneven = 2 in 3
+replace uneven = 1 in 4
+quietly log using "`seen'", text replace name(certify)
+* Now p is 3 %: below the line, whatever is asked for
+fdzsummarize uneven, critical(1)
+quietly log close certify
+fdz_holds, file("`seen'") text("40.75") absent(1)
+adopath - "certify_rules"
+erase "certify_rules/fdz_parameters.txt"
+rmdir certify_rules
+
 * --- entities: many rows of one person -------------------------------------------------------
 clear
 set obs 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from discreet_fire.catalogue.commands import SAFE, command_table
@@ -13,6 +14,7 @@ from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action, WordPattern
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind
+from discreet_fire.statistics import SafeLimits, summarize
 from tests.helpers.places import ROOT
 
 STATA = ROOT / "stata"
@@ -155,6 +157,23 @@ def test_the_certification_looks_at_names_and_at_commands_named_by_a_macro() -> 
     assert 'text("(withheld)") absent(0)' in text
     for part in ("fdzrun `command'", "fdzestimate svy:", "[fweight=w]"):
         assert part in text
+
+
+def test_what_the_certification_says_of_critical_holds_here() -> None:
+    """The same firms and rules with the runner of this project."""
+    assert "certify_rules" in (STATA / "certify.do").read_text()
+    rules = SafeLimits(k=85)
+    floor = SafeLimits(k=85, critical_least=5)
+    firms = {"even": (100, 30, 13, 12), "uneven": (100, 60, 10, 5), "steep": (100, 60, 2, 1)}
+    shown = [
+        ("even", rules), ("even", rules.critical(30)), ("uneven", rules),
+        ("uneven", rules.critical(1)), ("uneven", floor.critical(6)), ("steep", floor.critical(1)),
+    ]  # fmt: skip
+    found = [
+        summarize(pl.DataFrame({"x": [float(one) for one in firms[name]]}), "x", limits=limits)
+        for name, limits in shown
+    ]
+    assert ["75" in one.shown for one in found] == [True, False, False, False, True, False]
 
 
 #: Options of the originals as researchers write them, which must mean the same.
