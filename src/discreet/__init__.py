@@ -19,7 +19,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Rounding: `round_counts`, each figure on its own or so that totals stay sums; `make_additive`
   changes protected figures until totals are sums of their parts
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
-  breaks them
+  breaks them; `tune_parts` finds thresholds for a target (confidential); `area_tables` makes a
+  table for each area of a protected one
 - What protection did to a table: `compare` (confidential); what a release gives away:
   `attack` (secret)
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
@@ -72,11 +73,12 @@ if TYPE_CHECKING:
         perturb_magnitudes,
         perturb_units,
     )
-    from discreet.protection.parts import PartRules, check_parts, suppress_parts
+    from discreet.protection.parts import PartRules, check_parts, suppress_parts, tune_parts
     from discreet.protection.rounding import make_additive, round_counts
     from discreet.protection.suppression import audit, suppress
     from discreet.release import attack, protect, verify_release
     from discreet.release.anonymisation import anonymise
+    from discreet.release.area_tables import area_tables
     from discreet.release.cubes import join_cube_files, make_cubes
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
@@ -104,6 +106,7 @@ _HOMES = {
     "UnitNoise": "protection.noise",
     "ValueColumns": "tables",
     "anonymise": "release.anonymisation",
+    "area_tables": "release.area_tables",
     "assess_records": "assessment.record_risk",
     "attack": "release",
     "audit": "protection.suppression",
@@ -133,6 +136,7 @@ _HOMES = {
     "suppress_parts": "protection.parts",
     "tabulate": "tabulation",
     "tabulate_many": "tabulation",
+    "tune_parts": "protection.parts",
     "verify_release": "release",
     "with_period_keys": "microdata",
     "with_record_keys": "microdata",
@@ -163,6 +167,7 @@ __all__ = [
     "ValueColumns",
     "__version__",
     "anonymise",
+    "area_tables",
     "assess_records",
     "attack",
     "audit",
@@ -192,6 +197,7 @@ __all__ = [
     "suppress_parts",
     "tabulate",
     "tabulate_many",
+    "tune_parts",
     "verify_release",
     "with_period_keys",
     "with_record_keys",

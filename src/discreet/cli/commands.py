@@ -9,7 +9,17 @@ from typing import Annotated, Literal
 import typer
 
 from discreet._version import __version__
-from discreet.cli import cubes, keys, params, programmes, ptable, records, stores, suppression
+from discreet.cli import (
+    cubes,
+    keys,
+    params,
+    parts,
+    programmes,
+    ptable,
+    records,
+    stores,
+    suppression,
+)
 from discreet.cli.program import (
     By,
     CommandGroup,
@@ -37,6 +47,7 @@ app = group("Statistical disclosure control for official statistics.", kind=Comm
 app.add_typer(cubes.app, name="cube")
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
+app.add_typer(parts.app, name="parts")
 app.add_typer(ptable.app, name="ptable")
 app.add_typer(stores.app, name="store")
 records.register(app)

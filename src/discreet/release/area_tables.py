@@ -21,6 +21,8 @@ from discreet.protection.parts.levels import Level
 from discreet.tables import CellNote, CellStatus, Dimension, ProtectedTable, Withheld
 from discreet.tables.dimension import level_numbers
 
+__all__ = ["AreaCut", "area_tables", "area_words", "file_word"]
+
 LANGUAGES = ("en", "de")
 
 #: Notes that go where nothing is hidden any more.

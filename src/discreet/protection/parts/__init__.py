@@ -21,6 +21,7 @@ from discreet.protection.parts.decisions import (
 from discreet.protection.parts.levels import PartLevel
 from discreet.protection.parts.rules import PartRules, check_parts, measure_parts
 from discreet.protection.parts.shared_parts import agreed_decisions, released_parts
+from discreet.protection.parts.tuning import PartTuning, tune_parts
 
 __all__ = [
     "AreaParts",
@@ -31,6 +32,7 @@ __all__ = [
     "PartDecision",
     "PartDecisions",
     "PartLevel",
+    "PartTuning",
     "PartRules",
     "PartReason",
     "ReleaseShare",
@@ -43,4 +45,5 @@ __all__ = [
     "release_shares",
     "released_parts",
     "suppress_parts",
+    "tune_parts",
 ]

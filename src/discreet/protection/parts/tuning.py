@@ -1,0 +1,221 @@
+"""`tune_parts`: thresholds for table parts that meet a target on given tables. CONFIDENTIAL.
+
+In: true tables, thresholds to try, the share of areas (or of tables) that shall be shown
+completely. Out: `PartTuning`: what each set of thresholds would do, and the strictest set that
+meets the target. Every set is carried out in full, areas hidden beside others included;
+nothing is drawn, so that the same tables give the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any, Literal
+
+import polars as pl
+
+from discreet.confidential import without_values
+from discreet.errors import Problem, SuppressionError, raise_all
+from discreet.protection.parts.areas import AreaShare, area_shares, level_of, place_of
+from discreet.protection.parts.decisions import PartDecisions
+from discreet.protection.parts.measures import Deviation
+from discreet.protection.parts.rules import PartRules, check_parts
+from discreet.tables import Table
+
+#: So many sets of thresholds are tried at most.
+MOST_SETS = 1_000
+
+#: In which direction a threshold becomes stricter: what is below a maximum, or above a minimum.
+_STRICT = {"min_average_size": -1.0}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PartTuning:
+    """What sets of thresholds would do to given tables. CONFIDENTIAL.
+
+    Args:
+        tried: The sets in the order of their trial, as columns of thresholds; `share` is the
+            share that is shown completely, `lowest` that of the table, or of the table and
+            coarsest area, where it is lowest, `where` says where that is; `hidden` counts
+            areas (or tables) with hidden parts; `met` says whether `lowest` meets the target.
+        rules: The strictest set that meets the target; None if none does. SECRET.
+        target: The share that was asked for.
+    """
+
+    tried: pl.DataFrame
+    rules: PartRules | None
+    target: float
+
+    def text(self) -> str:
+        """The sets in words, for those who choose. CONFIDENTIAL."""
+        names = [name for name in self.tried.columns if name not in _RESULTS]
+        lines = []
+        for row in self.tried.iter_rows(named=True):
+            stated = ", ".join(f"{name} = {row[name]:g}" for name in names)
+            verdict = "meets the target" if row["met"] else "misses the target"
+            lines.append(
+                f"{stated}: {row['share']:.2%} shown completely, at least {row['lowest']:.2%} "
+                f"({row['where']}), {row['hidden']:,} with hidden parts; {verdict}"
+            )
+        if self.rules is None:
+            lines.append(f"None of them shows {self.target:.2%} completely everywhere.")
+        else:
+            own = self.rules.to_dict()
+            chosen = ", ".join(f"{name} = {own[name]:g}" for name in names)
+            lines.append(f"The strictest that shows {self.target:.2%} completely: {chosen}")
+        return "\n".join(lines)
+
+    def described(self) -> dict[str, Any]:
+        """The same as plain values, for JSON. CONFIDENTIAL."""
+        return {
+            "target": self.target,
+            "rules": None if self.rules is None else self.rules.to_dict(),
+            "tried": self.tried.to_dicts(),
+        }
+
+    def __repr__(self) -> str:
+        return f"<PartTuning (confidential): {len(self.tried)} sets of thresholds>"
+
+
+_RESULTS = ("share", "lowest", "where", "hidden", "met")
+
+
+@without_values
+def tune_parts(
+    tables: Iterable[Table],
+    vary: Mapping[str, Sequence[float]],
+    *,
+    target: float = 0.98,
+    rules: PartRules | None = None,
+    areas: str | None = None,
+    level: str | int | None = None,
+    universes: Mapping[str, Table | Literal["none"]] | None = None,
+    deviation: Deviation | None = None,
+) -> PartTuning:
+    """Find thresholds with which so many areas, or tables, are shown completely.
+
+    Args:
+        tables: The tables, each with a name of its own.
+        vary: Threshold → the values to try; all combinations of several are tried.
+        target: The share of areas to be shown completely, in each table, for all areas of the
+            level and for those within each area of the coarsest level. Without `areas`, the
+            share of the tables.
+        rules: Thresholds that stay as they are.
+        areas: The variable whose codes are areas.
+        level: The level that the target is about; its finest one if None.
+        universes: Name of a filtered table → what `check_parts` takes as its universe.
+        deviation: As for `check_parts`.
+
+    >>> import polars as pl
+    >>> from discreet import PartRules, Table, tune_parts
+    >>> sizes = {"A": [9, 8], "B": [9, 2], "C": [7, 6], "D": [1, 1]}
+    >>> rows = [(place, sex, n) for place, both in sizes.items() for sex, n in zip("mw", both)]
+    >>> rows += [(place, "Total", sum(both)) for place, both in sizes.items()]
+    >>> rows += [("Total", "m", 26), ("Total", "w", 17), ("Total", "Total", 43)]
+    >>> cells = pl.DataFrame(rows, schema=["place", "sex", "n"], orient="row")
+    >>> table = Table.from_cells(cells, by=["place", "sex"], count="n", name="T1")
+    >>> shares = {"max_share_small": [0.4, 0.6, 1.0]}
+    >>> found = tune_parts([table], shares, target=0.5, areas="place")
+    >>> found.tried["share"].to_list(), found.rules.to_dict()["max_share_small"]
+    ([0.5, 0.5, 1.0], 0.4)
+    """
+    every = list(tables)
+    _check(every, vary, target)
+    names, held = list(vary), universes or {}
+    rows: list[dict[str, Any]] = []
+    sets: list[PartRules] = []
+    for values in product(*(_strictest_first(name, vary[name]) for name in names)):
+        stated = dict(zip(names, values, strict=True))
+        own: dict[str, Any] = {**(rules.to_dict() if rules else {}), **stated}
+        sets.append(PartRules(**own))
+        decided = [
+            check_parts(
+                each, sets[-1], universe=held.get(each.name), deviation=deviation, areas=areas
+            )
+            for each in every
+        ]
+        found = _outcome(every, decided, areas, level)
+        rows.append({**stated, **found, "met": found["lowest"] >= target})
+    met = [at for at, row in enumerate(rows) if row["met"]]
+    best = min(met, key=lambda at: (rows[at]["share"], at), default=None)
+    return PartTuning(
+        tried=pl.DataFrame(rows), rules=None if best is None else sets[best], target=target
+    )
+
+
+def _strictest_first(name: str, values: Sequence[float]) -> list[float]:
+    return sorted(set(values), key=lambda value: value * _STRICT.get(name, 1.0))
+
+
+def _outcome(
+    tables: Sequence[Table],
+    decided: Sequence[PartDecisions],
+    areas: str | None,
+    level: str | int | None,
+) -> dict[str, Any]:
+    """How much one set of thresholds shows."""
+    if areas is None:
+        hidden = sum(each.outcome != "complete" for each in decided)
+        share = 1 - hidden / len(decided)
+        return {"share": share, "lowest": share, "where": "all tables", "hidden": hidden}
+    shares: list[tuple[str, AreaShare]] = []
+    for table, each in zip(tables, decided, strict=True):
+        assert each.areas is not None
+        own = _level(table, areas, level)
+        found = area_shares(table.dimensions, each.suppressed, each.areas)
+        shares += [(table.name, one) for one in found if one.level == own]
+    whole = [one for _, one in shares if not one.within]
+    name, worst = min(shares, key=lambda one: one[1].share_complete)
+    total, complete = sum(one.areas for one in whole), sum(one.complete for one in whole)
+    where = f"{name}, {worst.within}" if worst.within else name
+    lowest = worst.share_complete
+    return {
+        "share": complete / total,
+        "lowest": lowest,
+        "where": where,
+        "hidden": total - complete,
+    }
+
+
+def _level(table: Table, areas: str, level: str | int | None) -> str:
+    """What shares call the level that the target is about."""
+    dimension = table.dimensions[place_of(areas, table.dimensions, table.name)]
+    wanted = level if level is not None else int(dimension.classifications[0].depth)
+    found = level_of(dimension, wanted)
+    names = dimension.classifications[found.tree].level_names
+    return names[found.depth - 1] if found.depth <= len(names) else str(found.depth)
+
+
+def _check(
+    tables: Sequence[object],
+    vary: Mapping[str, Sequence[float]],
+    target: float,
+) -> None:
+    """Raise for what cannot be tried, all of it at once."""
+    problems = []
+    if not tables or not all(isinstance(each, Table) for each in tables):
+        problems.append(Problem("a list of tables is needed", "tables"))
+    names = [each.name for each in tables if isinstance(each, Table)]
+    if len(set(names)) < len(names):
+        problems.append(Problem("two tables have one name", "tables", "tabulate with name=…"))
+    if not 0 <= target <= 1:
+        problems.append(Problem("a share is a number from 0 to 1", "target", "0.98 for 98 %"))
+    known = [field.name for field in fields(PartRules)]
+    for name, values in vary.items():
+        if name not in known:
+            problems.append(Problem(f"there is no threshold {name!r}", "vary", ", ".join(known)))
+        if not values:
+            problems.append(Problem("a list of values to try is needed", f"vary, {name}"))
+    if not vary:
+        problems.append(
+            Problem("there is nothing to try", "vary", '{"max_share_small": [0.3, 0.5]}')
+        )
+    sets = math.prod(len(values) for values in vary.values())
+    if sets > MOST_SETS:
+        what = f"{sets:,} sets of thresholds are more than {MOST_SETS:,}"
+        problems.append(Problem(what, "vary", "try few values first, then finer ones"))
+    raise_all(
+        SuppressionError, problems, code="tuning", many="{} things cannot be tried", where="tuning"
+    )

@@ -1,0 +1,99 @@
+"""Thresholds for the table parts of a programme, tried on its own tables. CONFIDENTIAL.
+
+In: a programme and its records. Out: `PartTuning`: what sets of thresholds would do to its
+tables, and the strictest that meets a target. Nothing is protected, nothing is written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.errors import ProgrammeError
+from discreet.protection.parts import PartRules, PartTuning, tune_parts
+from discreet.release.inputs import Inputs
+from discreet.release.programme.universes import UNIVERSE
+from discreet.release.programme.variables import spanning_variables
+from discreet.release.run.counts import counted_tables
+from discreet.release.run.inputs import open_inputs
+
+if TYPE_CHECKING:
+    from discreet.tables import Table
+
+
+def tune_programme(
+    programme: str | os.PathLike[str],
+    vary: Mapping[str, Sequence[float]],
+    *,
+    target: float = 0.98,
+    level: str | int | None = None,
+    tables: Sequence[str] = (),
+    show_values: bool = False,
+) -> PartTuning:
+    """Try thresholds on tables of a programme; see `discreet.tune_parts`.
+
+    Args:
+        programme: The programme file. Its own thresholds stay where none are to be tried.
+        vary: Threshold → the values to try.
+        target: The share of areas, or of tables, that shall be shown completely.
+        level: The level that the target is about.
+        tables: The tables that are looked at; those with one rule variable if none.
+        show_values: Let errors about the data quote the first wrong value of a column.
+    """
+    inputs = open_inputs(programme, show_values=show_values)
+    names = list(tables) or [n for n in inputs.programme.tables if inputs.programme.method(n).parts]
+    unknown = [name for name in names if name not in inputs.programme.tables]
+    stated = {name: _stated(inputs, name) for name in names if name not in unknown}
+    if unknown or not names or len({repr(each) for each in stated.values()}) > 1:
+        what = f"there is no table {unknown[0]!r}" if unknown else "there is no table to look at"
+        if names and not unknown:
+            what = "the tables have several thresholds, or several variables with areas"
+        hint = f"name tables of {', '.join(inputs.programme.tables)}"
+        raise ProgrammeError(what, code="tuning", where=str(inputs.programme.path), hint=hint)
+    thresholds, areas = stated[names[0]]
+    found, universes = _counted(inputs, names)
+    method = inputs.programme.method(names[0])
+    return tune_parts(
+        found,
+        vary,
+        target=target,
+        rules=PartRules(**thresholds) if thresholds else None,
+        areas=areas,
+        level=level,
+        universes=universes,
+        deviation=partial(method.deviations, inputs),
+    )
+
+
+def _stated(inputs: Inputs, name: str) -> tuple[dict[str, Any], str | None]:
+    """The thresholds of a table, and the variable whose areas are decided on."""
+    own = inputs.programme.tables[name].areas
+    return inputs.thresholds(name) or {}, inputs.part_areas(name) or (own.variable if own else None)
+
+
+def _counted(
+    inputs: Inputs, names: Sequence[str]
+) -> tuple[list[Table], dict[str, Table | Literal["none"]]]:
+    """Every count behind the tables, and what each is held against."""
+    programme = inputs.programme
+    spanning = {
+        source: spanning_variables(
+            programme,
+            [each for name in names for each in programme.tables[name].by or []],
+            inputs.trees,
+            inputs.records[source],
+        )
+        for source in dict.fromkeys(programme.source_of(name).name for name in names)
+    }
+    found: list[Table] = []
+    universes: dict[str, Table | Literal["none"]] = {}
+    for name, counts in counted_tables(inputs, names, spanning):
+        for where in programme.method(name).needs(inputs, name):
+            called = f"{name} where {where}" if where else name
+            found.append(dataclasses.replace(counts[where], name=called))
+            if where:
+                universes[called] = counts.get(UNIVERSE, "none")
+    return sorted(found, key=lambda table: table.name), universes
