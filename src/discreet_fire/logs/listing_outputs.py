@@ -14,7 +14,13 @@ from itertools import chain
 
 from discreet_fire.logs.claims import LogCut, LogFigure, OutputForms, withheld
 from discreet_fire.logs.frequencies import CountRow, CrosstabCounts, crosstab_cuts, hidden_rows
-from discreet_fire.logs.listing_tables import BoxedCounts, ListingRow, ListingTable, is_figure
+from discreet_fire.logs.listing_tables import (
+    BoxedCounts,
+    ListingRow,
+    ListingTable,
+    figure_text,
+    is_figure,
+)
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.statistics import StatisticsRecord, statistics_claim
 from discreet_fire.logs.summary_tables import FigureLine, subtotal_cuts
@@ -25,7 +31,7 @@ FORM = OutputForms(
     "figure_in_note missing_line sample_line cases_in_title pair_cases pair_count pair_plain "
     "matrix_title record_title plain_title opens residual count_word echo text_row log_program "
     "log_note log_note_starts log_dump log_plain log_symbol crosstab_title "
-    "plain_words difference counts_title included summary_title descriptives",
+    "plain_words pair_test absent of_valid difference counts_title included summary_title descriptives",
 )
 _COUNTS = frozenset(("count", "percent", "cumulative"))
 _CASES = frozenset(
@@ -34,6 +40,7 @@ _CASES = frozenset(
 _MODELS = frozenset(("coefficient", "test", "df"))
 _CELLS = frozenset(("count", "percent", "expected"))
 _SHARED = ("share", "share2", "share3")
+_LAST_WORD = re.compile(r"\S+(?=\s*$)")
 #: Rules by which a whole record goes.
 _CLOSING = frozenset(("few-cases", "all-same", "secondary"))
 #: Headings of figures that only their rows name.
@@ -180,11 +187,13 @@ def judged_table(
     first = _first_figures(table, roles)
     cells = table.figures(first)
     if not cells:
-        return TableJudgement()
+        return _unknown(table) if any(map(is_figure, table.figures(0))) else TableJudgement()
     known = [role for role in roles[first:] if role is not None]
     if any(role.kind == "refused" for role in filter(None, roles)):
         return TableJudgement(withheld(table.figures(), "records"), whole=True)
     rows = table.labelled(first)
+    if table.bare and any(len(some) > 1 for row in table.rows for some in row.cells[:first]):
+        return _unknown(table)
     labels = [one for row in table.rows for some in row.cells[1:first] for one in some]
     if any(is_figure(one) and one.text for one in labels) and not _groups(known, table, first):
         return _unknown(table)
@@ -199,7 +208,8 @@ def judged_table(
 
 def _first_figures(table: ListingTable, roles: Sequence[FigureRole | None]) -> int:
     """The first column with figures: labels stand before it, below headings that are no role."""
-    first = next((at for at, role in enumerate(roles) if at and role is not None), len(roles))
+    start = 0 if table.bare else 1
+    first = next((at for at, role in enumerate(roles[start:], start) if role), len(roles))
     if first < len(roles) and all(roles[first:]):
         return first
     first = 1
@@ -210,7 +220,7 @@ def _first_figures(table: ListingTable, roles: Sequence[FigureRole | None]) -> i
 
 def _groups(known: Sequence[FigureRole], table: ListingTable, first: int) -> bool:
     """Whether figures among the labels are groups: each row tells its cases, or nothing else."""
-    blank = not any(table.heads[1:first])
+    blank = not table.bare and not any(table.heads[1:first])
     return blank or any(role.kind == "count" for role in known)
 
 
@@ -221,7 +231,7 @@ def _generic(known: Sequence[FigureRole]) -> bool:
 
 
 def _unknown(table: ListingTable) -> TableJudgement:
-    cells = withheld(table.figures(), "unknown-table")
+    cells = withheld(table.figures() or table.figures(0), "unknown-table")
     return TableJudgement(cells, UNKNOWN, whole=table.odd or not table.heads)
 
 
@@ -289,15 +299,20 @@ def _processed(
 ) -> list[LogCut]:
     """How many cases are used, left out, there: two of them give the third."""
     cuts: list[LogCut] = []
-    for _, row in rows:
-        by_kind = {kind: _column(row, first + at) for at, kind in enumerate(kinds)}
-        valid, missing = by_kind.get("valid", []), by_kind.get("missing", [])
-        for one in valid:
-            scope.count(one, rules)
-        if any(rules.few(one.value) or one.hidden for one in valid):
-            cuts += withheld(row.filled(first), "few-cases")
+    at = {kind: first + place for place, kind in enumerate(kinds)}
+    valid = [[*_column(row, at.get("valid", -1))] for _, row in rows if "valid" in at]
+    counts = [some[0] if some else None for some in valid]
+    for one in filter(None, counts):
+        scope.count(one, rules)
+    values = [one.value if one else None for one in counts]
+    hidden = hidden_rows(values, [bool(one and one.hidden) for one in counts], None, rules)
+    for place, (_, row) in enumerate(rows):
+        missing = _column(row, at["missing"]) if "missing" in at else []
+        if place in hidden:
+            cuts += withheld(row.filled(first), hidden[place])
         elif any(rules.few(one.value) or one.hidden for one in missing):
-            cuts += withheld((one for one in row.filled(first) if one not in valid), "few-cases")
+            kept = valid[place] if valid else []
+            cuts += withheld((one for one in row.filled(first) if one not in kept), "few-cases")
     return cuts
 
 
@@ -326,8 +341,8 @@ def _list_of_counts(
     counts = [line.figures[0] for line in lines if line.figures]
     totals = [line for line in lines if line.stub == _TOTAL and line.figures]
     few = [one for one in counts if rules.few(one.value) or one.hidden]
-    if any(line.figures[0] in few for line in totals):
-        cuts = withheld(table.figures(first), "few-cases")
+    if any(line.figures[0] in few for line in totals) or 2 * len(few) > len(counts):
+        cuts = withheld(table.figures(0), "few-cases")  # a list of values more than of groups
     elif not few:
         cuts = []
     elif totals and lines[-1] is totals[-1]:
@@ -335,6 +350,11 @@ def _list_of_counts(
         cuts += withheld(cumulated, "secondary")
     else:
         cuts = _without_total(lines, rules) + withheld(cumulated, "secondary")
+    if any(line.figures[0] in few for line in lines if FORM.absent.match(line.stub)):
+        cuts += _of_valid(table, first)  # shares of valid cases tell how many are missing
+    for _, row in rows:
+        if any(one in few for one in row.filled(first)[:1]):
+            cuts += _values_in_label(row, first)
     if cuts or few:
         scope.closed = scope.closed or "few-cases"
     used = [line for line in lines if FORM.included.fullmatch(line.stub) and line.figures]
@@ -342,6 +362,26 @@ def _list_of_counts(
         scope.count(line.figures[0], rules)
     scope.listed = bool(used)
     return cuts
+
+
+def _of_valid(table: ListingTable, first: int) -> list[LogCut]:
+    """The shares of valid cases."""
+    columns = [
+        at
+        for at in range(first, len(table.heads))
+        if FORM.of_valid.search(" ".join(table.heads[at]))
+    ]
+    return withheld(
+        (one for row in table.rows for at in columns for one in _column(row, at)), "secondary"
+    )
+
+
+def _values_in_label(row: ListingRow, first: int) -> Iterator[LogCut]:
+    """The value that few cases have, if the label of a row is a number."""
+    for one in (one for some in row.cells[:first] for one in some):
+        for found in _LAST_WORD.finditer(row.text, one.start, one.end):
+            if figure_text(found[0], commas=False) or figure_text(found[0], commas=True):
+                yield LogCut(one.line, *found.span(), "few-cases", align="none")
 
 
 def _without_total(lines: Sequence[FigureLine], rules: CleaningRules) -> list[LogCut]:
@@ -435,6 +475,11 @@ def _of_records(
     for record in records:
         if record.count is None and not record.closed and "missing" not in record.kinds:
             record.count = scope.cases
+    blind = [record for record in records if "count" not in record.kinds]
+    if scope.closed and blind:  # a group of too few cases, and nothing says which one
+        return TableJudgement(
+            withheld((one for some in records for one in some.figures()), "few-cases")
+        )
     if any(record.kinds for record in records):
         claim = statistics_claim(0, [record for record in records if record.kinds], rules)
     else:
@@ -659,7 +704,7 @@ def pairs_of(cells: Sequence[LogFigure]) -> list[tuple[str, LogFigure]]:
         return []
     pairs = [(one.text, figure) for one, figure in zip(words, shown, strict=True)]
     known = all(
-        (role_of(word) is not None and is_figure(figure))
+        ((role_of(word) or FORM.pair_test.fullmatch(word)) and is_figure(figure))
         or FORM.pair_plain.fullmatch(word)
         or (FORM.pair_count.fullmatch(word) and is_figure(figure))
         for word, figure in pairs
@@ -680,9 +725,9 @@ def judged_pairs(
                 cuts += withheld([figure], "few-cases")
             if FORM.pair_cases.fullmatch(word):
                 scope.count(figure, rules)
-        elif FORM.pair_plain.fullmatch(word) or role is None:
+        elif FORM.pair_plain.fullmatch(word):
             continue
-        elif role.kind in _MODELS:
+        elif role is None or role.kind in _MODELS:
             scope.hold(figure.line, withheld([figure], "few-cases"))
         else:
             record.add(role.kind, role.name, figure)

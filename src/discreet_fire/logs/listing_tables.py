@@ -110,6 +110,7 @@ class ListingTable:
         rows: Its lines with cells.
         spans: Where each column starts and ends.
         odd: Whether something in it did not fit.
+        bare: Whether only blanks part its columns, and the first may hold figures too.
     """
 
     start: int
@@ -119,6 +120,7 @@ class ListingTable:
     rows: list[ListingRow] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
     odd: bool = False
+    bare: bool = False
 
     def figures(self, start: int = 1) -> list[LogFigure]:
         """All cells from a column on that hold something."""
@@ -210,7 +212,8 @@ def framed_table(
     bars = max((_edges(texts[at]) for at in places), key=len, default=[])
     if len(bars) < 3:
         return ListingTable(start, end, title, [], odd=True)
-    if len(_edges(texts[places[0]])) == 2:  # a title in the frame
+    whole = _edges(texts[places[0]])
+    if len(whole) == 2 and whole[1] == len(texts[places[0]].rstrip()) - 1:  # a title in the frame
         title, places = texts[places[0]].strip().strip("|").strip(), places[1:]
     spans = [(a + 1, b) for a, b in pairwise(bars)]
     heads, body = _framed_heads(texts, places, spans, end)
@@ -363,12 +366,19 @@ def columned_table(
             if not over:
                 columns.append([(one.start, one.end, one.text)])
     columns.sort(key=lambda some: some[0][0])
-    names = [[" ".join(part[2] for part in reversed(some))] for some in columns]
+    labels = [one for at in rows for one in stretches(texts[at], at, commas=commas)[:1]]
+    before = columns[0][0][0] if columns else 0
+    outside = [one for one in labels if one.end <= before and not is_figure(one)]
+    if outside:  # labels without a heading
+        ends = min(one.start for one in outside), max(one.end for one in outside)
+        columns.insert(0, [(*ends, "")])
+    names = [[" ".join(part[2] for part in reversed(some)).strip()] for some in columns]
+    names = [[one for one in parts if one] for parts in names]
     table = ListingTable(min(heads, default=rows[0]), rows[-1] + 1, title, names)
     bounds = [
         (min(part[0] for part in some[:1]), max(part[1] for part in some[:1])) for some in columns
     ]
-    table.spans = bounds
+    table.spans, table.bare = bounds, True
     for at in rows:
         cells: list[list[LogFigure]] = [[] for _ in columns]
         for one in stretches(texts[at], at, commas=commas):

@@ -32,6 +32,7 @@ from discreet_fire.logs.listing_tables import (
     boxed_counts,
     columned_table,
     drawn,
+    figure_text,
     framed_end,
     framed_table,
     is_figure,
@@ -228,7 +229,7 @@ class _Reader:
         text = self.texts[at]
         if self._is_safe(text):
             return self.put(at, at + 1)
-        if FORM.echo.fullmatch(text):
+        if FORM.echo.fullmatch(text) and (len(text.split()) > 1 or "." in text):
             end = at + 1
             while end < len(self.texts) and self._goes_on(end):
                 end += 1
@@ -242,14 +243,16 @@ class _Reader:
             rows = FORM.text_row.search(text.strip()) and not title
             return self.put(at, at + 1, gone=bool(rows), review=UNKNOWN if rows else "")
         cells = stretches(text, at, commas=self.commas)
-        if len(cells) > 1 or all(map(is_figure, cells)):
+        words = [figure_text(word, commas=self.commas) for word in text.split()]
+        if len(cells) > 1 or 2 * sum(word is not None for word in words) >= len(words):
             return self.put(at, at + 1, gone=True, review=UNKNOWN)
         return self.put(at, at + 1, review=_TEXT)
 
     def _goes_on(self, at: int) -> bool:
         """Whether a line belongs to the command above."""
-        before = self.texts[at - 1].rstrip()
-        return bool(before) and not before.endswith(".") and not is_framed(self.texts[at])
+        before, text = self.texts[at - 1].rstrip(), self.texts[at]
+        other = is_framed(text) or "\t" in text.strip() or not any(map(str.isalpha, text))
+        return bool(before) and not before.endswith(".") and not other
 
     def _footnote(self, at: int) -> int:
         """A footnote; how few cases were expected in a cell of a table that is gone goes too."""
@@ -453,14 +456,12 @@ class _LogReader(_Reader):
     def _dump_end(self, at: int) -> int:
         """Behind the values of a record that a step has shown."""
         end = at + 1
-        while (
-            end < len(self.texts)
-            and self.texts[end].strip()
-            and not (
-                FORM.log_note_starts.match(self.texts[end])
-                or FORM.log_program.fullmatch(self.texts[end])
-            )
-        ):
+        data = self.texts[at].startswith("RULE:")  # lines of data have numbers like a program
+        while end < len(self.texts) and self.texts[end].strip():
+            text = self.texts[end]
+            program = not data and FORM.log_program.fullmatch(text)
+            if program or FORM.log_note_starts.match(text):
+                break
             end += 1
         return end
 
