@@ -22,7 +22,7 @@ from discreet.publication.great_table import great_table
 from discreet.publication.notation import Sign, legend
 from discreet.publication.notes import non_additivity, printed_notes
 from discreet.publication.overview_page import write_report
-from discreet.publication.table_files import read_exact, write, write_workbook
+from discreet.publication.table_files import read_exact, write, write_atlas, write_workbook
 
 __all__ = [
     "CELL_LIMIT",
@@ -41,6 +41,7 @@ __all__ = [
     "read_exact",
     "suffix_of",
     "write",
+    "write_atlas",
     "write_report",
     "write_workbook",
 ]

@@ -162,11 +162,10 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
             raise PublicationError(what, code="areas", where=table.name, hint="geo=[…]")
         return names.index(options.geo[0])
     known = set() if options.boundaries is None else set(options.boundaries.codes)
-    found = [
-        at
-        for at, dimension in enumerate(table.spanning)
-        if not known.isdisjoint(dimension.codes[1:]) or _has_squares(dimension)
-    ]
+    # Other codes may look like some of areas: a variable with a whole level of them comes first.
+    whole = [k for k, each in enumerate(table.spanning) if _has_level(each, known)]
+    some = [k for k, each in enumerate(table.spanning) if not known.isdisjoint(each.codes[1:])]
+    found = whole or some
     if len(found) == 1:
         return found[0]
     what = "several variables have areas" if found else "no variable of the table has areas"
@@ -174,10 +173,14 @@ def _variable(table: ProtectedTable, options: WriteOptions) -> int:
     raise PublicationError(what, code="areas", where=table.name, hint=hint)
 
 
-def _has_squares(dimension: Dimension) -> bool:
-    """Whether the first code of some level is a square."""
-    first = (areas[:1].tolist() for _, areas in _levels(dimension, ""))
-    return any(squares_of([dimension.codes[k] for k in each]) is not None for each in first)
+def _has_level(dimension: Dimension, known: set[str]) -> bool:
+    """Whether a level has boundaries for all of its codes, or squares."""
+    nowhere = {tree.missing for tree in dimension.classifications}
+    for _, areas in _levels(dimension, ""):
+        codes = [dimension.codes[k] for k in areas.tolist() if dimension.codes[k] not in nowhere]
+        if codes and (known.issuperset(codes) or squares_of(codes[:1]) is not None):
+            return True
+    return False
 
 
 def _kept(table: ProtectedTable, options: WriteOptions, at: int) -> list[BoolArray]:

@@ -207,6 +207,10 @@ _MAP_ROWS = (
         name="map", suffixes=("svg",), writer=f"{_WRITERS}.map_picture:write_file",
         workbook=None, columns=None, page=None, dataflow=False,
     ),
+    OutputFormat(
+        name="atlas", suffixes=("atlas.html",), writer=f"{_WRITERS}.atlas:write_file",
+        workbook=f"{_WRITERS}.atlas:write_many", columns=None, page=None, dataflow=False,
+    ),
 )
 # fmt: on
 

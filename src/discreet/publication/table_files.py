@@ -66,7 +66,7 @@ def write(
         format: The format by name, such as "json-stat", if the suffix does not say it.
         language: "en" or "de".
         complete: True for the whole grid with its zeros, False for what is not zero,
-            None for the grid where it has at most 100,000 cells (px: always the grid).
+            None for the grid of at most 100,000 cells (px, maps: always the grid).
         labels: Write labels beside codes (csv, xlsx) or in their place (html).
         rows: Names of the variables that go down (xlsx, html, px).
         columns: Names of the variables that go across (xlsx, html, px).
@@ -84,8 +84,7 @@ def write(
     Total,Total,371,published,371
     """
     check_protected(table)
-    target = place_of(path)
-    chosen = row_of(format_of(target, format))
+    target, chosen = place_of(path), row_of(format_of(place_of(path), format))
     options = WriteOptions(
         language=language,
         complete=complete,
@@ -165,12 +164,18 @@ def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOpti
 
 def _map_problems(form: OutputFormat, options: WriteOptions) -> Iterator[Problem]:
     """What is asked of a map, and of files that are none."""
-    given, plain = options, WriteOptions()
+    given: Any = options
+    plain = WriteOptions()
     names = MapChoices.__annotations__
     asked = [name for name in names if getattr(given, name) != getattr(plain, name)]
     if asked and form.name not in MAPS:
         hint = f"write {', '.join(MAPS)}"
         yield Problem(f"files of format {form.name} are no maps", asked[0], hint)
+    if given.boundaries is not None and not hasattr(given.boundaries, "polygons"):
+        what = "the boundaries are no discreet.Boundaries"
+        yield Problem(what, "boundaries", 'such as dc.Boundaries.read("areas.geojson")')
+    if not isinstance(given.at, Mapping):
+        yield Problem("at is a table of codes", "at", 'such as {"sex": "w"}')
     if not isinstance(given.breaks, str):
         bounds: list[Any] = list(given.breaks)
         ordered = all(isinstance(each, int | float) for each in bounds) and all(
@@ -230,25 +235,66 @@ def write_workbook(
     'all.xlsx'
     """
     target = place_of(path)
-    if isinstance(tables, ProtectedTable) or not isinstance(tables, Iterable):
-        what = "a list of protected tables is needed"
-        hint = "a single table writes itself: table.write(…)"
-        raise PublicationError(what, code="workbook", where="tables", hint=hint)
     writer = row_of(format_of(target)).workbook
-    if writer is None:
+    if writer is None or format_of(target) in MAPS:
         names = [name for name, each in FORMATS.items() if each.workbook is not None]
         what = f"a workbook is an {' or '.join(names)} file"
         hint = f"name it ….{names[0]}"
         raise PublicationError(what, code="format", where=target.name, hint=hint)
+    listed = _listed(tables, language)
+    check_place(target)
+    heading = title_in(title, language)
+    _loaded(writer)(listed, target, heading, language, complete=complete, labels=labels)
+    return target
+
+
+def write_atlas(
+    tables: Iterable[ProtectedTable],
+    path: str | os.PathLike[str],
+    *,
+    title: str | Mapping[str, str],
+    language: str = "en",
+    **maps: Unpack[MapChoices],
+) -> Path:
+    """Write one page with maps of several tables, which needs no other file.
+
+    Args:
+        tables: The tables.
+        path: Where to write the page.
+        title: Its heading, as text or language → text.
+        language: "en" or "de".
+        maps: What the maps show, as `MapChoices` says.
+
+    >>> import tempfile
+    >>> from discreet.publication.examples import square_example
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atlas([square_example()], Path(folder) / "atlas.html", title="Squares").name
+    'atlas.html'
+    """
+    target, row = place_of(path), MAPS["atlas"]
+    listed = _listed(tables, language)
+    if not listed:
+        raise PublicationError("an atlas needs a table", code="workbook", where="tables")
+    options = WriteOptions(language=language, **maps)
+    raise_all(PublicationError, _map_problems(row, options), code="options")
+    check_place(target)
+    with atomic_path(target) as temporary:
+        _loaded(row.workbook or "")(listed, temporary, title_in(title, language), options)
+    return target
+
+
+def _listed(tables: Iterable[ProtectedTable], language: str) -> list[ProtectedTable]:
+    """Several tables, each fit to be written."""
+    if isinstance(tables, ProtectedTable) or not isinstance(tables, Iterable):
+        what = "a list of protected tables is needed"
+        hint = "a single table writes itself: table.write(…)"
+        raise PublicationError(what, code="workbook", where="tables", hint=hint)
     listed = list(tables)
     words(language)
     for table in listed:
         check_protected(table)
         check_values(table)
-    check_place(target)
-    heading = title_in(title, language)
-    _loaded(writer)(listed, target, heading, language, complete=complete, labels=labels)
-    return target
+    return listed
 
 
 def read_exact(path: str | os.PathLike[str]) -> ProtectedTable:

@@ -254,6 +254,8 @@ def test_other_coordinates_are_refused_and_those_of_the_grid_are_read(outlines, 
     [
         ({"boundaries": None}, "no variable of the table has areas"),
         ({"geo": ["sex"]}, "no level of sex has boundaries"),
+        ({"boundaries": "areas.geojson"}, "are no discreet.Boundaries"),
+        ({"at": ["w"]}, "at is a table of codes"),
         ({"level": "5"}, "region has no level '5'"),
         ({"at": {"sex": "x"}}, "sex has no code 'x'"),
         ({"at": {"age": "1"}}, "no variable 'age' beside areas"),

@@ -1,0 +1,242 @@
+"""An atlas: one page with a map of every figure, level and code, which stands on its own.
+
+In: `ProtectedTable`s, and the boundaries of their areas unless they are squares. Out: an HTML page
+that loads nothing and may run no script but its own. Public. The page holds figures as they
+are printed, each with its class: a hidden one is a sign, and there is no number behind it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from discreet.publication.area_figures import MapLevel, areas_of
+from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.formats import WriteOptions
+from discreet.publication.map_drawing import (
+    BLANK,
+    MapClasses,
+    MapFigures,
+    colours,
+    drawn,
+    map_figures,
+)
+from discreet.publication.notation import legend, zero_text
+from discreet.publication.words import figure_line, labels_at, words
+from discreet.publication.writers import html as page
+from discreet.tables import ProtectedTable
+
+#: More areas than these are not listed for browsers without scripts.
+_PLAIN_ROWS = 12_000
+#: Eight bounds make nine classes.
+_MOST_CLASSES = 9
+
+
+def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
+    """Write the atlas of one table."""
+    write_many([table], path, table.title(options.language), options)
+
+
+def write_many(
+    tables: Sequence[ProtectedTable], path: Path, title: str, options: WriteOptions
+) -> None:
+    """Write one atlas of several tables."""
+    for table in tables:
+        check_texts(table, options.language)
+    data = _AtlasData(options.language)
+    made = [data.table(table, options) for table in tables]
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(_pieces(tables, title, data, made, options.language))
+
+
+@dataclass
+class _AtlasData:
+    """What the script draws: shapes once, however many tables have them."""
+
+    language: str
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    known: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def shape(self, level: MapLevel) -> int:
+        """The number of the shapes of a level."""
+        codes = tuple(level.codes)
+        if codes not in self.known:
+            outlines, labels = drawn(level), level.labels(self.language)
+            prefix = os.path.commonprefix(codes) if len(codes) > 1 else ""  # noqa: RUF071
+            self.known[codes] = len(self.shapes)
+            self.shapes.append(
+                {
+                    "width": outlines.width,
+                    "height": outlines.height,
+                    "paths": outlines.paths,
+                    "prefix": prefix,
+                    "codes": [code.removeprefix(prefix) for code in codes],
+                    "labels": None if labels == list(codes) else labels,
+                }
+            )
+        return self.known[codes]
+
+    def table(self, table: ProtectedTable, options: WriteOptions) -> dict[str, Any]:
+        """A table with its figures, each text once."""
+        levels = areas_of(table, options)
+        figures: dict[tuple[str, int, bool], int] = {}
+        layout = levels[0].layout
+        about = filter(None, (figure_line(table, self.language), universe(table, self.language)))
+        drawn_levels = [
+            {
+                "name": level.name,
+                "shape": self.shape(level),
+                "columns": [
+                    _column(each, options, figures) for each in map_figures(level, self.language)
+                ],
+            }
+            for level in levels
+        ]
+        return {
+            "title": table.title(self.language),
+            "about": " · ".join(about),
+            "zero": zero_text(table, self.language),
+            "variables": [
+                {
+                    "label": table.dimensions[at].title(self.language),
+                    "codes": [
+                        labels_at(table, at, self.language)[code]
+                        for code in dict.fromkeys(layout.column_codes[:, k].tolist())
+                    ],
+                }
+                for k, at in enumerate(layout.columns)
+            ],
+            "levels": drawn_levels,
+            "figures": [[text, kind, limited] for text, kind, limited in figures],
+        }
+
+
+def _column(
+    own: MapFigures, options: WriteOptions, figures: dict[tuple[str, int, bool], int]
+) -> dict[str, Any]:
+    """One figure of all areas: its classes, and for each area the number of its text."""
+    classes = MapClasses.of(own.counted, options.breaks, options.classes, own.decimals)
+    kinds, limited = own.classes(classes).tolist(), own.limited.tolist()
+    keys = zip(own.texts.tolist(), kinds, limited, strict=True)
+    return {
+        "texts": classes.texts(options.language),
+        "areas": [figures.setdefault(key, len(figures)) for key in keys],
+    }
+
+
+def _pieces(
+    tables: Sequence[ProtectedTable],
+    title: str,
+    data: _AtlasData,
+    made: Sequence[Mapping[str, Any]],
+    language: str,
+) -> Iterator[str]:
+    script, style = (_resource(f"atlas.{kind}") for kind in ("js", "css"))
+    head = page.page_head(title, language, style)
+    whole_style = head.partition("<style>")[2].partition("</style>")[0]
+    yield head.replace(
+        '<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{_policy(whole_style, script)}', 1
+    )
+    if len(tables) > 1:
+        yield f'<p class="meta">{html.escape(title)}</p>\n'
+    yield f'<h1 id="title">{html.escape(str(made[0]["title"]))}</h1>\n'
+    yield f'<p class="lead" id="about">{html.escape(str(made[0]["about"]))}</p>\n'
+    yield _body(language)
+    yield _plain(made[0], data, language)
+    for number, table in enumerate(tables):
+        yield f'<div id="notes-{number}"{" hidden" if number else ""}>\n'
+        yield page.legend_html(legend(table, language), language)
+        yield page.notes_html(table, language, identifier=f"notes-{number}-t")
+        yield "</div>\n"
+    yield page.provenance_html(
+        [(each.name, provenance_lines(each, language)) for each in tables], language
+    )
+    drawn_data = _data(data, made, language)
+    yield f'<script type="application/json" id="atlas-data">{drawn_data}</script>\n'
+    yield f"<script>{script}</script>\n"
+    yield page.page_tail()
+
+
+def _resource(name: str) -> str:
+    return resources.files("discreet.publication").joinpath(name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """What the page may do: use its own style and its own script, and nothing else."""
+
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
+        f"script-src 'sha256-{digest(script)}'; base-uri 'none'; form-action 'none'"
+    )
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+
+
+def _body(language: str) -> str:
+    text = words(language)
+    said = {name: html.escape(getattr(text, name)) for name in text.__slots__}
+    return (
+        '<div class="atlas" id="atlas" hidden>\n<div class="choices" id="choices"></div>\n'
+        '<div>\n<div class="map">\n'
+        f'<canvas id="map" tabindex="0" role="application" aria-roledescription="{said["map_of"]}" '
+        'aria-labelledby="title" aria-describedby="help"></canvas>\n'
+        f'<div class="zoom"><button type="button" id="nearer" aria-label="{said["map_nearer"]}">+'
+        f'</button><button type="button" id="farther" aria-label="{said["map_farther"]}">\u2212'
+        f'</button><button type="button" id="whole" aria-label="{said["map_whole"]}">\u2922'
+        f'</button></div>\n</div>\n<p class="help" id="help">{said["map_keys"]}</p>\n</div>\n'
+        '<div>\n<output class="said" id="said" aria-live="polite"></output>\n'
+        f'<h2 class="vh">{said["legend"]}</h2>\n<ul class="keys" id="keys"></ul>\n'
+        f'<label>{said["map_search"]}<input type="search" id="search" autocomplete="off"></label>\n'
+        f"</div>\n<details>\n<summary>{said['map_table']}</summary>\n"
+        '<p class="meta" id="listed"></p>\n'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{said["map_table"]}">\n'
+        f'<table>\n<thead><tr><th class="stub" scope="col">{said["map_area"]}</th>'
+        f'<th scope="col">{said["code"]}</th><th scope="col">{said["value"]}</th></tr></thead>\n'
+        '<tbody id="rows"></tbody>\n</table>\n</div>\n</details>\n</div>\n'
+    )
+
+
+def _plain(made: Mapping[str, Any], data: _AtlasData, language: str) -> str:
+    """The first figure of each area, for browsers without scripts."""
+    text, level = words(language), made["levels"][-1]
+    shape, areas = data.shapes[level["shape"]], level["columns"][0]["areas"]
+    if len(areas) > _PLAIN_ROWS:
+        return ""
+    names = shape["labels"] or [shape["prefix"] + code for code in shape["codes"]]
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th>'
+        f"<td>{html.escape(made['figures'][number][0])}</td></tr>\n"
+        for name, number in zip(names, areas, strict=True)
+    )
+    return (
+        f'<noscript>\n<table>\n<thead><tr><th scope="col">{text.map_area}</th>'
+        f'<th scope="col">{text.value}</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n'
+        "</noscript>\n"
+    )
+
+
+def _data(data: _AtlasData, made: Sequence[Mapping[str, Any]], language: str) -> str:
+    """What the script draws, as JSON that cannot end the element it stands in."""
+    text = words(language)
+    spoken = ("table", "unknown", "interval", "limited", "official", "inapplicable")
+    of_maps = ("none", "areas", "level", "listed")
+    content = {
+        "language": language,
+        "words": {name: getattr(text, name) for name in spoken}
+        | {name: getattr(text, f"map_{name}") for name in of_maps},
+        "blank": BLANK,
+        "colours": {number: colours(number) for number in range(1, _MOST_CLASSES + 1)},
+        "shapes": data.shapes,
+        "tables": made,
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
