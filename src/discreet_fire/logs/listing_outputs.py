@@ -31,7 +31,8 @@ FORM = OutputForms(
     "figure_in_note missing_line sample_line cases_in_title pair_cases pair_count pair_plain "
     "matrix_title record_title plain_title opens residual count_word echo text_row log_program "
     "log_note log_note_starts log_dump log_plain log_symbol crosstab_title "
-    "plain_words pair_test absent of_valid difference counts_title included summary_title descriptives",
+    "plain_words pair_test absent of_valid difference counts_title included summary_title "
+    "descriptives numbered_head",
 )
 _COUNTS = frozenset(("count", "percent", "cumulative"))
 _CASES = frozenset(
@@ -197,7 +198,8 @@ def judged_table(
     labels = [one for row in table.rows for some in row.cells[1:first] for one in some]
     if any(is_figure(one) and one.text for one in labels) and not _groups(known, table, first):
         return _unknown(table)
-    if FORM.matrix_title.fullmatch(table.title) and not known:
+    named = all(role_of_label(label) for label, _ in rows)
+    if FORM.matrix_title.fullmatch(table.title) and not (known or named):
         judged = _matrix(table, first, scope, rules)
     elif len(known) == len(table.heads) - first and not _generic(known):
         judged = _by_columns(table, rows, known, first, scope, rules)
@@ -220,8 +222,10 @@ def _first_figures(table: ListingTable, roles: Sequence[FigureRole | None]) -> i
 
 def _groups(known: Sequence[FigureRole], table: ListingTable, first: int) -> bool:
     """Whether figures among the labels are groups: each row tells its cases, or nothing else."""
-    blank = not table.bare and not any(table.heads[1:first])
-    return blank or any(role.kind == "count" for role in known)
+    heads = [" ".join(parts) for parts in table.heads[1:first]]
+    if not table.bare and all(FORM.numbered_head.fullmatch(head) for head in heads):
+        return True
+    return any(role.kind == "count" for role in known)
 
 
 def _generic(known: Sequence[FigureRole]) -> bool:

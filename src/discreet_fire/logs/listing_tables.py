@@ -34,6 +34,7 @@ _MARKS = r"(?:\*{1,3}|\(\*{1,3}\)|\(?[a-z]{1,2}\)|\[[a-z]{1,2}\]|[a-z](?:,[a-z])
 _SHOWN = r"[<>]?[-+]?(?:\d[\d.,']{0,30}|[.,]\d{1,20})(?:[eE][-+]?\d{1,3})?"
 _FIGURE = re.compile(rf"(?P<number>{_SHOWN}) ?%?{_MARKS}")
 _NO_VALUE = re.compile(rf"\.[a-z_]?|-|NaN|n/a|{HIDDEN}[a-z]?", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
 _GAP = re.compile(r"\S+(?: \S+)*")
 _POINT = re.compile(r"(?<![\d.,])\d*\.\d+(?![\d.,])")
 _COMMA = re.compile(r"(?<![\d.,])\d*,\d+(?![\d.,])")
@@ -327,6 +328,86 @@ def tabbed_table(
 
 def _is_number(cell: LogFigure) -> bool:
     return numeric(cell.text) is not None
+
+
+# Columns of SPSS, each at its left edge -----------------------------------------------------------
+
+
+def spaced_end(texts: Sequence[str], start: int) -> int:
+    """Behind the last line of a table of SPSS without a frame, whose lines start with a blank."""
+    end = start
+    while end < len(texts) and texts[end].startswith(" ") and texts[end].strip():
+        end += 1
+    return end
+
+
+def spaced_table(
+    texts: Sequence[str], start: int, end: int, title: str, *, commas: bool
+) -> ListingTable | None:
+    """A table whose cells stand at the left edge of their columns; None if nothing is one."""
+    body = _body(texts, start, end)
+    if not body:
+        return None
+    width = max(len(text) for text in texts[start:end])
+    filled = [any(texts[at][place : place + 1].strip() for at in body) for place in range(width)]
+    starts = [at for at in range(width) if filled[at] and not (at and filled[at - 1])]
+    edges = [*starts, width + 1]
+    columns = [(a, b - 1) for a, b in pairwise(edges)]
+    first = next(
+        (at for at, span in enumerate(columns) if at and _all_figures(texts, body, span)), 0
+    )
+    if first:
+        columns = [(columns[0][0], columns[first][0] - 1), *columns[first:]]
+    begins = [a for a, _ in columns]
+    heads = [_spaced_head(texts[start : body[0]], begins, at) for at in range(len(columns))]
+    table = ListingTable(start, end, title, heads if first else [], spans=columns, odd=not first)
+    for at in range(body[0], end):
+        cells = [[_cell(texts[at][a:b], at, a, commas=commas)] for a, b in columns]
+        table.rows.append(ListingRow(at, cells, ruled=False, text=texts[at]))
+    return table
+
+
+def _body(texts: Sequence[str], start: int, end: int) -> list[int]:
+    """The lines with figures behind a label; headings start right of where figures do."""
+    found: list[tuple[int, int, int]] = []
+    for at in range(start, end):
+        words = list(_WORD.finditer(texts[at]))
+        last = len(words)
+        while last > 1 and _shows(words[last - 1][0]):
+            last -= 1
+        if last < len(words):
+            found.append((at, words[0].start(), words[last].start()))
+    left = min((figures for _, _, figures in found), default=0)
+    return [at for at, label, _ in found if label < left]
+
+
+def _shows(word: str) -> bool:
+    return word == HIDDEN or figure_text(word, commas=False) is not None
+
+
+def _all_figures(texts: Sequence[str], body: Sequence[int], span: tuple[int, int]) -> bool:
+    cells = [texts[at][slice(*span)].strip() for at in body]
+    shown = [one for one in cells if one]
+    return bool(shown) and all(
+        figure_text(one, commas=False) is not None or _NO_VALUE.fullmatch(one) for one in shown
+    )
+
+
+def _spaced_head(lines: Sequence[str], starts: Sequence[int], at: int) -> list[str]:
+    """What stands in headings above a column: a text that starts there, or reaches over it."""
+    found: list[str] = []
+    for text in lines:
+        edges = [
+            start
+            for start in starts
+            if text[start : start + 1].strip() and not text[max(start - 1, 0) : start].strip()
+        ]
+        begin = max((edge for edge in edges if edge <= starts[at]), default=starts[at])
+        end = min((edge for edge in edges if edge > starts[at]), default=len(text))
+        piece = text[begin:end].split("  ")[0].rstrip()
+        if piece and begin + len(piece) > starts[at]:
+            found.append(piece.strip())
+    return found
 
 
 # Columns ------------------------------------------------------------------------------------------

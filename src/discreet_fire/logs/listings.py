@@ -39,6 +39,8 @@ from discreet_fire.logs.listing_tables import (
     is_framed,
     is_part,
     join_part,
+    spaced_end,
+    spaced_table,
     stretches,
     tabbed_table,
     writes_commas,
@@ -55,8 +57,14 @@ _SAS_SOURCE = re.compile(
 )
 _SAS_LISTING = re.compile(r"^\f?[ \t]*(?:The|Das) SAS System\b", re.MULTILINE)
 _FRAME = re.compile(
-    r"^[ \t]*(?:\+[-=+]{3,}\+|\|[-_|+]{3,}\||[┌╭╔┏].{3,}[┐╮╗┓])[ \t]*$|^[^\t\r\n]*\t[^\r\n]*(?:"
-    r"Frequency|Häufigkeit|Mean|Mittelwert|Count|Anzahl|Sig\.|\bN\b)",
+    r"^[ \t]*(?:\+[-=+]{3,}\+|\|[-_|+]{3,}\||[┌╭╔┏].{3,}[┐╮╗┓])[ \t]*$"
+    r"|^[^\t\r\n]*\t[^\r\n]*(?:Frequency|Häufigkeit|Mean|Mittelwert|Count|Anzahl|Sig\.|\bN\b)"
+    r"|^ .*\b(?:Percent|Std\. (?:Deviation|Error)|Sig\.|Mean|N|Prozent|Standardabweichung"
+    r"|Signifikanz|Mittelwert|H)(?: .*)? $"
+    r"|^(?:Frequencies|Descriptives|Crosstabs|Explore|Means|T-Test|Regression|Correlations|Oneway"
+    r"|NPar Tests|Logistic Regression|Univariate Analysis of Variance|Häufigkeiten|Kreuztabellen"
+    r"|Deskriptive Statistiken|Mittelwerte|Korrelationen|Explorative Datenanalyse)[ \t]*\r?\n"
+    r"(?:.*\r?\n){0,12}? .* $",
     re.MULTILINE,
 )
 _PAGE = re.compile(r"(?i)<(?:!doctype html|html|table)\b")
@@ -115,6 +123,7 @@ class _Reader:
     scope: ProcedureScope = field(default_factory=ProcedureScope)
     commas: bool = False
     named: bool = False
+    spaced: set[int] = field(default_factory=set)
     done: list[tuple[EchoBlock, BlockJudgement]] = field(default_factory=list)
 
     @property
@@ -127,11 +136,16 @@ class _Reader:
         self.commas = writes_commas(self.texts)
         at = 0
         while at < len(self.texts):
-            end = self._blank(at) or self._framed(at) or self._tabbed(at)
+            end = self._blank(at) or self._framed(at) or self._tabbed(at) or self._spaced(at)
             if not end:
                 end = self._sas(at) if self.kind is ListingKind.SAS else self._words(at)
             at = end
         self._close()
+        for _, judged in self.done:
+            judged.cuts = [
+                cut._replace(align="left") if cut.line in self.spaced else cut
+                for cut in judged.cuts
+            ]
         return self.done
 
     def put(
@@ -174,8 +188,6 @@ class _Reader:
     def _title(self, at: int) -> str:
         """The text right above a table."""
         above = self.texts[at - 1].strip() if at else ""
-        if not above and at > 1 and self.kind is ListingKind.SPSS:
-            return ""
         return "" if is_framed(above) else above
 
     def _judge(self, table: ListingTable, *, whole: bool = False) -> int:
@@ -222,6 +234,18 @@ class _Reader:
         table = tabbed_table(self.texts, at, end, self._title(at), commas=self.commas)
         return self._judge(table)
 
+    def _spaced(self, at: int) -> int:
+        """A table of SPSS without a frame."""
+        end = spaced_end(self.texts, at) if self.kind is ListingKind.SPSS else at
+        if end == at:
+            return 0
+        title = self._title(at) or (self._title(at - 1) if at > 1 else "")
+        table = spaced_table(self.texts, at, end, title, commas=self.commas)
+        if table is None:
+            return 0
+        self.spaced.update(range(at, end))
+        return self._judge(table, whole=True)
+
     # Words ----------------------------------------------------------------------------------------
 
     def _words(self, at: int) -> int:
@@ -236,9 +260,7 @@ class _Reader:
             return self.put(at, end, echo=True)
         if FORM.footnote.fullmatch(text):
             return self._footnote(at)
-        title = at + 1 < len(self.texts) and (
-            is_framed(self.texts[at + 1]) or "\t" in self.texts[at + 1].strip()
-        )
+        title = self._is_title(at)
         if title or not _DIGIT.search(text):
             rows = FORM.text_row.search(text.strip()) and not title
             return self.put(at, at + 1, gone=bool(rows), review=UNKNOWN if rows else "")
@@ -247,6 +269,19 @@ class _Reader:
         if len(cells) > 1 or 2 * sum(word is not None for word in words) >= len(words):
             return self.put(at, at + 1, gone=True, review=UNKNOWN)
         return self.put(at, at + 1, review=_TEXT)
+
+    def _is_title(self, at: int) -> bool:
+        """Whether a table follows."""
+        after = _next_filled(self.texts, at + 1)
+        if after >= len(self.texts) or after > at + 2:
+            return False
+        text = self.texts[after]
+        table = after == at + 1 and (is_framed(text) or "\t" in text.strip())
+        end = spaced_end(self.texts, after)
+        spaced = (
+            spaced_table(self.texts, after, end, "", commas=self.commas) if end > after else None
+        )
+        return table or spaced is not None
 
     def _goes_on(self, at: int) -> bool:
         """Whether a line belongs to the command above."""
