@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import PublicationError
-from discreet.publication import legend, notation
+from discreet.publication import legend, notation, write
 from discreet.publication.cells import ListedCells
 from discreet.publication.examples import census_example
 from discreet.publication.notation import check_values, exact_text, number_text, symbols
@@ -85,7 +85,7 @@ def test_the_legend_names_the_signs_that_stand_in_the_table(mixed, make_table, s
 def test_a_table_without_signs_has_no_legend(make_table, sex):
     whole = make_table([sex], {(c,): (7, CellStatus.published) for c in ("Total", "m", "w")})
     assert legend(whole) == ()
-    assert [sign.symbol for sign in legend()] == ["–", ".", "( )", "x", "*", "0"]
+    assert [sign.symbol for sign in legend()] == ["–", ".", "( )", "x", "*", "/", "0"]
 
 
 def one_figure(rents, at, **fields):
@@ -141,3 +141,18 @@ def test_decimals_have_bounds(make_table, sex):
     table = make_table([sex], {("m",): (1.5, CellStatus.published)}, decimals=16)
     with pytest.raises(PublicationError, match="0 to 15 decimals"):
         check_values(table)
+
+
+@pytest.mark.parametrize("kind", ["csv", "html", "xlsx", "px", "json", "json-stat", "sdmx-csv"])
+def test_an_imprecise_figure_is_a_slash_and_no_number(make_table, sex, tmp_path, kind):
+    cells = {("Total",): (70, CellStatus.published), ("m",): (6_431, CellStatus.imprecise)}
+    table = make_table([sex], cells)
+    assert table.get("m") is None
+    assert [sign.symbol for sign in legend(table)] == ["–", "/"]
+    path = write(table, tmp_path / "t", format=kind)
+    content = path.read_bytes()
+    assert b"6431" not in content
+    if kind in ("csv", "html", "px"):
+        assert b"/" in content
+    if kind in ("csv", "json", "json-stat"):
+        assert b"imprecise" in content

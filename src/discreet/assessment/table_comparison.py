@@ -28,7 +28,7 @@ from discreet.assessment.release_quality.tallies import (
 from discreet.assessment.words import number, percent, words_of
 from discreet.confidential import Unpicklable, without_values
 from discreet.errors import TableError
-from discreet.tables import CellStatus, ProtectedTable, Table
+from discreet.tables import WITHOUT_NUMBER, CellStatus, ProtectedTable, Table
 from discreet.tables.figures import Figure
 from discreet.tables.table import sort_cells
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 #: Cells that are shown at most, unless more are asked for.
 MOST_CELLS = 200
 
-_NO_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable)
 #: Measures that are numbers of cells, and those that are figures; all others are shares.
 _CELLS = ("cells", "hidden", "official", "changed_to_zero", "zeros_changed")
 _PLAIN = ("mean_absolute_deviation", "mean_deviation")
@@ -88,7 +87,7 @@ class TableComparison(Unpicklable):
         cells = self._named(figure)
         pairs, status = cells.pairs(), cells.status
         filled = cells.true != 0
-        hidden = int(np.count_nonzero(filled & np.isin(status, _NO_NUMBER)))
+        hidden = int(np.count_nonzero(filled & np.isin(status, WITHOUT_NUMBER)))
         found: dict[str, float] = {}
         if pairs.whole:
             statistics = count_statistics(pairs)
@@ -134,7 +133,7 @@ class TableComparison(Unpicklable):
             if labels:
                 texts = pl.Series(dimension.labels(language), dtype=pl.String)
                 columns[f"{dimension.name}_label"] = texts.gather(part)
-        shows = pl.Series(~np.isin(cells.status, _NO_NUMBER))
+        shows = pl.Series(~np.isin(cells.status, WITHOUT_NUMBER))
         numbers = pl.DataFrame({"true": cells.true, "protected": cells.value}).select(
             "true", pl.when(shows).then("protected").alias("protected")
         )

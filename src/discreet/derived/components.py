@@ -19,7 +19,7 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, Position
 from discreet.classifications import Classification
 from discreet.classifications.tree import natural_order
 from discreet.errors import Problem, TableError, raise_all
-from discreet.tables import CellStatus, Dimension, ProtectedTable
+from discreet.tables import WITHOUT_NUMBER, CellStatus, Dimension, ProtectedTable
 from discreet.tables.dimension import within
 from discreet.tables.ingredient import Ingredient
 
@@ -277,7 +277,7 @@ class Component:
     @property
     def counts(self) -> BoolArray:
         """Which cells may enter a figure: all that are not suppressed and have a number."""
-        return ~np.isin(self.status, (CellStatus.suppressed, CellStatus.not_applicable))
+        return ~np.isin(self.status, WITHOUT_NUMBER)
 
     @cached_property
     def visible(self) -> CellPlaces:

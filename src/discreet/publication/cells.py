@@ -18,14 +18,12 @@ import numpy.typing as npt
 from discreet.arrays import CellIndex, IntArray, PositionArray, SmallIntArray
 from discreet.errors import PublicationError
 from discreet.publication.formats import FILE_COMPLETE_LIMIT
-from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables import WITHOUT_NUMBER, ProtectedTable
 
 #: Number of cells written at a time.
 CHUNK = 1_000_000
 
 ValueArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
-
-_WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,8 @@ def stored_cells(table: ProtectedTable) -> ListedCells:
 
 
 def has_number(status: SmallIntArray) -> npt.NDArray[np.bool_]:
-    """Which cells show a number: those that are neither suppressed nor inapplicable."""
-    return np.isin(status, _WITHOUT_NUMBER, invert=True)
+    """Which cells show a number: those that are neither suppressed, inapplicable nor imprecise."""
+    return np.isin(status, WITHOUT_NUMBER, invert=True)
 
 
 def decimals_of(table: ProtectedTable, cells: ListedCells) -> int | IntArray:

@@ -20,11 +20,10 @@ from discreet.publication.layout import PageLayout, footnotes, headings, laid_ou
 from discreet.publication.notation import check_values, legend, symbol
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import figure_line, is_figure, labels_at, levels_at
-from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables import WITHOUT_NUMBER, ProtectedTable
 
 _STUB, _GROUP = "row", "group"
 _INDENT = "\u2003"
-_EMPTY = (CellStatus.suppressed, CellStatus.not_applicable)
 
 
 def great_table(
@@ -99,7 +98,7 @@ def _frame(layout: PageLayout, names: Sequence[str], language: str) -> tuple[Any
         if marks is not None:
             shown = shown + np.array([mark(each) for each in marks.sets], object)[marks.which]
         printed.append(shown)
-        values.append(np.where(np.isin(block.status, _EMPTY), np.nan, block.value))
+        values.append(np.where(np.isin(block.status, WITHOUT_NUMBER), np.nan, block.value))
     whole = pl.DataFrame(np.concatenate(values), schema=list(names)).fill_nan(None)
     if table.value.dtype.kind == "i":
         whole = whole.cast(pl.Int64)

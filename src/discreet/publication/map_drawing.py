@@ -232,7 +232,8 @@ class MapFigures:
         found = made.find(self.value)
         found[self.status == CellStatus.zero_or_changed_to_zero] = ZERO
         found[self.status == CellStatus.suppressed] = HIDDEN
-        found[self.status == CellStatus.not_applicable] = INAPPLICABLE
+        without = (CellStatus.not_applicable, CellStatus.imprecise)
+        found[np.isin(self.status, without)] = INAPPLICABLE
         return found
 
 

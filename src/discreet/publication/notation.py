@@ -2,7 +2,8 @@
 
 In: published values with their status. Out: texts. Public. The signs are those
 of the German census: – zero or changed to zero, . unknown or secret,
-( ) limited value; * marks official figures, x cells that cannot have one.
+( ) limited value; * marks official figures, x cells that cannot have one, / estimates that
+are not precise enough.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SUPPRESSED = "."
 OFFICIAL = "*"
 LIMITED = "( )"
 INAPPLICABLE = "x"
+IMPRECISE = "/"
 INTERVAL = "a–b"
 
 
@@ -50,7 +52,7 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
     """The signs that stand in a table; without a table, all that any table has.
 
     >>> [sign.symbol for sign in legend()]
-    ['–', '.', '( )', 'x', '*', '0']
+    ['–', '.', '( )', 'x', '*', '/', '0']
     """
     text = words(language)
     found = set(CellStatus) if table is None else _occurring(table)
@@ -60,6 +62,7 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
         (CellStatus.bracketed, LIMITED, text.limited),
         (CellStatus.not_applicable, INAPPLICABLE, text.inapplicable),
         (CellStatus.official, OFFICIAL, text.official),
+        (CellStatus.imprecise, IMPRECISE, text.imprecise),
     ]
     rounding = [0] if table is None else _rounding_to_zero(table)
     between = table is not None and table.withheld is not None and table.withheld.instead
@@ -203,8 +206,8 @@ def symbol(value: int | float, status: int, decimals: int, language: str | None 
     """
     if status == CellStatus.suppressed:
         return SUPPRESSED
-    if status == CellStatus.not_applicable:
-        return INAPPLICABLE
+    if status in (CellStatus.not_applicable, CellStatus.imprecise):
+        return INAPPLICABLE if status == CellStatus.not_applicable else IMPRECISE
     if value == 0:
         return ZERO
     text = number_text(value, decimals, language)

@@ -53,6 +53,7 @@ class Words:
     limited: str
     official: str
     inapplicable: str
+    imprecise: str
     rounded: str
     add_up: str
     add_by: str

@@ -4,6 +4,7 @@ from discreet.tables.cell_values import ValueColumns
 from discreet.tables.dimension import Dimension
 from discreet.tables.figures import Figure, figure_dimension
 from discreet.tables.protected import (
+    WITHOUT_NUMBER,
     CellNote,
     CellStatus,
     Note,
@@ -15,6 +16,7 @@ from discreet.tables.protected import (
 from discreet.tables.table import Contributions, Table
 
 __all__ = [
+    "WITHOUT_NUMBER",
     "CellNote",
     "CellStatus",
     "Contributions",

@@ -138,6 +138,7 @@ class CellStatus(IntEnum):
     bracketed = 3
     official = 4
     not_applicable = 5
+    imprecise = 6
 
     @property
     def sdmx(self) -> tuple[str, str]:
@@ -152,10 +153,11 @@ _SDMX = {
     CellStatus.bracketed: ("U", "F"),
     CellStatus.official: ("A", "F"),
     CellStatus.not_applicable: ("M", "F"),
+    CellStatus.imprecise: ("Q", "F"),
 }
 
-#: States in which a cell shows no number.
-_EMPTY = (CellStatus.suppressed, CellStatus.not_applicable)
+#: States of cells that show no number.
+WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable, CellStatus.imprecise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +270,7 @@ class ProtectedTable:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:
             raise TableError("the columns of a table differ in length", code="table")
         self._check_figures()
-        empty = np.isin(self.status, _EMPTY)
+        empty = np.isin(self.status, WITHOUT_NUMBER)
         value = np.where(empty, 0, self.value)
         zero = (value == 0) & ~empty
         status = np.where(zero, CellStatus.zero_or_changed_to_zero, self.status).astype(np.int8)
@@ -400,7 +402,7 @@ class ProtectedTable:
                 texts = pl.Series(dimension.labels(labels), dtype=pl.String)
                 columns[f"{dimension.name}_label"] = texts.gather(part)
         shown = pl.Series(value)
-        hidden = np.isin(status, _EMPTY)
+        hidden = np.isin(status, WITHOUT_NUMBER)
         if bool(hidden.any()):
             shown = shown.to_frame("v").select(pl.when(pl.Series(~hidden)).then(pl.col("v")))["v"]
         columns["value"] = shown
@@ -470,7 +472,7 @@ class ProtectedTable:
             ]
             zero = self.absent(places, 1)[0] == CellStatus.zero_or_changed_to_zero
             return 0 if zero and self.known(places, 1)[0] else None
-        if self.status[at[0]] in _EMPTY:
+        if self.status[at[0]] in WITHOUT_NUMBER:
             return None
         number = self.value[at[0]].item()
         return int(number) if self.value.dtype.kind == "i" else float(number)

@@ -22,6 +22,7 @@ import pyarrow.parquet
 from discreet.publication import legend, suffix_of, write
 from discreet.publication.cells import has_number
 from discreet.publication.notation import (
+    IMPRECISE,
     INAPPLICABLE,
     LIMITED,
     OFFICIAL,
@@ -54,6 +55,7 @@ _SIGNS: Mapping[int, str] = {
     CellStatus.bracketed: LIMITED,
     CellStatus.official: OFFICIAL,
     CellStatus.not_applicable: INAPPLICABLE,
+    CellStatus.imprecise: IMPRECISE,
 }
 _SUFFIXES = {"parquet": ".parquet", "csv": ".csv", "xlsx": ".xlsx", "html": ".html", "px": ".px"}
 _NAMES = pa.array([status.name for status in CellStatus])

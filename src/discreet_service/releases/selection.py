@@ -21,6 +21,7 @@ from discreet.classifications import Classification
 from discreet.publication.notes import FIGURES, printed_notes
 from discreet.publication.words import LANGUAGES, labels_of
 from discreet.tables import (
+    WITHOUT_NUMBER,
     CellStatus,
     Dimension,
     Figure,
@@ -31,9 +32,6 @@ from discreet.tables import (
 )
 from discreet.tables.figures import FIGURE
 from discreet_service.problems import ServiceError
-
-#: States of cells that show no number.
-WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from discreet.publication.writers.html import (
     provenance_html,
     table_html,
 )
-from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables import WITHOUT_NUMBER, ProtectedTable
 from discreet_service.problems import ServiceError
 from discreet_service.studio.choices import StudioView
 
@@ -185,7 +185,7 @@ def _sorted(layout: PageLayout, view: StudioView) -> IntArray:
     blocks = list(layout.blocks(max(len(codes), 1)))
     value = np.concatenate([block.value[:, column] for block in blocks]).astype(np.float64)
     status = np.concatenate([block.status[:, column] for block in blocks])
-    hidden = (status == CellStatus.suppressed) | (status == CellStatus.not_applicable)
+    hidden = np.isin(status, WITHOUT_NUMBER)
     key = np.where(hidden, np.inf, -value if view.falling else value)
     if layout.rows and has_total(layout.table, layout.rows[-1]):
         key[codes[:, -1] == 0] = -np.inf

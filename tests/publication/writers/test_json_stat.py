@@ -61,7 +61,7 @@ def test_states_stand_at_the_number_of_their_cell(rents, tmp_path):
     labels, symbols = (found["extension"]["status"][name] for name in ("label", "symbol"))
     assert set(labels) == set(symbols) == {status.name for status in CellStatus}
     assert labels["suppressed"] == "value unknown or secret"
-    assert list(symbols.values()) == ["", "–", ".", "( )", "*", "x"]
+    assert list(symbols.values()) == ["", "–", ".", "( )", "*", "x", "/"]
 
 
 def test_a_dataset_describes_its_dimensions(rents, tmp_path):

@@ -22,7 +22,7 @@ from discreet.assessment.pictures.theme import INK, MUTED
 from discreet.assessment.pictures.words import hidden_words
 from discreet.assessment.words import number
 from discreet.errors import PublicationError
-from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Withheld
+from discreet.tables import WITHOUT_NUMBER, CellStatus, Dimension, Note, ProtectedTable, Withheld
 
 if TYPE_CHECKING:
     from discreet.protection.suppression.publish.suppression import Suppression
@@ -291,8 +291,8 @@ class CellKinds:
         """Positions, values and kinds of all cells that are not zero."""
         table = self.table
         index, value, status = table.cells(complete=bool(table.suppressed_parts))
-        keep = np.isin(status, (CellStatus.zero_or_changed_to_zero, CellStatus.not_applicable))
-        keep = ~keep
+        without = set(WITHOUT_NUMBER) - {CellStatus.suppressed}
+        keep = ~np.isin(status, [CellStatus.zero_or_changed_to_zero, *without])
         if table.several_figures:
             keep &= index[-1] == self.figure
         index = tuple(part[keep] for part in index)

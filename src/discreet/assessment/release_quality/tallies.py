@@ -16,7 +16,7 @@ import numpy as np
 from discreet.arrays import CellIndex, IntArray
 from discreet.assessment.probabilities import exact_sum
 from discreet.assessment.release_quality.pairs import Pairs, PartGrid
-from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables import WITHOUT_NUMBER, CellStatus, ProtectedTable
 
 #: Lower bounds of the size classes of original counts.
 SIZE_CLASSES = (1, 3, 10, 100, 1000)
@@ -209,7 +209,7 @@ def _tally(group: IntArray, noise: IntArray) -> IntArray:
 #: Upper bounds of the classes of relative deviation; one more class lies above them.
 DEVIATION_CLASSES = (0.01, 0.02, 0.05, 0.10, 0.15)
 
-_NOT_SHOWN = (CellStatus.suppressed, CellStatus.not_applicable, CellStatus.official)
+_NOT_SHOWN = (*WITHOUT_NUMBER, CellStatus.official)
 
 
 def deviations(pairs: Pairs) -> IntArray:

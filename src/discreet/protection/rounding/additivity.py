@@ -30,7 +30,7 @@ from discreet.protection.suppression.problem.table_relations import (
     recomputed_totals,
     table_relations,
 )
-from discreet.tables import CellStatus, Note, ProtectedTable, Table
+from discreet.tables import WITHOUT_NUMBER, CellStatus, Note, ProtectedTable, Table
 from discreet.tables.dimension import within
 from discreet.tables.protected import note_of
 
@@ -166,7 +166,7 @@ def _check(tables: Sequence[ProtectedTable]) -> None:
         if len(figures) > 1 or (figures and figures[0].kind not in ("count", "sum")):
             what = "only counts and sums add up"
             problems.append(Problem(what, safe.name, "make one table for each figure"))
-        hidden = np.isin(safe.status, (CellStatus.suppressed, CellStatus.not_applicable))
+        hidden = np.isin(safe.status, WITHOUT_NUMBER)
         if hidden.any() or safe.suppressed_parts or safe.withheld is not None:
             problems.append(
                 Problem("cells are hidden: their figures cannot add up", safe.name, hint)

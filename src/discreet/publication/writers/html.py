@@ -28,6 +28,7 @@ from discreet.publication.layout import (
     laid_out,
 )
 from discreet.publication.notation import (
+    IMPRECISE,
     INAPPLICABLE,
     OFFICIAL,
     SUPPRESSED,
@@ -248,6 +249,8 @@ def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
             return f"<td>{_explained(SUPPRESSED, text.unknown)}"
         if status == CellStatus.not_applicable:
             return f"<td>{_explained(INAPPLICABLE, text.inapplicable)}"
+        if status == CellStatus.imprecise:
+            return f"<td>{_explained(IMPRECISE, text.imprecise)}"
         if value == 0:
             return f"<td>{_explained(ZERO, zero)}"
         number = number_text(value, decimals, language)

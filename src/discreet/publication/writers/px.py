@@ -25,6 +25,7 @@ from discreet.publication.description import check_texts, provenance_lines, univ
 from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import BodyRows, PageLayout, footnotes, laid_out
 from discreet.publication.notation import (
+    IMPRECISE,
     INAPPLICABLE,
     OFFICIAL,
     SUPPRESSED,
@@ -106,6 +107,7 @@ _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _CELLS = {
     CellStatus.suppressed: '"."',
     CellStatus.not_applicable: '".."',
+    CellStatus.imprecise: '"..."',
     CellStatus.zero_or_changed_to_zero: '"-"',
 }
 _MARKS = {CellStatus.bracketed: _BRACKETS, CellStatus.official: OFFICIAL}
@@ -289,6 +291,7 @@ def _figures(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
             yield from _each("PRECISION", spoken, [places for _ in spoken], keys)
     yield keyword("DATASYMBOL1", quoted(SUPPRESSED))
     yield keyword("DATASYMBOL2", quoted(INAPPLICABLE))
+    yield keyword("DATASYMBOL3", quoted(IMPRECISE))
     yield keyword("DATASYMBOLNIL", quoted(ZERO))
 
 

@@ -40,7 +40,14 @@ from discreet.publication.layout import (
     headings,
     mark,
 )
-from discreet.publication.notation import INAPPLICABLE, OFFICIAL, SUPPRESSED, ZERO, figure_texts
+from discreet.publication.notation import (
+    IMPRECISE,
+    INAPPLICABLE,
+    OFFICIAL,
+    SUPPRESSED,
+    ZERO,
+    figure_texts,
+)
 from discreet.publication.words import (
     figure_line,
     has_total,
@@ -340,6 +347,7 @@ def _cell_text(styles: Styles, marks: str) -> Callable[[int | float, int, int], 
     Marks are printed by the number format, so that figures stay numbers.
     """
     signs = {CellStatus.suppressed: SUPPRESSED, CellStatus.not_applicable: INAPPLICABLE}
+    signs[CellStatus.imprecise] = IMPRECISE
     hidden = {s: _text_cell(styles.suppressed(), sign + marks) for s, sign in signs.items()}
 
     @cache
