@@ -25,6 +25,7 @@ import polars as pl
 from discreet.classifications import Classification
 from discreet.demo.classifications import classifications_of
 from discreet.demo.geography import Geography, SettlementBlock
+from discreet.demo.outlines import outlines_of
 from discreet.demo.records import UNITS, CodeLists, block_records
 from discreet.errors import MicrodataError, RecordKeyError
 from discreet.files import atomic_path, check_writable, write_text
@@ -293,11 +294,13 @@ def write_programme(folder: str | os.PathLike[str]) -> Path:
     'programme.toml'
     """
     place = Path(folder)
-    trees = classifications_of(map_of(place / "persons.parquet"))
+    country = map_of(place / "persons.parquet")
+    trees = classifications_of(country)
     check_writable(place)
     _write_secret(place / _SECRET_FILE)
     for name, file in _FILES.items():
         trees[name].write(place / file)
+    outlines_of(country).write(place / "regions.geojson")
     example_perturbation_table().write(place / "ptable.json")
     example_magnitude_table().write(place / "magnitude-ptable.csv")
     programme = place / PROGRAMME

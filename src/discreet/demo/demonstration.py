@@ -99,7 +99,9 @@ def _programme(office: str, folder: str) -> str:
     """A programme with the package in place of all parameters, and some of the tables."""
     kept = [section for section in _sections(office) if _wanted(section)]
     text = files("discreet.demo").joinpath("elsewhere.toml").read_text("utf-8")
-    return text + re.sub(r'(?m)^hierarchy = "', f"\\g<0>../{folder}/", "\n" + "\n".join(kept))
+    return text + re.sub(
+        r'(?m)^(hierarchy|boundaries) = "', f"\\g<0>../{folder}/", "\n" + "\n".join(kept)
+    )
 
 
 def _sections(text: str) -> list[str]:

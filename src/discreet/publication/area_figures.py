@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.classifications import Classification
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.boundaries import Boundaries, GridAreas, squares_of
 from discreet.publication.cells import ListedCells, has_number
@@ -140,6 +141,17 @@ def areas_of(table: ProtectedTable, options: WriteOptions) -> list[MapLevel]:
         raise PublicationError(what, code="areas", where=table.name, hint=hint)
     _check_figures(found[0].layout)
     return found
+
+
+def check_boundaries(tree: Classification, boundaries: Boundaries) -> None:
+    """Raise an error unless some level has boundaries, and each for all of its codes or none."""
+    dimension = Dimension(classifications=(tree,))
+    levels = _levels(dimension, "")
+    placed = [_placed(dimension, areas, boundaries) for _, areas in levels]
+    if not any(each is not None for each in placed):
+        what = f"no level of {tree.name} has boundaries for its codes"
+        hint = "name the property with the codes: boundary_key = …"
+        raise PublicationError(what, code="boundaries", where=tree.name, hint=hint)
 
 
 def _check_figures(layout: PageLayout) -> None:

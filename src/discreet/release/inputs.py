@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from discreet.key_check import KeyCheck
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
+    from discreet.publication import MapChoices
+    from discreet.publication.boundaries import Boundaries
+
+#: What is said of a variable in files, or tells nothing of its cells.
+_ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}
 
 #: Digests are published if the keys of the records hold so many unknown bits.
 _ENOUGH_BITS = 256
@@ -78,6 +83,7 @@ class Inputs:
         key_checks: Per source with record keys in its data, what a test of them found.
         warnings: What should be put right although it is not an error.
         seals: The keys that seal the release; None if there are none.
+        boundaries: Variable → the boundaries of its areas.
     """
 
     programme: Programme
@@ -90,6 +96,7 @@ class Inputs:
     key_checks: Mapping[str, KeyCheck] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     seals: SealKeys | None = None
+    boundaries: Mapping[str, Boundaries] = field(default_factory=dict)
 
     @property
     def grid(self) -> KeyGrid:
@@ -123,7 +130,7 @@ class Inputs:
 
     def described_variable(self, name: str) -> list[Any]:
         """An entry of [variables.*] and what its files hold."""
-        entry = self.programme.variables[name].model_dump(exclude={"hierarchy", "codelist"})
+        entry = self.programme.variables[name].model_dump(exclude=_ELSEWHERE)
         tree = self.trees.get(name)
         if tree is None:
             return [entry]
@@ -131,6 +138,33 @@ class Inputs:
         labels = {code: dict(texts) for code, texts in tree.labels.items()}
         plain = [dict(value) if isinstance(value, Mapping) else value for value in fields]
         return [entry, plain, labels]
+
+    def maps(self, table: str) -> MapChoices:
+        """What the maps of a table show."""
+        said = self.programme.tables[table].map
+        _, boundaries = self._bounded(table)
+        return {
+            "boundaries": boundaries,
+            "level": said.level or "",
+            "at": said.at,
+            "breaks": said.breaks,
+            "classes": said.classes,
+        }
+
+    def mapped(self, table: str) -> tuple[str, ...]:
+        """The variable of a table that has boundaries; none if there is none, or squares."""
+        name, _ = self._bounded(table)
+        return (name,) if name else ()
+
+    def _bounded(self, table: str) -> tuple[str, Boundaries | None]:
+        """The first variable of a table with boundaries, and these."""
+        variables = self.programme.variables
+        for name in self.programme.tables[table].by or []:
+            stated = variables.get(name)
+            for each in (name, *((stated and stated.alternatives) or ())):
+                if each in self.boundaries:
+                    return name, self.boundaries[each]
+        return "", None
 
     @cached_property
     def release_keys(self) -> Mapping[str, ReleaseKey]:

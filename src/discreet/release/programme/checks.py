@@ -282,7 +282,14 @@ def _variables(programme: Programme) -> Found:
             for doubled in named_twice(names):
                 yield programme.at((*path, key), f"{doubled!r} is named twice")
         yield from named_files(programme, path, entry, "hierarchy", "codelist")
-        for key, kind in (("codelist", "hierarchy"), ("coarser", "intervals")):
+        for number, file in enumerate(entry.boundaries or []):
+            yield from file_problems(programme, (*path, "boundaries", number), file)
+        pairs = (
+            ("codelist", "hierarchy"),
+            ("coarser", "intervals"),
+            ("boundary_key", "boundaries"),
+        )
+        for key, kind in pairs:
             if getattr(entry, key) is not None and getattr(entry, kind) is None:
                 yield programme.at((*path, key), f"this goes with {kind} only")
         if name in _RESERVED:

@@ -30,7 +30,7 @@ from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
 from discreet.microdata.reading_options import ReadingOptions, form_of
 from discreet.protection.protocol import COUNT, protections
-from discreet.publication import FORMATS
+from discreet.publication import FORMATS, MAPS
 from discreet.rules import known_rules
 from discreet.tables.figures import FigureKind
 
@@ -514,7 +514,7 @@ class MarkEntry(ProgrammeEntry):
 Marks = Annotated[list[MarkEntry], BeforeValidator(_marks)]
 
 
-Format = Annotated[str, _one_of(lambda: FORMATS)]
+Format = Annotated[str, _one_of(lambda: (*FORMATS, *MAPS))]
 Languages = Annotated[list[Language], Field(min_length=1)]
 
 
@@ -653,6 +653,8 @@ class VariableEntry(ProgrammeEntry):
     labels: dict[str, Texts] = Field(default_factory=dict)
     total: Text | None = None
     missing: Text | None = None
+    boundaries: NameList | None = None
+    boundary_key: Text | None = None
 
     @property
     def kinds(self) -> list[str]:
@@ -678,6 +680,26 @@ class ReleaseSettings(ProgrammeEntry):
     round_to: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 
+def _breaks(value: Any) -> Any:
+    """How classes are made, or their bounds."""
+    if isinstance(value, str) and value in ("quantiles", "equal"):
+        return value
+    numbers = isinstance(value, list) and all(_is_number(each) for each in value)
+    if not numbers or not 1 <= len(value) <= 8 or sorted(set(value)) != value:
+        hint = {"hint": "such as [0, 100, 1000], at most eight bounds that grow"}
+        raise PydanticCustomError("breaks", "must be 'quantiles', 'equal' or bounds", hint)
+    return value
+
+
+class MapEntry(ProgrammeEntry):
+    """[tables.NAME.map]: what the maps of a table show."""
+
+    level: Text | None = None
+    at: dict[str, Text] = Field(default_factory=dict)
+    breaks: Annotated[Any, BeforeValidator(_breaks)] = "quantiles"
+    classes: Annotated[int, Field(ge=2, le=7)] = 5
+
+
 class TableEntry(ReleaseSettings):
     """[tables.NAME]: one table to publish."""
 
@@ -693,6 +715,7 @@ class TableEntry(ReleaseSettings):
     marks: Marks = Field(default_factory=list)
     known: Text | None = None
     ratios: dict[str, RatioEntry] = Field(default_factory=dict)
+    map: MapEntry = MapEntry()
 
     @property
     def values(self) -> list[str]:

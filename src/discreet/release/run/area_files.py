@@ -90,10 +90,12 @@ class AreaFiles:
     @cached_property
     def files(self) -> dict[str, list[OutputFile]]:
         """The same code → its files."""
+        from discreet.publication import MAPS
         from discreet.release.area_tables import area_words
 
         words = area_words(self.cut, list(self.groups), labels=self.entry.labels)
-        formats = self.programme.tables[self.table.name].formats or []
+        # An area by itself is no map.
+        formats = [k for k in self.programme.tables[self.table.name].formats or [] if k not in MAPS]
         languages = self.programme.languages
         return {
             code: outputs(f"{self.table.name}.{word}", formats, languages)

@@ -82,7 +82,7 @@ class Writer:
             step(name)
 
     def _table(self, name: str) -> None:
-        from discreet.publication import write
+        from discreet.publication import MAPS, write
 
         entry, digest = self.programme.tables[name], self.digests[name]
         made = table_outputs(self.programme, name)
@@ -93,7 +93,10 @@ class Writer:
         table = self.shelf.table(name)
         for file, kind, language in made:
             path = self.shelf.stage / file
-            write(table, path, format=kind, language=language, complete=entry.complete)
+            maps: dict[str, Any] = (
+                {"geo": self.inputs.mapped(name), **self.inputs.maps(name)} if kind in MAPS else {}
+            )
+            write(table, path, format=kind, language=language, complete=entry.complete, **maps)
         if areas:
             AreaFiles(self.programme, table).write(self.shelf.stage)
         self.shelf.add_files(name, digest, files)

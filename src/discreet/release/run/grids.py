@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import Problem, PublicationError
+from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
+from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.run.plan import WORKBOOK, workbook_tables
 from discreet.release.state.memory import ReleaseState
@@ -45,13 +46,14 @@ def check_grids(
 
 def check_formats(programme: Programme, shelf: ReleaseState) -> None:
     """Refuse formats that cannot hold a table before any file is written."""
-    from discreet.publication import CELL_LIMIT, FORMATS
+    from discreet.publication import CELL_LIMIT
+    from discreet.publication.formats import row_of
     from discreet.publication.layout import lay_out
 
     problems: list[Problem] = []
     for name, entry in programme.tables.items():
         outline = shelf.outline(name)
-        kinds = [kind for kind in _kinds(programme, name) if FORMATS[kind].page is not None]
+        kinds = [kind for kind in _kinds(programme, name) if row_of(kind).page is not None]
         if not kinds or outline.grid_size <= _ALWAYS_FITS:
             continue
         if entry.complete and outline.grid_size > CELL_LIMIT:
@@ -61,6 +63,27 @@ def check_formats(programme: Programme, shelf: ReleaseState) -> None:
             rows, columns = lay_out(table, complete=entry.complete).shape
         problems += _too_large(name, kinds, rows, columns, grid=outline.grid_size)
     _raise(problems)
+
+
+def check_maps(inputs: Inputs, shelf: ReleaseState) -> None:
+    """Refuse maps of tables without areas before any file is written."""
+    from discreet.publication import MAPS, WriteOptions
+    from discreet.publication.area_figures import areas_of
+
+    problems: list[Problem] = []
+    for name, entry in inputs.programme.tables.items():
+        if MAPS.keys().isdisjoint(entry.formats or []):
+            continue
+        options = WriteOptions(
+            geo=inputs.mapped(name), complete=entry.complete, **inputs.maps(name)
+        )
+        try:
+            areas_of(shelf.table(name), options)
+        except DiscreetError as error:
+            place = ("tables", name, "formats")
+            problems.append(inputs.programme.problem(place, error.what, error.hint))
+    many = "{} tables cannot be drawn as maps"
+    raise_all(PublicationError, problems, code="areas", many=many, where="formats")
 
 
 def _size(spanning: Any) -> int:
@@ -79,19 +102,20 @@ def _kinds(programme: Programme, name: str) -> list[str]:
 
 def _whole(kind: str) -> bool:
     """Whether a format always holds the complete grid."""
-    from discreet.publication import FORMATS
+    from discreet.publication.formats import row_of
 
-    page = FORMATS[kind].page
+    page = row_of(kind).page
     return page is not None and page.whole_grid
 
 
 def _too_large(
     name: str, kinds: Sequence[str], rows: int, columns: int, *, grid: int
 ) -> Iterator[Problem]:
-    from discreet.publication import FORMATS, check_shape
+    from discreet.publication import check_shape
+    from discreet.publication.formats import row_of
 
     for kind in kinds:
-        page = FORMATS[kind].page
+        page = row_of(kind).page
         if page is None:
             continue
         shape = (grid, 1) if _whole(kind) else (rows, columns)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
+    from discreet.publication.boundaries import Boundaries
 
 
 #: Source → the file that stands in for the one that the programme names.
@@ -138,7 +139,7 @@ def open_programme(
     signing = opener.attempt(("release", "sign"), _read_signing_key)
     held = _shared_secret(programme, secrets, shared.secret)
     seals = _seal_keys(programme, held, signing)
-    earlier = _read_earlier(opener)
+    earlier, boundaries = _read_earlier(opener), _read_boundaries(opener, trees)
     schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, shared.grid or programme.keys.grid)
@@ -161,7 +162,37 @@ def open_programme(
             *_earlier_warnings(programme, seals),
         ),
         seals=seals,
+        boundaries=boundaries,
     )
+
+
+def _read_boundaries(opener: Opener, trees: Mapping[str, Classification]) -> dict[str, Boundaries]:
+    """Per variable with boundaries, these; each level has one for all of its codes or for none."""
+    found = {}
+    for name, entry in opener.programme.variables.items():
+        files = [present(opener.programme, file) for file in entry.boundaries or []]
+        if not files or None in files:
+            continue
+        read = partial(_boundaries_of, files=files, key=entry.boundary_key or "code")
+        own = opener.attempt(("variables", name, "boundaries"), read)
+        if own is not None:
+            found[name] = own
+        if own is not None and name in trees:
+            check = partial(_checked_boundaries, trees[name], own)
+            opener.attempt(("variables", name, "boundaries"), check)
+    return found
+
+
+def _checked_boundaries(tree: Classification, own: Boundaries, _: Programme) -> None:
+    from discreet.publication.area_figures import check_boundaries
+
+    check_boundaries(tree, own)
+
+
+def _boundaries_of(programme: Programme, files: Sequence[Path | None], key: str) -> Boundaries:
+    from discreet.publication.boundaries import Boundaries
+
+    return Boundaries.read(*(file for file in files if file is not None), key=key)
 
 
 def _columns(programme: Programme, name: str, records: Any) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.programme.variables import used_variables
 from discreet.release.report.summary import MANIFEST
+from discreet.release.state.seal import file_digest
 
 #: Under this name a release remembers what is said about it as a whole.
 RELEASE = "release"
@@ -156,6 +157,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             stated += [[each, determined[each].own] for each in programme.tables if each in beside]
             areas = [[n, each] for n in sorted({name, *beside}) if (each := inputs.part_areas(n))]
             stated += [areas] if areas else []
+            stated += _maps(inputs, name)
             found[name] = key.digest([{**shared, **by.shared}, name, [*by.own, *stated]])
     return {name: found[name] for name in programme.tables}
 
@@ -165,13 +167,28 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
     programme, official = inputs.programme, inputs.official(name)
     settings = programme.own_settings.get(programme.method(name).name)
     return [
-        programme.tables[name].model_dump(exclude={"source", "workbook", "areas"}),
+        programme.tables[name].model_dump(exclude={"source", "workbook", "areas", "map"}),
         {each: inputs.described_variable(each) for each in used_variables(programme, name)},
         [official, inputs.totals] if official else [],
         [inputs.thresholds(name), inputs.held_against_all(name)],
         None if settings is None else settings.model_dump(),
         [before.entry for before in inputs.earlier],
     ]
+
+
+def _maps(inputs: Inputs, name: str) -> list[Any]:
+    """What the maps of a table show, and the boundaries; nothing if it has none."""
+    from discreet.publication import MAPS
+
+    programme = inputs.programme
+    if MAPS.keys().isdisjoint(programme.tables[name].formats or []):
+        return []
+    files = [
+        [variable, file_digest(programme.file(file)), entry.boundary_key]
+        for variable, entry in programme.variables.items()
+        for file in (entry.boundaries or [] if variable in inputs.boundaries else [])
+    ]
+    return [["maps", programme.tables[name].map.model_dump(), files]]
 
 
 def _keys(inputs: Inputs, source: str) -> list[Any]:

@@ -36,7 +36,7 @@ from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal, last_package
-from discreet.release.run.grids import check_formats, check_grids
+from discreet.release.run.grids import check_formats, check_grids, check_maps
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import (
     RELEASE,
@@ -149,6 +149,7 @@ def _carried_out(
             release = run()
             release.tabulate_and_protect()
             check_formats(inputs.programme, shelf)
+            check_maps(inputs, shelf)
             shelf.check_free(check_area_files(inputs, shelf))
             release.withhold()
             release.writer.tables(release.step)

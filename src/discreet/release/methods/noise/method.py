@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from discreet.tables import Note, ProtectedTable
 
 #: What of a table changes no cell, or is described by itself; and what other methods ask for.
-_APART = {"official", "parts", "areas", "source", "workbook"}
+_APART = {"official", "parts", "areas", "source", "workbook", "map"}
 _OTHERS = {"protect", "rules", "holdings", "value", "shadow", "marks", "known", "ratios"}
 
 

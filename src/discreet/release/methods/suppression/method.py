@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 #: What of a table changes no cell of other tables.
 _OWN = {
     *("official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"),
-    "ratios",
+    *("ratios", "map"),
 }
 
 
