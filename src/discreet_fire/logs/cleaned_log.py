@@ -274,6 +274,7 @@ def clean_log(
     rules: CleaningRules | None = None,
     *,
     smcl: bool | None = None,
+    listing: ListingKind | None = None,
     evidence: RunEvidence | None = None,
 ) -> CleanedLog:
     r"""Take out of a log what tells about single cases.
@@ -282,6 +283,7 @@ def clean_log(
         text: The log. CONFIDENTIAL.
         rules: What to take out; the rules of the package by default.
         smcl: Whether it is written in SMCL; by default it says so itself.
+        listing: What it is a listing of, if of SPSS or SAS; by default it tells itself.
         evidence: That each line was checked as it was made: then only paths, secret parameters
             and what the centre's own rules name are taken out.
 
@@ -295,7 +297,7 @@ def clean_log(
     passages = Passages(rules or CleaningRules.default())
     in_smcl = is_smcl(text) if smcl is None else smcl
     checked = evidence is not None and evidence.covers(text, passages.rules)
-    listing = None if in_smcl or checked else listing_kind(text)
+    listing = None if in_smcl or checked else listing or listing_kind(text)
     own = passages.rules.own_first
     rounds = [_own_round(text, passages, smcl=in_smcl)] if own else []
     texts = [text, *(applied(text, one.changes) for one in rounds)]

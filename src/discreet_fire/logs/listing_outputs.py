@@ -32,7 +32,7 @@ FORM = OutputForms(
     "matrix_title record_title plain_title opens residual count_word echo text_row log_program "
     "log_note log_note_starts log_dump log_plain log_symbol crosstab_title "
     "plain_words pair_test absent of_valid difference counts_title included summary_title "
-    "descriptives numbered_head",
+    "descriptives numbered_head mark plain_label",
 )
 _COUNTS = frozenset(("count", "percent", "cumulative"))
 _CASES = frozenset(
@@ -65,7 +65,7 @@ def role_of(words: str) -> FigureRole | None:
     >>> role_of("Std. Deviation").kind, role_of("25th Pctl").name, role_of("income")
     ('spread', 'p25', None)
     """
-    found = FORM.role.fullmatch(" ".join(words.split()))
+    found = FORM.role.fullmatch(FORM.mark.sub("", " ".join(words.split())))
     if found is None or found.lastgroup is None:
         return None
     name = found[0]
@@ -182,7 +182,7 @@ def judged_table(
         return TableJudgement(withheld(table.figures(), "records"), whole=True)
     if FORM.plain_title.fullmatch(table.title):
         return _plain(table, rules)
-    if table.odd or not table.heads:
+    if table.odd or not table.heads or not table.rows or table.doubtful:
         return _unknown(table)
     roles = [role_of_parts(parts) for parts in table.heads]
     first = _first_figures(table, roles)
@@ -198,6 +198,8 @@ def judged_table(
     labels = [one for row in table.rows for some in row.cells[1:first] for one in some]
     if any(is_figure(one) and one.text for one in labels) and not _groups(known, table, first):
         return _unknown(table)
+    if all(FORM.plain_label.fullmatch(label) for label, _ in rows):
+        return TableJudgement()
     named = all(role_of_label(label) for label, _ in rows)
     if FORM.matrix_title.fullmatch(table.title) and not (known or named):
         judged = _matrix(table, first, scope, rules)
@@ -210,7 +212,8 @@ def judged_table(
 
 def _first_figures(table: ListingTable, roles: Sequence[FigureRole | None]) -> int:
     """The first column with figures: labels stand before it, below headings that are no role."""
-    start = 0 if table.bare else 1
+    labels = [one for row in table.rows for one in row.cells[0] if one.text]
+    start = 0 if table.bare or (roles[0] and all(map(is_figure, labels))) else 1
     first = next((at for at, role in enumerate(roles[start:], start) if role), len(roles))
     if first < len(roles) and all(roles[first:]):
         return first
@@ -236,7 +239,8 @@ def _generic(known: Sequence[FigureRole]) -> bool:
 
 def _unknown(table: ListingTable) -> TableJudgement:
     cells = withheld(table.figures() or table.figures(0), "unknown-table")
-    return TableJudgement(cells, UNKNOWN, whole=table.odd or not table.heads)
+    whole = table.odd or table.doubtful or not (table.heads and table.rows)
+    return TableJudgement(cells, UNKNOWN, whole=whole)
 
 
 def _plain(table: ListingTable, rules: CleaningRules) -> TableJudgement:
@@ -622,20 +626,20 @@ def _crosstab(
     rules: CleaningRules,
 ) -> TableJudgement:
     """Counts by two variables; more than one total, of parts, is a table of three."""
-    per_row = next((at for at, role in enumerate(roles) if at and role.kind == "count"), len(roles))
-    cycle = [role.kind for role in roles[:per_row]]
-    fits = len(roles) % per_row == 0 and [role.kind for role in roles] == cycle * (
-        len(roles) // per_row
-    )
-    counted = [(_stub(label, role), row) for (label, row), role in zip(rows, roles, strict=True)]
-    found = [CountRow(stub, row.filled(first)) for stub, row in counted]
-    totals = any(_is_total(" ".join(table.heads[-1])) for _ in (0,))
-    end = FORM.total.fullmatch(found[-per_row].stub) if found else None
-    cells = list(chain.from_iterable(row.figures for row in found))
-    if not fits or cycle[0] != "count" or any(not is_figure(one) for one in cells):
+    cells = table.figures(first)
+    if roles[0].kind != "count" or any(not is_figure(one) for one in cells):
         return _unknown(table)
-    counts = CrosstabCounts(found, per_row, totals, table.end)
-    return _counts_by_two(counts, scope, rules, complete=bool(totals and end))
+    counted: list[CountRow] = []
+    shares: list[LogFigure] = []
+    for (label, row), role in zip(rows, roles, strict=True):
+        if role.kind == "count":
+            counted.append(CountRow(_stub(label, role), row.filled(first)))
+        else:
+            shares += row.filled(first)
+    totals = _is_total(" ".join(table.heads[-1]))
+    counts = CrosstabCounts(counted, 1, totals, table.end)
+    complete = totals and counted[-1].stub == _TOTAL
+    return _counts_by_two(counts, shares, scope, rules, complete=complete)
 
 
 def _stub(label: str, role: FigureRole) -> str:
@@ -645,21 +649,21 @@ def _stub(label: str, role: FigureRole) -> str:
 
 
 def _counts_by_two(
-    counts: CrosstabCounts, scope: ProcedureScope, rules: CleaningRules, *, complete: bool
+    counts: CrosstabCounts,
+    shares: Sequence[LogFigure],
+    scope: ProcedureScope,
+    rules: CleaningRules,
+    *,
+    complete: bool,
 ) -> TableJudgement:
-    layers = sum(row.stub == _TOTAL for row in counts.counted) > 1
-    cells = [one for row in counts.counted for one in row.figures]
+    cells = [one for row in counts.rows for one in row.figures]
     few = any(rules.few(one.value) or one.hidden for one in cells)
-    if layers:
-        cuts = withheld((one for row in counts.rows for one in row.figures), "few-cases")
-        cuts = cuts if few else []
+    if sum(row.stub == _TOTAL for row in counts.rows) > 1:
+        cuts = withheld(cells, "few-cases") if few else []
     else:
         cuts = crosstab_cuts(counts, rules)
-        if cuts:  # shares of totals give their counts back
-            own = {id(row) for row in counts.counted}
-            others = (row for row in counts.rows if id(row) not in own)
-            cuts += withheld((one for row in others for one in row.figures), "small-cells")
     if few or cuts:
+        cuts += withheld(shares, "small-cells")  # shares of totals give their counts back
         scope.closed = scope.closed or "small-cells"
     elif counts.total is not None and counts.has_total_column:
         scope.count(counts.total.figures[-1], rules)
@@ -686,10 +690,7 @@ def judged_box(box: BoxedCounts, scope: ProcedureScope, rules: CleaningRules) ->
         return TableJudgement(withheld(cells, "unknown-table"), UNKNOWN)
     counts = CrosstabCounts(rows, 1, totals, box.end)
     complete = totals and counts.total is not None
-    judged = _counts_by_two(counts, scope, rules, complete=complete)
-    if judged.cuts:
-        judged.cuts += withheld(shares, "small-cells")
-    return judged
+    return _counts_by_two(counts, shares, scope, rules, complete=complete)
 
 
 # Pairs --------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ _MARKS = r"(?:\*{1,3}|\(\*{1,3}\)|\(?[a-z]{1,2}\)|\[[a-z]{1,2}\]|[a-z](?:,[a-z])
 _SHOWN = r"[<>]?[-+]?(?:\d[\d.,']{0,30}|[.,]\d{1,20})(?:[eE][-+]?\d{1,3})?"
 _FIGURE = re.compile(rf"(?P<number>{_SHOWN}) ?%?{_MARKS}")
 _NO_VALUE = re.compile(rf"\.[a-z_]?|-|NaN|n/a|{HIDDEN}[a-z]?", re.IGNORECASE)
+_VALUE_IN_HEAD = re.compile(r"(?<![\w=(.,] )(?<![\w=(.,])(?:\d*[.,]\d+|\d{5,})(?![\w%)])")
 _WORD = re.compile(r"\S+")
 _GAP = re.compile(r"\S+(?: \S+)*")
 _POINT = re.compile(r"(?<![\d.,])\d*\.\d+(?![\d.,])")
@@ -122,6 +123,12 @@ class ListingTable:
     spans: list[tuple[int, int]] = field(default_factory=list)
     odd: bool = False
     bare: bool = False
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether lines taken for headings may be rows: they hold figures like those of cells."""
+        words = " ".join(part for parts in self.heads for part in parts)
+        return bool(_VALUE_IN_HEAD.search(words))
 
     def figures(self, start: int = 1) -> list[LogFigure]:
         """All cells from a column on that hold something."""
@@ -382,7 +389,7 @@ def _body(texts: Sequence[str], start: int, end: int) -> list[int]:
 
 
 def _shows(word: str) -> bool:
-    return word == HIDDEN or figure_text(word, commas=False) is not None
+    return bool(_NO_VALUE.fullmatch(word)) or figure_text(word, commas=False) is not None
 
 
 def _all_figures(texts: Sequence[str], body: Sequence[int], span: tuple[int, int]) -> bool:

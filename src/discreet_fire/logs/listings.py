@@ -80,8 +80,12 @@ class ListingKind(StrEnum):
     SAS_LOG = "sas-log"
 
 
-def listing_kind(text: str) -> ListingKind | None:
+def listing_kind(text: str, suffix: str = "") -> ListingKind | None:
     r"""What a text is a listing of; None if it is none, such as a log of Stata.
+
+    Args:
+        text: The text.
+        suffix: The suffix of its file; what SAS lists may lack all words that tell it.
 
     >>> listing_kind("  The FREQ Procedure\n"), listing_kind(". count\n  74\n")
     (<ListingKind.SAS: 'sas'>, None)
@@ -92,7 +96,9 @@ def listing_kind(text: str) -> ListingKind | None:
         return ListingKind.SAS_LOG
     if _SAS_LISTING.search(text) or any(map(FORM.procedure.fullmatch, text.splitlines())):
         return ListingKind.SAS
-    return ListingKind.SPSS if _FRAME.search(text) else None
+    if _FRAME.search(text):
+        return ListingKind.SPSS
+    return ListingKind.SAS if suffix.lower() == ".lst" else None
 
 
 def is_page(text: str) -> bool:
@@ -188,13 +194,16 @@ class _Reader:
     def _title(self, at: int) -> str:
         """The text right above a table."""
         above = self.texts[at - 1].strip() if at else ""
+        if at > 1 and FORM.count_word.fullmatch(above):  # what stands in all cells
+            above = f"{self.texts[at - 2].strip()} {above}"
         return "" if is_framed(above) else above
 
     def _judge(self, table: ListingTable, *, whole: bool = False) -> int:
         if self.kind is ListingKind.SPSS and opens(table, self.scope):
             self._open(table.start)
         judged = judged_table(table, self.scope, self.rules)
-        gone = judged.whole and (whole or table.odd or not judged.cuts)
+        odd = table.odd or table.doubtful or not judged.cuts
+        gone = judged.whole and (whole or odd)
         return self._told(table.start, table.end, judged, gone=gone)
 
     def _told(self, start: int, end: int, judged: TableJudgement, *, gone: bool = False) -> int:

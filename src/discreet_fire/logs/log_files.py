@@ -21,7 +21,7 @@ from discreet.files import atomic_path, check_writable, texts_of, write_text
 from discreet.microdata.secret import Secret
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
-from discreet_fire.logs.listings import is_page
+from discreet_fire.logs.listings import is_page, listing_kind
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.logs.run_evidence import MARK, RunEvidence
 from discreet_fire.texts import SourceText, read_source
@@ -213,7 +213,8 @@ def _prepared(
     if not made:
         _check_targets(place, target, report, secret, overwrite=overwrite)
     smcl = is_smcl(source.text, place.suffix)
-    cleaned = clean_log(source.text, rules, smcl=smcl, evidence=evidence)
+    listing = listing_kind(source.text, place.suffix)
+    cleaned = clean_log(source.text, rules, smcl=smcl, listing=listing, evidence=evidence)
     language = (rules or CleaningRules.default()).language
     if made:  # the report may be made up: nothing is to do only if nothing is to be cleaned
         if not cleaned.corrections:
