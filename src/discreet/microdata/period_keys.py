@@ -68,8 +68,8 @@ def with_period_keys(
     """Give the records of a period their keys, so that it is said who keeps the key of before.
 
     "same" gives the keys of `with_record_keys`. For the others, a column beside the keys says
-    since which period each holds (`record_key_since`). Keys depend on no order of records, and
-    a period that is keyed again after the same previous one gets the same keys.
+    since which period each holds (`record_key_since`). A period that is keyed again after the
+    same previous one gets the same keys.
 
     Args:
         frame: The records of the period, one for each unit: polars, pandas or pyarrow.
@@ -91,10 +91,8 @@ def with_period_keys(
     >>> old = with_period_keys(old, period="2025", first=True, **how)
     >>> new = pl.DataFrame({"id": [1, 2, 3], "work": ["yes", "yes", "no"]})
     >>> new = with_period_keys(new, period="2026", previous=old, **how)
-    >>> new["record_key_since"].to_list()
-    ['2025', '2026', '2026']
-    >>> new["record_key"][0] == old["record_key"][0]
-    True
+    >>> new["record_key_since"].to_list(), new["record_key"][0] == old["record_key"][0]
+    (['2025', '2026', '2026'], True)
     """
     ids = name_list(id, "id")
     looked = [watched] if isinstance(watched, str) else list(watched)
@@ -107,15 +105,13 @@ def with_period_keys(
     maker = _PeriodKeys(held, key_grid, len(ids), option)
     units = eager_columns(records, [*ids, *looked])
     since = pl.repeat(period, units.height, dtype=pl.String, eager=True)
-    if previous is not None:
-        before = _previous(previous, ids, looked, column, maker, period)
-        if option == "changed":
-            since = _since(units, before, ids, looked, period)
+    before = None if previous is None else _previous(previous, ids, looked, column, maker, period)
+    if before is not None and option == "changed":
+        since = _since(units, before, ids, looked, period)
     keyed: Any = with_values(records, column, maker.keys(_texts(units, ids), since))
     if option != "same":
         keyed = _with_texts(keyed, since_column(column), since)
-    given: Any = open_frame(frame)
-    return like(keyed.lazy() if isinstance(given, nw.LazyFrame) else keyed, frame)
+    return like(keyed.lazy() if isinstance(open_frame(frame), nw.LazyFrame) else keyed, frame)
 
 
 class _PeriodKeys:

@@ -7,6 +7,8 @@ Protected tables go in, by the universe they count; what each attack finds comes
 - `averaged`, `bounded`, `resolved`, `likeliest`, `near_twins`, `found_parameters`, `shared_noise`,
   `group_disclosures`, `attacked_values`, `alike_noise`, `reconstruct`: each attack on its own
 - `NoiseOdds`, `exposure_of`: how likely attacks succeed, before anything is counted
+- `attacked_panel`: what tables of several periods give away, on a panel whose truth is known; the
+  attacks themselves are those of `periods`
 """
 
 from discreet.assessment.attacks.attributes import GroupDisclosures, group_disclosures
@@ -22,6 +24,7 @@ from discreet.assessment.attacks.bounds import (
 from discreet.assessment.attacks.catalogue import BareFigures, Catalogue, System
 from discreet.assessment.attacks.equality import NearTwins, near_twins
 from discreet.assessment.attacks.odds import NoiseOdds, exposure_of
+from discreet.assessment.attacks.panels import AttackSuccess, attacked_panel
 from discreet.assessment.attacks.parameters import (
     FoundParameters,
     SharedNoise,
@@ -40,6 +43,7 @@ from discreet.assessment.attacks.values import (
 __all__ = [
     "AlikeNoise",
     "AttackReport",
+    "AttackSuccess",
     "AttackedValues",
     "BareFigures",
     "Catalogue",
@@ -56,6 +60,7 @@ __all__ = [
     "System",
     "alike_noise",
     "attacked",
+    "attacked_panel",
     "attacked_values",
     "averaged",
     "bounded",

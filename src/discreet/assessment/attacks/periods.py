@@ -1,0 +1,662 @@
+"""Attacks over periods: what the same tables of several years tell of those who stay, come and go.
+
+In: a `Catalogue` whose universes are the periods, in order; what the attacker knows of the noise,
+of keys and of a unit. Out: chances that a set of records changed, of the attributes of a unit
+whose arrival, departure or move is known, and of the counts of cells that stayed. SECRET.
+
+With keys that stay, a figure that differs proves that the set behind it changed (equality over
+time). With keys of each period, figures differ anyway, and every period is one more estimate of
+what did not change (averaging over time). One likelihood has both: the two figures of a cell
+under the noise of the perturbation table, other units coming and going at rates that the tables
+tell themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import lgamma
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, find_sorted
+from discreet.assessment.attacks.catalogue import Catalogue, Layer, LayerKey, System
+from discreet.assessment.probabilities import NoiseChances
+from discreet.errors import PerturbationError
+
+#: Who has other keys in a later period: nobody, everybody, those who changed.
+KeyOption = Literal["same", "period", "changed"]
+
+#: Beyond this count all counts are taken as equally likely beforehand.
+_SMALL = 30
+#: A cell gains units as if it held so many more, so that empty ones can.
+_EMPTY = 0.1
+#: Rates that are tried: events per unit and period.
+_RATES = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.5)
+_ROUNDS = 40
+_TERMS = 80
+_LARGE = 30.0
+_AT_ONCE = 4_000
+_NEVER = 1e-12
+#: The share of a coarser layer counts as so many units of a finer one.
+_BACKED = 2.0
+_TELLING = 20
+#: Layers share units: all evidence together counts for less than each by itself.
+_TOGETHER = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeRates:
+    """How often units come and go, and get another key where they stay, per unit and period."""
+
+    moving: float
+    rekeying: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class PairedLayer:
+    """The figures of a layer in two periods.
+
+    Args:
+        ids: The cells that either period lists, ascending; others show zero twice.
+        before: What they showed.
+        after: What they show.
+        noisy: Whether both are shown, with noise.
+        prior: How likely each count up to 30 is, as the figures of both tell.
+        rates: How often units come and go there.
+    """
+
+    ids: IntArray
+    before: IntArray
+    after: IntArray
+    noisy: BoolArray
+    prior: FloatArray
+    rates: ChangeRates
+
+    def at(self, ids: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Both figures of cells, and whether they carry noise."""
+        at = find_sorted(self.ids, ids)
+        there = at >= 0
+        return (
+            np.where(there, self.before[at], 0),
+            np.where(there, self.after[at], 0),
+            np.where(there, self.noisy[at], True),
+        )
+
+
+class PeriodPair:
+    """Two periods with the same tables, as one who compares them sees them. SECRET.
+
+    Args:
+        first: The earlier period.
+        second: The later one, on the same classifications.
+        chances: The noise, whole: designs are judged by who knows it.
+        option: Who has other keys in the later period.
+    """
+
+    def __init__(
+        self, first: System, second: System, chances: NoiseChances, option: KeyOption
+    ) -> None:
+        if option not in get_args(KeyOption):
+            what, hint = f"there are no keys {option!r}", "same, period or changed"
+            raise PerturbationError(what, code="attack", where="option", hint=hint)
+        self.first, self.second, self.chances, self.option = first, second, chances, option
+        common = [key for key in first.layers if key in second.layers]
+        self.layers = {key: self._paired(first.layers[key], second.layers[key]) for key in common}
+
+    def _paired(self, one: Layer, two: Layer) -> PairedLayer:
+        ids = np.union1d(one.ids, two.ids)
+        places = [find_sorted(each.ids, ids) for each in (one, two)]
+        values, noisy = [], np.ones(len(ids), dtype=np.bool_)
+        for each, at in zip((one, two), places, strict=True):
+            values.append(np.where(at >= 0, each.value[at], 0).astype(np.int64))
+            noisy &= (at < 0) | (each.shown[at] & ~each.official[at])
+        rows, cells = noisy & ((values[0] != 0) | (values[1] != 0)), CellIndex(one.sizes).size
+        prior = count_prior([each[noisy] for each in values], cells, self.chances)
+        found = PairedLayer(
+            ids=ids, before=values[0], after=values[1], noisy=noisy, prior=prior,
+            rates=ChangeRates(moving=0.0),
+        )  # fmt: skip
+        pairs, number = np.unique(
+            np.stack([values[0][rows], values[1][rows]]), axis=1, return_counts=True
+        )
+        tried = [
+            ChangeRates(moving=moving, rekeying=other)
+            for moving in _RATES[1:]
+            for other in (_RATES if self.option == "changed" else (0.0,))
+        ]
+        likely = [
+            float(number @ np.log(np.maximum(self._chances(pairs, found.prior, rates), _NEVER)))
+            for rates in tried
+        ]
+        best = tried[int(np.argmax(likely))]
+        return PairedLayer(**{**vars(found), "rates": best})
+
+    def _chances(
+        self, pairs: IntArray, prior: FloatArray, rates: ChangeRates, step: int | None = None
+    ) -> FloatArray:
+        """How likely each pair of figures is; see `pair_chances`."""
+        kept = {"same": not step, "changed": step is None, "period": False}[self.option]
+        return pair_chances(self.chances, pairs, prior, rates, step=step, kept=kept)
+
+    def proven(self, key: LayerKey) -> BoolArray:
+        """Which cells of a layer surely hold another set of units: no set shows both figures.
+
+        With keys that stay these are all whose figures differ: there are no false alarms.
+        """
+        layer = self.layers[key]
+        if self.option == "same":
+            other: BoolArray = layer.noisy & (layer.before != layer.after)
+            return other
+        pairs, back = np.unique(np.stack([layer.before, layer.after]), axis=1, return_inverse=True)
+        noise, width = self.chances.noise, len(self.chances.noise)
+        counts = pairs[0, :, None] - noise
+        gap = pairs[1, :, None] - counts - noise[0]
+        rows = self.chances.rows_of(np.maximum(counts, 0))
+        again = self.chances.share[rows, np.clip(gap, 0, width - 1)]
+        fits = (gap >= 0) & (gap < width) & (again > 0)
+        possible = (fits & (_noise_of(self.chances, counts) > 0)).any(axis=1)
+        surely: BoolArray = layer.noisy & ~possible[back.ravel()]
+        return surely
+
+    def odds(
+        self, key: LayerKey, cells: IntArray, steps: Sequence[int], *, quiet: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """How much likelier figures are if a unit came or left, as logs; and how many others did.
+
+        Args:
+            key: The layer.
+            cells: Its cells; -1 for none, of which nothing is told.
+            steps: -1 if the unit left, 1 if it came, 0 if it stays.
+            quiet: The attacker knows that nobody else came, left or changed there.
+        """
+        layer = self.layers[key]
+        rows = np.flatnonzero(cells >= 0)
+        before, after, noisy = layer.at(cells[rows])
+        pairs, back = np.unique(np.stack([before, after]), axis=1, return_inverse=True)
+        rates = ChangeRates(moving=0.0) if quiet else layer.rates
+        without = np.log(np.maximum(self._chances(pairs, layer.prior, rates), _NEVER))
+        found = np.zeros((len(steps), len(cells)))
+        for at, step in enumerate(steps):
+            chance = self._chances(pairs, layer.prior, rates, step)
+            ratio = np.log(np.maximum(chance, _NEVER)) - without
+            found[at, rows] = np.where(noisy, ratio[back.ravel()], 0.0)
+        others = np.zeros((len(steps), len(cells)))
+        held = (before + after) / 2 + _EMPTY
+        for at, step in enumerate(steps):
+            others[at, rows] = held * (rates.moving / 2 if step else rates.rekeying)
+        return found, others
+
+    def __repr__(self) -> str:
+        return f"<PeriodPair: {len(self.layers):,} layers>"
+
+
+# -- chances of figures -----------------------------------------------------------------------
+
+
+def count_prior(figures: Sequence[IntArray], cells: int, chances: NoiseChances) -> FloatArray:
+    """How likely counts from 0 to 30 are in a layer, as its figures tell; 30 stands for more.
+
+    Args:
+        figures: The figures of each period, without those that are not listed and show zero.
+        cells: Number of all cells of the layer.
+        chances: The noise.
+    """
+    largest = int(np.abs(chances.noise).max())
+    shown = np.concatenate(figures)
+    seen = np.bincount(shown[shown <= _SMALL], minlength=_SMALL + 1).astype(np.float64)
+    seen[0] += max(len(figures) * cells - len(shown), 0)
+    counts = np.arange(_SMALL + largest + 1)
+    wide = np.zeros((len(counts), _SMALL + 1))
+    for at, noise in enumerate(chances.noise):
+        to = counts + int(noise)
+        fits = (to >= 0) & (to <= _SMALL)
+        wide[counts[fits], to[fits]] = chances.share[chances.rows_of(counts[fits]), at]
+    prior = np.full(len(counts), 1.0 / len(counts))
+    for _ in range(_ROUNDS):
+        expected = np.maximum(prior @ wide, _NEVER)
+        prior = prior * (wide @ (seen / expected))
+        prior /= max(float(prior.sum()), _NEVER)
+    small = prior[: _SMALL + 1]
+    # Counts beyond are smooth: the mean of those before.
+    small[-1] = small[_SMALL - largest : _SMALL].mean()
+    found: FloatArray = np.maximum(small, _NEVER)
+    return found
+
+
+def expected_counts(
+    chances: NoiseChances, figures: IntArray, prior: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Of cells with some figures, how likely they hold a record, and how many they hold on average.
+
+    Args:
+        chances: The noise.
+        figures: The figures.
+        prior: How likely counts are, from `count_prior`.
+    """
+    counts = figures[:, None] - chances.noise
+    weight = _noise_of(chances, counts) * _prior_of(prior, counts)
+    total = np.maximum(weight.sum(axis=1), _NEVER)
+    some = (weight * (counts > 0)).sum(axis=1) / total
+    return some, (weight * np.maximum(counts, 0)).sum(axis=1) / total
+
+
+def _skellam(intensity: FloatArray, widest: int) -> FloatArray:
+    """Per intensity, the chances of a change by -widest … widest: as many come as go."""
+    change = np.arange(-widest, widest + 1)
+    half = np.minimum(intensity, _LARGE)[:, None] / 2
+    terms = np.arange(_TERMS + widest)
+    logs = terms * np.log(np.maximum(half, _NEVER))
+    one = np.exp(logs - half - np.array([lgamma(at + 1) for at in terms]))
+    small = np.stack(
+        [(one[:, :_TERMS] * one[:, at : at + _TERMS]).sum(axis=1) for at in range(widest + 1)], 1
+    )[:, np.abs(change)]
+    spread = np.maximum(intensity, _LARGE)[:, None]
+    large = np.exp(-(change**2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
+    found: FloatArray = np.where(intensity[:, None] > _LARGE, large, small)
+    return found
+
+
+def _noise_of(chances: NoiseChances, counts: IntArray) -> FloatArray:
+    """Per figure and noise, the chance of that noise for the count that it leaves."""
+    rows = chances.rows_of(np.maximum(counts, 0))
+    found = chances.share[rows, np.arange(len(chances.noise))]
+    chance: FloatArray = np.where(counts >= 0, found, 0.0)
+    return chance
+
+
+def _prior_of(prior: FloatArray, counts: IntArray) -> FloatArray:
+    chance: FloatArray = np.where(counts >= 0, prior[np.clip(counts, 0, _SMALL)], 0.0)
+    return chance
+
+
+def _coming_and_going(rates: ChangeRates, counts: IntArray, change: IntArray) -> FloatArray:
+    """How likely others change counts so, others being as many as stated."""
+    widest = max(int(np.abs(change).max(initial=0)), 1)
+    every, back = np.unique(counts, return_inverse=True)
+    table = _skellam(rates.moving * (np.maximum(every, 0) + _EMPTY), widest)
+    chance: FloatArray = table[back.reshape(counts.shape)[..., None], change + widest]
+    return chance
+
+
+def _keeping(rates: ChangeRates, counts: IntArray) -> FloatArray:
+    """How likely nobody comes, goes or gets another key."""
+    many = np.maximum(counts, 0)
+    kept: FloatArray = np.exp(-rates.moving * (many + _EMPTY) - rates.rekeying * many)
+    return kept
+
+
+def pair_chances(
+    chances: NoiseChances,
+    pairs: IntArray,
+    prior: FloatArray,
+    rates: ChangeRates,
+    *,
+    step: int | None = None,
+    kept: bool,
+) -> FloatArray:
+    """How likely pairs of figures of a cell in two periods are.
+
+    Args:
+        chances: The noise.
+        pairs: Two rows: the figures before and after.
+        prior: How likely counts are, from `count_prior`.
+        rates: How often others come and go.
+        step: By how much one unit changes the count: -1 if it left, 0 if it was there and is,
+            1 if it came; None if nothing is known of any unit.
+        kept: Whether the same set shows the same figure; else each figure has noise of its own.
+    """
+    found = np.zeros(pairs.shape[1])
+    for begin in range(0, len(found), _AT_ONCE):
+        rows = slice(begin, begin + _AT_ONCE)
+        before, after = pairs[0, rows, None], pairs[1, rows, None]
+        count, then = before - chances.noise, after - chances.noise
+        others = count - (step is not None and step < 1)
+        first = _noise_of(chances, count) * _prior_of(prior, count) * (others >= 0)
+        second = _noise_of(chances, then)
+        change = then[:, None, :] - count[:, :, None] - (step or 0)
+        both = first[:, :, None] * second[:, None, :]
+        found[rows] = (both * _coming_and_going(rates, others, change)).sum(axis=(1, 2))
+        if kept:
+            stay = _keeping(rates, others)
+            anew = both * (change == 0) * stay[:, :, None]
+            found[rows] -= anew.sum(axis=(1, 2))
+            found[rows] += (first * stay).sum(axis=1) * (before == after)[:, 0]
+    return found
+
+
+# -- units that somebody knows ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GuessedUnits:
+    """What an attacker thinks of the unknown attributes of units. SECRET.
+
+    Args:
+        values: The combinations of codes that are possible.
+        prior: Per unit and combination, how likely it is by one period alone.
+        posterior: The same by both periods.
+    """
+
+    values: pl.DataFrame
+    prior: FloatArray
+    posterior: FloatArray
+
+    @property
+    def best(self) -> IntArray:
+        """Per unit, the likeliest combination."""
+        found: IntArray = np.argmax(self.posterior, axis=1).astype(np.int64)
+        return found
+
+    @property
+    def sureness(self) -> FloatArray:
+        """How sure the attacker is of it."""
+        found: FloatArray = self.posterior.max(axis=1)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<GuessedUnits: {len(self.posterior):,}>"
+
+
+class Codes:
+    """Where units stand in the layers of a system, by their codes."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.names = [axis.name for axis in system.axes]
+        self._places: dict[tuple[int, int], IntArray] = {}
+
+    def leaves(self, name: str) -> list[str]:
+        """The finest codes of a classification."""
+        axis = self.system.axes[self._number(name)]
+        return [axis.codes[at] for at in axis.cuts[-1].tolist()]
+
+    def _number(self, name: str) -> int:
+        if name not in self.names:
+            what, hint = f"no table is by {name!r}", f"classifications: {', '.join(self.names)}"
+            raise PerturbationError(what, code="attack", where=name, hint=hint)
+        return self.names.index(name)
+
+    def positions(self, units: pl.DataFrame) -> dict[int, IntArray]:
+        """Per classification, the place of each unit among its finest codes; -1 for null."""
+        found = {}
+        for name in units.columns:
+            known = {code: at for at, code in enumerate(self.leaves(name))}
+            codes = units[name].cast(pl.String).to_list()
+            lost = sorted({code for code in codes if code is not None and code not in known})
+            if lost:
+                what = f"{len(lost):,} codes of {name!r} are not among the finest of the tables"
+                raise PerturbationError(what, code="attack", where=name, hint=f"such as {lost[0]}")
+            places = [-1 if code is None else known[code] for code in codes]
+            found[self._number(name)] = np.array(places, dtype=np.int64)
+        return found
+
+    def cells(self, key: LayerKey, positions: Mapping[int, IntArray]) -> IntArray | None:
+        """Per unit its cell of a layer, -1 for units that are not there; None if not known."""
+        if any(axis not in positions for axis, _ in key):
+            return None
+        size = len(next(iter(positions.values())))
+        there = np.ones(size, dtype=np.bool_)
+        for own in positions.values():
+            there &= own >= 0
+        places = [
+            self._up(axis, cut)[np.maximum(positions[axis], 0)].astype(np.int32)
+            for axis, cut in key
+        ]
+        found = CellIndex(self.system.sizes(key)).numbers(places, size)
+        return np.where(there, found, -1)
+
+    def _up(self, axis: int, cut: int) -> IntArray:
+        """Where each of the finest codes lies in a coarser cut."""
+        if (axis, cut) not in self._places:
+            own = self.system.axes[axis]
+            place: IntArray = np.arange(len(own.cuts[-1]), dtype=np.int64)
+            for at in range(len(own.cuts) - 1, cut, -1):
+                place = own.up[at][place].astype(np.int64)
+            self._places[axis, cut] = place
+        return self._places[axis, cut]
+
+
+def guessed_units(
+    pair: PeriodPair,
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    unknown: Sequence[str],
+    *,
+    quiet: bool = False,
+) -> GuessedUnits:
+    """Guess attributes of units of which it is known that they came, left, moved or changed.
+
+    All crossings of all tables are taken together. What is unknown does not change.
+
+    Args:
+        pair: Two periods.
+        before: Per unit its known codes in the first period, a column for each classification;
+            null if it was not there.
+        after: The same in the second period.
+        unknown: The classifications whose codes are looked for.
+        quiet: It is known, too, that nothing else happened among units with these known codes.
+    """
+    if before.columns != after.columns or before.height != after.height or not before.width:
+        what, hint = "units are known by the same columns in both periods, a row for each", ""
+        raise PerturbationError(what, code="attack", where="after", hint=hint)
+    codes = Codes(pair.first)
+    values = pl.DataFrame({name: codes.leaves(name) for name in unknown[:1]})
+    for name in unknown[1:]:
+        values = values.join(pl.DataFrame({name: codes.leaves(name)}), how="cross")
+    units, many = before.height, values.height
+    sides = []
+    for known in (before, after):
+        positions = {at: np.repeat(own, many) for at, own in codes.positions(known).items()} | {
+            at: np.tile(own, units) for at, own in codes.positions(values).items()
+        }
+        sides.append(positions)
+    knows = {codes.names.index(name) for name in before.columns}
+    searched = {codes.names.index(name) for name in unknown}
+    kinds = _kinds(pair, codes, sides)
+    found = sum(
+        (_lattice(pair, kind, (knows, searched), quiet=quiet) for kind in kinds),
+        start=np.zeros(units * many),
+    )
+    share = _expected(pair, codes, sides, (knows, searched), many)
+    prior = share * np.exp(_presence(pair, codes, sides, searched).reshape(units, many))
+    prior /= prior.sum(axis=1, keepdims=True)
+    logs = found.reshape(units, many) + np.log(share)
+    posterior = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return GuessedUnits(values, prior, posterior / posterior.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class _Touched:
+    """The cells of all layers that a unit leaves, comes to, or stays in."""
+
+    cells: Mapping[LayerKey, IntArray]
+    step: int
+
+
+def _kinds(
+    pair: PeriodPair, codes: Codes, sides: Sequence[Mapping[int, IntArray]]
+) -> Iterator[_Touched]:
+    left, came, stay = {}, {}, {}
+    for key in pair.layers:
+        before, after = (codes.cells(key, positions) for positions in sides)
+        if before is not None and after is not None:
+            other = before != after
+            left[key], came[key] = np.where(other, before, -1), np.where(other, after, -1)
+            stay[key] = np.where(other, -1, before)
+    yield _Touched(left, -1)
+    yield _Touched(came, 1)
+    yield _Touched(stay, 0)
+
+
+def _lattice(
+    pair: PeriodPair, touched: _Touched, axes: tuple[set[int], set[int]], *, quiet: bool
+) -> FloatArray:
+    """How much likelier all figures are with the unit in these cells, as logs.
+
+    A cell and those it lies in are touched together, by others as well. So the unit is held
+    against others who share some of its codes: they touch all layers of these codes.
+    """
+    knows, searched = axes
+    named = {key: {axis for axis, _ in key} for key in touched.cells}
+    keys = [key for key, own in named.items() if own & searched and (not quiet or knows <= own)]
+    if not keys:
+        return np.zeros(len(next(iter(touched.cells.values()))))
+    events = (-1, 1, 0) if pair.option == "changed" else (-1, 1)
+    steps = [touched.step, *(step for step in events if step != touched.step)]
+    told = [pair.odds(key, touched.cells[key], steps, quiet=quiet) for key in keys]
+    # Of each layer, which ones are as coarse or coarser: whoever shares its codes touches them.
+    within = np.array([[set(a) <= set(b) for a in keys] for b in keys])
+    fresh = ~_repeated(pair, [(key, touched.cells[key]) for key in keys], within)
+    odds = np.stack([each for each, _ in told]) * fresh[:, None, :]
+    own: FloatArray = odds[:, 0].sum(axis=0)
+    if quiet or touched.step not in events:
+        return own
+    others = np.stack([each for _, each in told])
+    shared = np.einsum("st,tkh->skh", within.astype(np.float64), odds)
+    weight = 1 - np.exp(-others)
+    none = np.exp(-others.sum(axis=(0, 1)))
+    most = np.maximum(shared.max(axis=(0, 1)), 0.0)
+    by_others = (weight * np.exp(shared - most)).sum(axis=(0, 1)) + none * np.exp(-most)
+    found: FloatArray = _TOGETHER * (own - np.log(by_others) - most)
+    return found
+
+
+def _presence(
+    pair: PeriodPair, codes: Codes, sides: Sequence[Mapping[int, IntArray]], searched: set[int]
+) -> FloatArray:
+    """How much likelier the figures of one period are with the unit in its cells, as logs."""
+    found, cells = [], []
+    for key, layer in pair.layers.items():
+        before, after = (codes.cells(key, positions) for positions in sides)
+        if before is None or after is None or not {axis for axis, _ in key} & searched:
+            continue
+        own = np.where(before >= 0, before, after)
+        figures = layer.at(own)[0 if (before >= 0).any() else 1]
+        shown, back = np.unique(figures.astype(np.int64), return_inverse=True)
+        prior = 1 - layer.prior[0] / layer.prior.sum()
+        some = expected_counts(pair.chances, shown, layer.prior)[0] / max(prior, _NEVER)
+        found.append(np.log(np.maximum(some, _NEVER))[back])
+        cells.append((key, own))
+    within = np.array([[set(a) <= set(b) for a, _ in cells] for b, _ in cells])
+    fresh = ~_repeated(pair, cells, within)
+    total: FloatArray = (np.stack(found) * fresh).sum(axis=0)
+    return total
+
+
+def _repeated(
+    pair: PeriodPair, cells: Sequence[tuple[LayerKey, IntArray]], within: BoolArray
+) -> BoolArray:
+    """Which cells show what a finer one shows: the same set of records, and nothing new."""
+    figures = []
+    for key, own in cells:
+        before, after, _ = pair.layers[key].at(own)
+        figures.append(np.where(own >= 0, before << 32 | after, -1))
+    shown = np.stack(figures)
+    found = np.zeros(shown.shape, dtype=np.bool_)
+    for fine, coarse in np.argwhere(within & ~within.T):
+        found[coarse] |= shown[coarse] == shown[fine]
+    return found
+
+
+def _expected(
+    pair: PeriodPair,
+    codes: Codes,
+    sides: Sequence[Mapping[int, IntArray]],
+    axes: tuple[set[int], set[int]],
+    many: int,
+) -> FloatArray:
+    """How likely combinations are without any comparison: by the figures of one period.
+
+    Shares of coarser layers stand in where those of finer ones rest on few units.
+    """
+    knows, searched = axes
+    there = [side[min(knows)] >= 0 for side in sides]
+    share = np.full((len(there[0]) // many, many), 1.0 / many)
+    for key in sorted(pair.layers, key=lambda each: (len(each), each)):
+        named = {axis for axis, _ in key}
+        if not searched <= named <= knows | searched:
+            continue
+        if pair.layers[key].before.mean() < _TELLING:
+            continue
+        sought = [codes.cells(key, positions) for positions in sides]
+        assert sought[0] is not None
+        assert sought[1] is not None
+        figure = pair.layers[key].at(np.where(there[0], sought[0], sought[1]))[0]
+        share = figure.reshape(-1, many) + _BACKED * share
+        share /= share.sum(axis=1, keepdims=True)
+    return share
+
+
+# -- counts that stay ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SmoothedCounts:
+    """Counts of the last period as figures of all periods tell them. SECRET.
+
+    Args:
+        ids: The cells of a layer.
+        count: Per cell the likeliest count.
+        chance: How likely it is.
+    """
+
+    ids: IntArray
+    count: IntArray
+    chance: FloatArray
+
+
+def smoothed_counts(
+    systems: Sequence[System],
+    key: LayerKey,
+    chances: NoiseChances,
+    option: KeyOption,
+    rates: ChangeRates,
+) -> SmoothedCounts:
+    """The counts of the last of some periods, from the figures of all of them.
+
+    Args:
+        systems: The periods, in order.
+        key: The layer.
+        chances: The noise.
+        option: Who has other keys in each later period.
+        rates: How often units come and go; none for who knows that nobody did.
+    """
+    layers = [system.layers[key] for system in systems]
+    ids = layers[-1].ids[layers[-1].shown & ~layers[-1].official & (layers[-1].value != 0)]
+    figures = []
+    for layer in layers:
+        at = layer.at(ids)
+        figures.append(np.where(at >= 0, layer.value[at], 0).astype(np.int64))
+    prior = count_prior([layer.value for layer in layers], CellIndex(layers[0].sizes).size, chances)
+    count = figures[0][:, None] - chances.noise
+    chance = _noise_of(chances, count) * _prior_of(prior, count)
+    for last, figure in itertools.pairwise(figures):
+        then = figure[:, None] - chances.noise
+        change = then[:, None, :] - count[:, :, None]
+        way = _coming_and_going(rates, count, change) if rates.moving else (change == 0) * 1.0
+        follows = way * _noise_of(chances, then)[:, None, :]
+        if option != "period":
+            keep = _keeping(rates, count)[:, :, None] * (change == 0)
+            follows = follows - keep * _noise_of(chances, then)[:, None, :]
+            follows += keep * np.eye(len(chances.noise)) * (figure == last)[:, None, None]
+        chance = np.einsum("cn,cnm->cm", chance, follows)
+        chance /= np.maximum(chance.sum(axis=1, keepdims=True), _NEVER)
+        count = then
+    chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), _NEVER)
+    best = np.argmax(chance, axis=1)
+    rows = np.arange(len(ids))
+    return SmoothedCounts(ids, count[rows, best], chance[rows, best])
+
+
+def period_pairs(
+    catalogue: Catalogue, chances: NoiseChances, option: KeyOption
+) -> Iterator[tuple[str, str, PeriodPair]]:
+    """Each period of a catalogue with the next one."""
+    names = list(catalogue.systems)
+    for first, second in itertools.pairwise(names):
+        pair = PeriodPair(catalogue.systems[first], catalogue.systems[second], chances, option)
+        yield first, second, pair
