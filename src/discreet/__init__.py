@@ -14,6 +14,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
   `perturb_magnitudes` → `ProtectedTable`; `perturb_units` with `UnitNoise` for sums that add up
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
+- Samples: `estimate_sample` gives rounded estimates with their `PrecisionClasses`, drawn as a
+  `SampleDesign` says
 - Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
   hides cells → `ProtectedTable`, `audit` finds out what hidden cells still tell
 - Rounding: `round_counts`, each figure on its own or so that totals stay sums; `make_additive`
@@ -30,6 +32,7 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Stores, from which any table is made at once (confidential): `Store`
 - Methods on records: `discreet.pretabular`; programmes of them: `anonymise`; who can be found
   in a file, and what changing it did: `assess_records`, `compare_records` (confidential)
+- Maps of protected tables: `Boundaries` of areas, which their `write` takes
 - Errors: all are `DiscreetError`; what is none but should be known is a `DiscreetWarning`
 
 Names are loaded when first used, so that ``import discreet`` stays light.
@@ -47,7 +50,13 @@ if TYPE_CHECKING:
     from discreet.assessment import compare
     from discreet.assessment.record_risk import assess_records, compare_records
     from discreet.classifications import Classification
-    from discreet.derived import KeyFigure, derive
+    from discreet.derived import (
+        KeyFigure,
+        PrecisionClasses,
+        SampleDesign,
+        derive,
+        estimate_sample,
+    )
     from discreet.errors import DiscreetError, DiscreetWarning
     from discreet.keygrid import KeyGrid
     from discreet.microdata import (
@@ -76,6 +85,7 @@ if TYPE_CHECKING:
     from discreet.protection.parts import PartRules, check_parts, suppress_parts, tune_parts
     from discreet.protection.rounding import make_additive, round_counts
     from discreet.protection.suppression import audit, suppress
+    from discreet.publication.boundaries import Boundaries
     from discreet.release import attack, protect, verify_release
     from discreet.release.anonymisation import anonymise
     from discreet.release.area_tables import area_tables
@@ -87,6 +97,7 @@ if TYPE_CHECKING:
     from discreet.tabulation import Query, tabulate, tabulate_many
 
 _HOMES = {
+    "Boundaries": "publication.boundaries",
     "CellStatus": "tables",
     "Classification": "classifications",
     "DiscreetError": "errors",
@@ -98,8 +109,10 @@ _HOMES = {
     "MagnitudePerturbationTable": "protection.noise",
     "PartRules": "protection.parts",
     "PerturbationTable": "protection.noise",
+    "PrecisionClasses": "derived",
     "ProtectedTable": "tables",
     "Query": "tabulation",
+    "SampleDesign": "derived",
     "SimpleStrength": "protection.noise",
     "Store": "store",
     "Table": "tables",
@@ -117,6 +130,7 @@ _HOMES = {
     "design_magnitude_perturbation": "protection.noise",
     "design_perturbation": "protection.noise",
     "detect_reading": "microdata",
+    "estimate_sample": "derived",
     "import_record_keys": "microdata",
     "inherit_record_keys": "microdata",
     "join_cube_files": "release.cubes",
@@ -147,6 +161,7 @@ _HOMES = {
 _MODULES = ("pretabular", "rules")
 
 __all__ = [
+    "Boundaries",
     "CellStatus",
     "Classification",
     "DiscreetError",
@@ -158,8 +173,10 @@ __all__ = [
     "MagnitudePerturbationTable",
     "PartRules",
     "PerturbationTable",
+    "PrecisionClasses",
     "ProtectedTable",
     "Query",
+    "SampleDesign",
     "SimpleStrength",
     "Store",
     "Table",
@@ -178,6 +195,7 @@ __all__ = [
     "design_magnitude_perturbation",
     "design_perturbation",
     "detect_reading",
+    "estimate_sample",
     "import_record_keys",
     "inherit_record_keys",
     "join_cube_files",

@@ -5,6 +5,7 @@
 
 from discreet.derived.derivation import derive
 from discreet.derived.key_figure import KeyFigure
+from discreet.derived.sample_estimates import PrecisionClasses, SampleDesign, estimate_sample
 from discreet.derived.single_figures import (
     balance,
     index_figure,
@@ -17,8 +18,11 @@ from discreet.derived.single_figures import (
 
 __all__ = [
     "KeyFigure",
+    "PrecisionClasses",
+    "SampleDesign",
     "balance",
     "derive",
+    "estimate_sample",
     "index_figure",
     "mean",
     "per_thousand",
