@@ -437,3 +437,37 @@ def test_codes_are_as_narrow_as_their_number(tmp_path: Path) -> None:
     version = next(path for path in (tmp_path / "s").rglob("1.codes.arrow")).parent
     kept = [pl.read_ipc(version / f"{n}.codes.arrow").to_series().dtype for n in range(1, 6)]
     assert kept == [pl.UInt8] * 4 + [pl.UInt16]
+
+
+def test_squares_of_one_district_are_counted_where_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells are many for the whole country, and few where a filter has been at work."""
+    draw = np.random.default_rng(1)
+    count = 4_000
+    frame = pl.DataFrame(
+        {
+            "east": 4_000_000.0 + draw.integers(0, 20_000, count),
+            "north": 2_700_000.0 + draw.integers(0, 20_000, count),
+            "age": draw.integers(0, 100, count),
+            "record_key": draw.integers(0, 10**15, count),
+        }
+    ).with_columns(district=(pl.col("east") // 2_000 % 10).cast(pl.Int64))
+    frame = dc.with_squares(frame)
+    names = ["square", "district", "age"]
+    store = dc.Store.create(tmp_path / "s", frame, variables=names, record_key="record_key")
+    monkeypatch.setattr("discreet.tabulation.stored._MOST_CELLS", 2**16)
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "discreet.microdata.stored_records.StoredRecords.fetched",
+        lambda *_: asked.append("decoded"),
+    )
+    own = frame.filter(pl.col("district") == 3)
+    codes = store.codes("square", where="district == 3")
+    assert sorted(codes) == sorted(own["square"].unique())
+    for squares in ("square", dc.Classification.from_squares("square", codes)):
+        for by in ([squares], [squares, "age"]):
+            found = store.tabulate(by, where="district == 3")
+            wanted = dc.tabulate(own, by, record_key="record_key")
+            assert found.to_polars().equals(wanted.to_polars())
+    assert not asked

@@ -134,6 +134,24 @@ class Store:
             how = {"allow_unsuitable_keys": keys["allowed"], **how}
         return tabulate(self.records.plan(), by, **how)
 
+    @without_values
+    def codes(self, column: str, where: str = "") -> list[str]:
+        """The codes of a column that occur, such as the squares of one district (confidential).
+
+        Args:
+            column: The column.
+            where: Among which records; among all if it is empty.
+
+        >>> from tempfile import mkdtemp
+        >>> people = pl.DataFrame({"square": ["a", "b"], "district": [1, 2]})
+        >>> store = Store.create(mkdtemp(), people, variables=["square", "district"])
+        >>> store.codes("square", where="district == 2")
+        ['b']
+        """
+        table = tabulate(self.records.plan(), [column], where=where)
+        tree = table.dimensions[0].classifications[0]
+        return [code for code in tree.codes[1:] if code != tree.missing]
+
     def info(self) -> dict[str, Any]:
         """What is in it: CONFIDENTIAL, as the number of its records is."""
         records = self.records

@@ -246,8 +246,9 @@ class Classification(CodeTree):
         >>> Classification.from_squares("km", ["1kmN2684E4334"], sizes=[10_000, 1_000]).codes
         ('Total', 'CRS3035RES10000mN2680000E4330000', 'CRS3035RES1000mN2684000E4334000')
         """
-        details.setdefault("found", "all")
-        return cls._of(grids.tree_of_squares(name, codes, sizes=sizes, total=total), details)
+        found = details.pop("found", "all")
+        tree = grids.tree_of_squares(name, codes, sizes=sizes, total=total, found=found)
+        return cls._of(tree, details)
 
     @classmethod
     def read(

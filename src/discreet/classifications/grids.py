@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.classifications.tree import CodeTree, raise_problems
+from discreet.classifications.tree import CodeTree, Found, raise_problems
 from discreet.errors import ClassificationError, Problem
 
 #: Sides of squares in metres, coarsest first.
@@ -138,7 +138,7 @@ def square_codes(size: int, north: IntArray, east: IntArray) -> list[str]:
 
 
 def tree_of_squares(
-    name: str, codes: Iterable[str], *, sizes: Sequence[int], total: str
+    name: str, codes: Iterable[str], *, sizes: Sequence[int], total: str, found: Found = "none"
 ) -> CodeTree:
     """The tree of squares: those given, and the larger ones that hold them.
 
@@ -147,6 +147,7 @@ def tree_of_squares(
         codes: Squares of the smallest size, in any order; repeats are fine.
         sizes: Sides in metres, coarsest first; each is a multiple of the next.
         total: Code of the total.
+        found: Which codes are listed only because they occur in the data.
     """
     _check_sizes(name, sizes)
     given: object = codes
@@ -167,7 +168,7 @@ def tree_of_squares(
         new[1:] = (np.diff(norths) != 0) | (np.diff(easts) != 0)
         tiers.append((side, norths[new], easts[new], np.flatnonzero(new)))
         places.append(np.cumsum(new) - 1)
-    return _tree(name, total, tiers, places, below)
+    return _tree(name, total, tiers, places, below, found)
 
 
 def _tree(
@@ -176,6 +177,7 @@ def _tree(
     tiers: Sequence[tuple[int, IntArray, IntArray, IntArray]],
     places: Sequence[IntArray],
     none: IntArray,
+    found: Found,
 ) -> CodeTree:
     """One tree of tiers of squares; `places` has the number of each record's square in a tier."""
     first = np.concatenate([rows for *_, rows in tiers])
@@ -193,6 +195,7 @@ def _tree(
         codes=(total, *(codes[k] for k in order.tolist())),
         parents=(-1, *parents.tolist()),
         level_names=tuple(_side(side) for side, *_ in tiers),
+        found=found,
     )
 
 

@@ -52,11 +52,12 @@ def check_tree(name: str, codes: Sequence[str], parents: Sequence[int]) -> None:
         problems.append(Problem("there are no codes", name, "at least a total is needed"))
     if len(codes) != len(parents):
         problems.append(Problem("codes and parents differ in number", name))
-    problems += [
-        Problem(f"code {code!r} is not a text, or is empty", name)
-        for code in codes
-        if not isinstance(code, str) or code == ""
-    ]
+    if set(map(type, codes)) != {str} or "" in codes:
+        problems += [
+            Problem(f"code {code!r} is not a text, or is empty", name)
+            for code in codes
+            if not isinstance(code, str) or code == ""
+        ]
     if len(set(codes)) < len(codes):
         problems += _double_problems(name, codes)
     if not problems:
@@ -77,6 +78,10 @@ def _double_problems(name: str, codes: Sequence[str]) -> list[Problem]:
 
 def _order_problems(name: str, codes: Sequence[str], parents: Sequence[int]) -> list[Problem]:
     problems = []
+    if set(map(type, parents)) == {int}:  # millions of codes are looked at in one go
+        above = np.asarray(parents)
+        if above[0] == -1 and bool(((above >= 0) & (above < np.arange(len(above))))[1:].all()):
+            return []
     for at, parent in enumerate(parents):
         if at == 0 and parent != -1:
             problems.append(Problem(f"the total {codes[0]!r} cannot have a parent", name))
@@ -319,10 +324,12 @@ class CodeTree:
     @cached_property
     def levels(self) -> npt.NDArray[np.int32]:
         """Level of each code: 0 for the total, 1 for its children, …"""
-        level = [0] * len(self.codes)
-        for at, parent in enumerate(self.parents[1:], 1):
-            level[at] = level[parent] + 1
-        return np.asarray(level, dtype=np.int32)
+        level = np.zeros(len(self.codes), dtype=np.int32)
+        above = self.parent_index
+        while (higher := above >= 0).any():
+            level += higher
+            above = np.where(higher, self.parent_index[above], -1)
+        return level
 
     @cached_property
     def depth(self) -> int:

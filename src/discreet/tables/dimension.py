@@ -51,10 +51,11 @@ class Dimension:
             object.__setattr__(self, "name", self.classifications[0].name)
         problems = []
         seen: dict[str, str] = {}
+        several = len(self.classifications) > 1  # within one, all codes differ
         for tree in self.classifications:
             if tree.total != self.total:
                 problems.append(Problem(f"{tree.name} has another total code", self.name))
-            for code in tree.codes[1:]:
+            for code in tree.codes[1:] if several else ():
                 if code in seen:
                     what = f"code {code!r} stands in {seen[code]} and in {tree.name}"
                     hint = "give the codes different names"
@@ -72,6 +73,8 @@ class Dimension:
     @cached_property
     def codes(self) -> tuple[str, ...]:
         """All codes: the total, then each classification in tree order."""
+        if len(self.classifications) == 1:
+            return self.classifications[0].codes
         rest = (code for tree in self.classifications for code in tree.codes[1:])
         return (self.total, *rest)
 

@@ -198,12 +198,13 @@ def _match(
     """Positions of the values in the tree; unknown ones become problems."""
     if texts.null_count() and tree.missing not in tree.index:
         tree = tree.with_missing()
-    leaf = {code: tree.index[code] for code in tree.leaves}
-    positions = [leaf.get(tree.missing if text is None else text, -1) for text in texts]
-    unknown = [text for text, at in zip(texts, positions, strict=True) if at < 0]
-    if unknown:
+    named = texts.fill_null(tree.missing).to_list()
+    positions = np.array([tree.index.get(text, -1) for text in named], dtype=np.int32)
+    known = (positions >= 0) & tree.is_leaf[positions]
+    if not known.all():
+        unknown = texts.filter(pl.Series(~known)).to_list()
         problems.append(_unknown(tree, sorted(str(text) for text in unknown)))
-    return tree, np.array(positions, dtype=np.int32)
+    return tree, positions
 
 
 def _unknown(tree: Classification, codes: Sequence[str]) -> Problem:

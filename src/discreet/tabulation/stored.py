@@ -27,6 +27,7 @@ from discreet.keygrid import LIMB, KeyGrid
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.filters import Filter, parse_filter
 from discreet.microdata.stored_records import StoredRecords
+from discreet.tables.table import code_texts
 from discreet.tabulation.columns import CodedColumn, code_column
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
@@ -152,9 +153,13 @@ def _too_much(store: StoredRecords, query: Any) -> bool:
         return True
     if any(store.values(axis.column).dtype.is_float() and not axis.bounds for axis in query.axes):
         return True  # numbers with decimals are no codes, unless a filter leaves them out
-    parts = query.filter.parts() if query.filter else []
-    cells = math.prod(len(store.values(axis.column)) for axis in query.axes)
-    return cells > _MOST_CELLS or len(parts) > _MOST_FILTERS
+    if query.filter and len(query.filter.parts()) > _MOST_FILTERS:
+        return True
+    if math.prod(len(store.values(axis.column)) for axis in query.axes) <= _MOST_CELLS:
+        return False
+    layout = MeasureLayout(keyed=False, weight=None, values=())
+    one = Pass(axes=query.axes, where=None, layout=layout, asked=query.where or None)
+    return _StorePass(store, one, KeyGrid.of(LIMB)).cells > _MOST_CELLS
 
 
 class _StorePass:
@@ -226,8 +231,10 @@ class _StorePass:
                 among = np.zeros(len(passed), dtype=np.bool_)
                 among[own] = True
                 passed = among
-            kept.append(np.unique(position[passed]))
-            places.append(np.searchsorted(kept[-1], position).clip(0, max(len(kept[-1]) - 1, 0)))
+            used = np.zeros(coding.size, dtype=np.bool_)
+            used[position[passed]] = True
+            kept.append(np.flatnonzero(used))
+            places.append((np.cumsum(used) - 1).clip(0)[position])
         sizes = [max(len(each), 1) for each in kept]
         tables: dict[str, Any] = {
             name: np.where(passed, 0, _OUT).astype(np.int32) for name, passed in self.passed.items()
@@ -262,12 +269,12 @@ class _StorePass:
         flat = np.flatnonzero(found.measures[0])
         sizes = [max(len(each), 1) for each in self.kept]
         positions = np.unravel_index(flat, sizes) if sizes else ()
-        kept = zip(self.kept, positions, strict=True)
         found = found.of_cells(flat)
+        codings = zip(self.codings, self.kept, strict=True)
         return Cube(
             axes=one.axes,
-            codes=tuple(own[at].astype(np.int32) for own, at in kept),
-            values=tuple(coding.values for coding in self.codings),
+            codes=tuple(at.astype(np.int32) for at in positions),
+            values=tuple(coding.values.gather(own) for coding, own in codings),
             measures=found.measures,
             layout=one.layout,
             largest=found.largest,
@@ -375,7 +382,11 @@ class _StorePass:
 
 def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
     """For each code of a column, its position on an axis."""
-    return code_column(store.values(axis.column), axis)
+    values = store.values(axis.column)
+    if axis.bounds is not None:
+        return code_column(values, axis)
+    codes = pl.int_range(len(values), dtype=pl.UInt32, eager=True)
+    return CodedColumn(codes, code_texts(values, axis.column), compact=True)
 
 
 class StoredChoice:
