@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from discreet_fire.logs.claims import LogCut, LogFigure, OutputForms, withheld
+from discreet_fire.logs.claims import LogCut, LogFigure, OutputForms, numeric, withheld
 from discreet_fire.logs.frequencies import CountRow, CrosstabCounts, crosstab_cuts, hidden_rows
 from discreet_fire.logs.listing_tables import (
     BoxedCounts,
@@ -32,7 +32,7 @@ FORM = OutputForms(
     "matrix_title record_title plain_title opens residual count_word echo text_row log_program "
     "log_note log_note_starts log_dump log_plain log_symbol crosstab_title "
     "plain_words pair_test absent of_valid difference counts_title included summary_title "
-    "descriptives numbered_head mark plain_label",
+    "descriptives numbered_head response_head mark plain_label",
 )
 _COUNTS = frozenset(("count", "percent", "cumulative"))
 _CASES = frozenset(
@@ -41,6 +41,7 @@ _CASES = frozenset(
 _MODELS = frozenset(("coefficient", "test", "df"))
 _CELLS = frozenset(("count", "percent", "expected"))
 _SHARED = ("share", "share2", "share3")
+_CODE = re.compile(r"\d{1,4}")
 _LAST_WORD = re.compile(r"\S+(?=\s*$)")
 #: Rules by which a whole record goes.
 _CLOSING = frozenset(("few-cases", "all-same", "secondary"))
@@ -100,6 +101,8 @@ class ProcedureScope:
         held: What goes of tests and models, if they go.
         models: The first line of tests and models.
         terms: The most coefficients of a table.
+        groups: The cases of groups that a table of statistics has shown, by their labels.
+        shared: Whether the cases are those of all tables without their own.
         listed: Whether the cases stand in a list of used and left out ones, as for one model.
     """
 
@@ -110,6 +113,8 @@ class ProcedureScope:
     held: list[LogCut] = field(default_factory=list)
     models: int | None = None
     terms: int = 0
+    groups: dict[str, float | None] = field(default_factory=dict)
+    shared: bool = False
     listed: bool = False
 
     def count(self, figure: LogFigure, rules: CleaningRules) -> None:
@@ -170,7 +175,8 @@ def opens(table: ListingTable, scope: ProcedureScope) -> bool:
         return scope.models is not None or not scope.listed
     if FORM.descriptives.fullmatch(table.title):
         roles = map(role_of_parts, table.heads)
-        return any(role is not None and role.kind == "count" for role in roles)
+        counted = any(role is not None and role.kind == "count" for role in roles)
+        return counted or scope.models is not None
     return bool(FORM.opens.fullmatch(table.title))
 
 
@@ -224,11 +230,21 @@ def _first_figures(table: ListingTable, roles: Sequence[FigureRole | None]) -> i
 
 
 def _groups(known: Sequence[FigureRole], table: ListingTable, first: int) -> bool:
-    """Whether figures among the labels are groups: each row tells its cases, or nothing else."""
-    heads = [" ".join(parts) for parts in table.heads[1:first]]
-    if not table.bare and all(FORM.numbered_head.fullmatch(head) for head in heads):
+    """Whether figures among the labels are codes of groups, which come again; not statistics whose
+    heading is not known.
+    """
+    if FORM.response_head.fullmatch(" ".join(table.heads[0])):
         return True
-    return any(role.kind == "count" for role in known)
+    for at in range(1, first):
+        codes = [one.text for row in table.rows for one in row.cells[at] if one.text]
+        figures = [code for code in codes if numeric(code) is not None]
+        if not all(_CODE.fullmatch(code) for code in figures):
+            return False
+        head = " ".join(table.heads[at])
+        again = 2 * len(set(figures)) <= len(figures)
+        if figures and not again and (table.bare or not FORM.numbered_head.fullmatch(head)):
+            return False
+    return any(role.kind in ("count", "coefficient", "test") for role in known)
 
 
 def _generic(known: Sequence[FigureRole]) -> bool:
@@ -277,7 +293,7 @@ def _by_columns(
     if present & {"valid", "whole"} and present <= _CASES:
         return TableJudgement(_processed(rows, kinds, first, scope, rules))
     if present <= _COUNTS and "count" in present:
-        if kinds.count("count") == 1:
+        if len({role.name.lower() for role in roles}) == len(roles):
             return TableJudgement(_list_of_counts(table, rows, kinds, first, scope, rules))
         return TableJudgement(_all_or_none(rows, kinds, first, scope, rules))
     if present & _MODELS:
@@ -312,6 +328,7 @@ def _processed(
     counts = [some[0] if some else None for some in valid]
     for one in filter(None, counts):
         scope.count(one, rules)
+    scope.shared = True
     values = [one.value if one else None for one in counts]
     hidden = hidden_rows(values, [bool(one and one.hidden) for one in counts], None, rules)
     for place, (_, row) in enumerate(rows):
@@ -334,6 +351,7 @@ def _list_of_counts(
 ) -> list[LogCut]:
     """Counts with shares and cumulated ones."""
     order = [kinds.index("count"), *(at for at, kind in enumerate(kinds) if kind != "count")]
+    at_all = _sum_line([(row.line, _column(row, first + order[0])) for _, row in rows])
     lines: list[FigureLine] = []
     cumulated: list[LogFigure] = []
     for label, row in rows:
@@ -344,7 +362,7 @@ def _list_of_counts(
             if kind == "cumulative"
             for one in _column(row, first + at)
         ]
-        stub = _TOTAL if _is_total(label) else label
+        stub = _TOTAL if _is_total(label) or at_all == row.line else label
         lines.append(FigureLine(stub, shown, 0, 0))
     counts = [line.figures[0] for line in lines if line.figures]
     totals = [line for line in lines if line.stub == _TOTAL and line.figures]
@@ -370,6 +388,15 @@ def _list_of_counts(
         scope.count(line.figures[0], rules)
     scope.listed = bool(used)
     return cuts
+
+
+def _sum_line(counts: Sequence[tuple[int, Sequence[LogFigure]]]) -> int | None:
+    """The last line if its count is the sum of all others: a total under any name."""
+    values = [some[0].value for _, some in counts if some]
+    if len(values) < 3 or len(values) < len(counts) or None in values:
+        return None
+    *parts, last = (value or 0 for value in values)
+    return counts[-1][0] if last == sum(parts) > 0 else None
 
 
 def _of_valid(table: ListingTable, first: int) -> list[LogCut]:
@@ -456,8 +483,11 @@ def _statistics(
     """Means and the like, a record for each row, or several where headings come again."""
     records: list[StatisticsRecord] = []
     several = False
+    counted = [at for at, role in enumerate(roles) if role.kind == "count"][:1]
+    at_all = _sum_line([(row.line, _column(row, first + at)) for _, row in rows for at in counted])
     for label, row in rows:
-        stub = _TOTAL if _is_total(label) else "diff" if FORM.difference.match(label) else label
+        named = _is_total(label) or row.line == at_all
+        stub = _TOTAL if named else "diff" if FORM.difference.match(label) else label
         start = len(records)
         for at, role in enumerate(roles):
             for one in _column(row, first + at):
@@ -482,7 +512,7 @@ def _of_records(
     """What goes of records; with more than one total, or several in a row, all with the first."""
     for record in records:
         if record.count is None and not record.closed and "missing" not in record.kinds:
-            record.count = scope.cases
+            record.count = scope.groups.get(record.stub, scope.cases if scope.shared else None)
     blind = [record for record in records if "count" not in record.kinds]
     if scope.closed and blind:  # a group of too few cases, and nothing says which one
         return TableJudgement(
@@ -501,6 +531,7 @@ def _of_records(
         cuts += _beside_missing(record, rules)
         if record.count is not None and "count" in record.kinds:
             scope.count(record.kinds["count"][0], rules)
+            scope.groups[record.stub] = record.count
     if gone:
         scope.closed = scope.closed or "few-cases"
     return TableJudgement(list(dict.fromkeys(cuts)), claim.review)
@@ -743,6 +774,7 @@ def judged_pairs(
     if scope.closed:
         return cuts + withheld(record.figures(), scope.closed)
     record.count = scope.cases if record.count is None else record.count
+    scope.shared = True
     claim = statistics_claim(0, [record], rules)
     if any(cut.rule in _CLOSING for cut in claim.cuts):
         scope.closed = "few-cases"
