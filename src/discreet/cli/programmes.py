@@ -111,8 +111,12 @@ def register(app: typer.Typer) -> None:
     line = "discreet anonymise persons.toml --out for-researchers --internal changes"
     command(app, "anonymise", example=line)(anonymise)
     command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
+    line = "discreet transmit programme.toml --release release --out to-eurostat --confidential"
+    command(app, "transmit", example=line)(transmit)
     line = "discreet attack release --truth programme.toml --fail-over average=0.6"
     command(app, "attack", example=line)(attack)
+    line = "discreet check-revision programme.toml --first persons-first.parquet --id person_id"
+    command(app, "check-revision", example=line)(revision)
 
 
 def protect(
@@ -486,6 +490,31 @@ def verify(
         raise typer.Exit(FAILURE)
 
 
+def transmit(
+    file: Annotated[Path, typer.Argument(help="The table programme (.toml). CONFIDENTIAL.")],
+    release: Annotated[Path, typer.Option(help="The folder of its release.")],
+    out: Annotated[Path, typer.Option(help="A folder outside of it for the files. CONFIDENTIAL.")],
+    confidential: Annotated[
+        bool, typer.Option("--confidential", help="Say that true values are to be written.")
+    ] = False,
+    names_file: Annotated[
+        Path | None,
+        typer.Option("--names", help="What SDMX calls tables, variables and codes: a TOML file."),
+    ] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of remarks.")] = "en",
+    as_json: Json = False,
+) -> None:
+    """Write a release as SDMX for another office, with confidential values and their status."""
+    from discreet.publication.data_structures import SdmxNames
+    from discreet.release import transmit as transmitted
+
+    if not confidential:
+        raise typer.BadParameter("true values of hidden cells are written: say --confidential")
+    names_ = None if names_file is None else SdmxNames.read(names_file)
+    done = transmitted(file, release, out, names=names_, language=language)
+    show(done.text(), done.described(), as_json=as_json)
+
+
 def anonymise(
     file: Annotated[Path, typer.Argument(help="A programme for records (.toml).")],
     out: Annotated[Path | None, typer.Option(help="The folder of the file that is made.")] = None,
@@ -570,6 +599,30 @@ def attack(
     lines = [found.text(), *(f"FAILED: {line}" for line in over)]
     show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
     if over:
+        raise typer.Exit(FAILURE)
+
+
+def revision(
+    programme: Annotated[Path, typer.Argument(help="The programme, with corrected records.")],
+    first: Annotated[Path, typer.Option(help="The records as first published. CONFIDENTIAL.")],
+    identifier: Annotated[str, typer.Option("--id", help="Column that identifies a unit.")],
+    source: Annotated[
+        str | None, typer.Option(help="The source that was corrected; the main one.")
+    ] = None,
+    least: Annotated[
+        int, typer.Option(min=2, help="Fail if a cell differs, by fewer units than this.")
+    ] = 3,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Check a revision: cells that differ by few units from what was published first."""
+    from discreet.release.revision import check_revision
+
+    found = check_revision(
+        programme, first, id=identifier, source=source, least=least, show_values=show_values
+    )
+    show(found.text(), found.described(), as_json=as_json)
+    if found.few:
         raise typer.Exit(FAILURE)
 
 

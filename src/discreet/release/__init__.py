@@ -13,21 +13,26 @@ from discreet.release.methods.noise.parameters import parameter_warnings, read_p
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import warnings_about
 from discreet.release.report.summary import ReleasedTable, ReleaseSummary
+from discreet.release.revision import RevisionCheck, check_revision
 from discreet.release.run.data_checks import check_release, checked_inputs
 from discreet.release.run.inputs import open_inputs, read_programme
 from discreet.release.run.release import protect
 from discreet.release.run.release_audit import ReleaseAudit, audit_release
 from discreet.release.run.verification import VerifiedRelease, verify_release
+from discreet.release.transmission import Transmission, transmit
 
 __all__ = [
     "Programme",
     "ReleaseAudit",
     "ReleaseSummary",
     "ReleasedTable",
+    "RevisionCheck",
+    "Transmission",
     "VerifiedRelease",
     "attack",
     "audit_release",
     "check_release",
+    "check_revision",
     "checked_inputs",
     "open_inputs",
     "parameter_warnings",
@@ -35,6 +40,7 @@ __all__ = [
     "protect_cells",
     "read_parameters",
     "read_programme",
+    "transmit",
     "verify_release",
     "warnings_about",
 ]

@@ -245,8 +245,11 @@ def successes(size: int, option: KeyOption, noise: PerturbationTable) -> dict[st
 def test_five_years_of_a_panel_under_each_option(noise: PerturbationTable) -> None:
     """4,000 persons; bounds are those of docs/methods/periods.md, with room for chance."""
     found = {option: successes(4_000, option, noise) for option in OPTIONS}
-    cells = {option: each["cells proven to have changed"] for option, each in found.items()}
+    cells = {option: each["cells proven to hold other units"] for option, each in found.items()}
+    happened = "cells proven to hold somebody to whom something happened"
     assert all(each.right == 1.0 for each in cells.values())
+    assert all(each[happened].right == 1.0 for each in found.values())
+    assert found["changed"][happened].found > 0.6
     assert cells["same"].found > 0.6
     assert cells["period"].found < 0.03
     quiet = "unit known to have changed, nothing else happening"

@@ -106,9 +106,9 @@ def attacked_panel(
     chances = NoiseChances.of(ptable)
     catalogue = panel.published(ptable, option, secret)
     pairs = list(period_pairs(catalogue, chances, option))
-    found = [_changed_cells(panel, pairs)]
+    found = [_changed_cells(panel, pairs, touched=touched) for touched in (False, True)]
     found += [_units(panel, pairs, event, quiet=quiet) for quiet in (False, True)
-              for event in ("left", "came", "changed")]  # fmt: skip
+              for event in ("left", "come", "changed")]  # fmt: skip
     found += _counts(panel, catalogue, chances, option, pairs)
     return found
 
@@ -169,7 +169,7 @@ class _Panel:
         first_known = self.known[0]
         there = {
             "left": pl.col(f"{first_known} after").is_null(),
-            "came": pl.col(first_known).is_null(),
+            "come": pl.col(first_known).is_null(),
             "changed": pl.any_horizontal(pl.col(n) != pl.col(f"{n} after") for n in self.known)
             & pl.all_horizontal(pl.col(n) == pl.col(f"{n} after") for n in self.unknown),
         }
@@ -229,25 +229,26 @@ def _success(
     )
 
 
-def _changed_cells(panel: _Panel, pairs: _Pairs) -> AttackSuccess:
-    """Cells of all layers whose set of units changed: how many are proven, and how many wrongly."""
+def _changed_cells(panel: _Panel, pairs: _Pairs, *, touched: bool) -> AttackSuccess:
+    """Cells of all layers whose set of units changed: how many are proven, and how many wrongly.
+
+    Or, if `touched`, that hold somebody who came, left or changed in anything the tables tell.
+    """
     proven, false, changed = 0, 0, 0
     for first, second, pair in pairs:
         codes = Codes(pair.first)
         for key, layer in pair.layers.items():
-            sets = [panel.sets(codes, key, name, units=True) for name in (first, second)]
+            sets = [panel.sets(codes, key, name, units=not touched) for name in (first, second)]
             others = {at for at in sets[0] | sets[1] if sets[0].get(at) != sets[1].get(at)}
-            certain = layer.ids[pair.proven(key)].tolist()
+            certain = layer.ids[pair.proven(key, touched=touched)].tolist()
             right = sum(at in others for at in certain)
-            proven, false, changed = (
-                proven + right,
-                false + len(certain) - right,
-                changed + len(others),
-            )
+            proven, changed = proven + right, changed + len(others)
+            false += len(certain) - right
     low, high = wilson(proven, changed)
     claims = proven + false
+    what = "hold somebody to whom something happened" if touched else "hold other units"
     return AttackSuccess(
-        attack="cells proven to have changed", cases=changed, alone=None,
+        attack=f"cells proven to {what}", cases=changed, alone=None,
         found=proven / max(changed, 1), low=low, high=high, sure=claims,
         right=proven / claims if claims else None,
     )  # fmt: skip
@@ -263,7 +264,7 @@ def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSu
         before = found.select(panel.known)
         after = found.select(pl.col(f"{name} after").alias(name) for name in panel.known)
         guess = guessed_units(pair, before, after, panel.unknown, quiet=quiet)
-        there = "" if event != "came" else " after"
+        there = "" if event != "come" else " after"
         true = found.select(pl.col(f"{name}{there}").alias(name) for name in panel.unknown)
         at = true.join(
             guess.values.with_row_index("at"), on=panel.unknown, how="left", maintain_order="left"

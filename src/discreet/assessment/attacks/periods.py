@@ -142,13 +142,14 @@ class PeriodPair:
         kept = {"same": not step, "changed": step is None, "period": False}[self.option]
         return pair_chances(self.chances, pairs, prior, rates, step=step, kept=kept)
 
-    def proven(self, key: LayerKey) -> BoolArray:
+    def proven(self, key: LayerKey, *, touched: bool = False) -> BoolArray:
         """Which cells of a layer surely hold another set of units: no set shows both figures.
 
-        With keys that stay these are all whose figures differ: there are no false alarms.
+        With keys that stay these are all whose figures differ: there are no false alarms. With
+        new keys of changed units, these are the `touched` ones: somebody in them changed.
         """
         layer = self.layers[key]
-        if self.option == "same":
+        if self.option == "same" or (touched and self.option == "changed"):
             other: BoolArray = layer.noisy & (layer.before != layer.after)
             return other
         pairs, back = np.unique(np.stack([layer.before, layer.after]), axis=1, return_inverse=True)

@@ -1,0 +1,144 @@
+"""What a revision gives away: cells that hold nearly the same units as when first published.
+
+In: the records that a table was first made of, and the corrected ones. Out: per cell by how many
+units both differ, CONFIDENTIAL, and how many cells differ by few. A revision keeps the keys of the
+first publication: who compares both sees in which cells something was corrected, and where it
+was for few units, the two figures are about these few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.microdata.frames import open_frame, require_columns
+from discreet.microdata.identifiers import check_identifiers
+from discreet.record_batches import collected
+from discreet.tables import Table
+from discreet.tables.table import Spanning
+from discreet.tabulation import tabulate
+from discreet.tabulation.query import Query
+
+_UNIT = "discreet_unit"
+_FEWEST = 2
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RevisedCells:
+    """The cells of a table that hold other units after a revision.
+
+    Args:
+        table: Name of the table.
+        least: From how many units on a difference counts as large enough.
+        changed: Number of cells that hold other units than before.
+        few: How many of them differ by fewer than that.
+        units: Each changed cell by its codes, and by how many units it differs. CONFIDENTIAL.
+    """
+
+    table: str
+    least: int
+    changed: int
+    few: int
+    units: pl.DataFrame
+
+    def text(self) -> str:
+        """What was found, without naming a cell."""
+        if not self.changed:
+            return f"{self.table}: all cells hold the same units as before."
+        said = f"{self.table}: {self.changed:,} cells hold other units than before"
+        return f"{said}, {self.few:,} of them by fewer than {self.least} units."
+
+    def described(self) -> dict[str, Any]:
+        """The same as plain values."""
+        told = {"table": self.table, "least": self.least}
+        return {**told, "changed": self.changed, "few": self.few}
+
+    def __repr__(self) -> str:
+        return f"<RevisedCells of {self.table}: {self.few:,} of {self.changed:,} by few units>"
+
+
+def revised_cells(
+    first: Any,
+    revised: Any,
+    by: Sequence[Spanning],
+    *,
+    id: str,  # noqa: A002 - the word users know
+    least: int = 3,
+    where: str | None = None,
+    name: str = "table",
+) -> RevisedCells:
+    """Hold the records of a revision against those that a table was first made of.
+
+    Args:
+        first: The records as they were first published.
+        revised: The corrected records.
+        by: What spans the table, as for `tabulate`.
+        id: The column that identifies a unit in both.
+        least: By how many units a cell must differ, if it does.
+        where: Which records count.
+        name: Name of the table.
+
+    >>> first = pl.DataFrame({"id": [1, 2, 3], "area": ["a", "a", "b"], "work": [1, 0, 1]})
+    >>> later = first.with_columns(work=pl.Series([1, 1, 1]))
+    >>> found = revised_cells(first, later, ["area", "work"], id="id")
+    >>> found
+    <RevisedCells of table: 4 of 4 by few units>
+    """
+    if isinstance(least, bool) or not isinstance(least, int) or least < _FEWEST:
+        what, hint = "a difference is of two units or more, or it is of one", "least=3"
+        raise MicrodataError(what, code="least", where="least", hint=hint)
+    columns = [each for each in dict.fromkeys(Query(by=by, where=where).columns) if each != id]
+    sides = [_records(frame, id, columns) for frame in (first, revised)]
+    _check_types(sides, columns)
+    counts = []
+    for own, other in (sides, sides[::-1]):
+        changed = own.join(other, on=[_UNIT, *columns], how="anti", nulls_equal=True)
+        counts.append(_cells(changed, by, where))
+    if all(each is None for each in counts):
+        return RevisedCells(table=name, least=least, changed=0, few=0, units=pl.DataFrame())
+    old, new = (each for each in _alike(counts))
+    codes = [each for each in old.columns if each not in (_UNIT, "count")]
+    both = old.join(new, on=[*codes, _UNIT], how="full", coalesce=True, suffix=" new")
+    apart = pl.col("count").fill_null(0) != pl.col("count new").fill_null(0)
+    units = both.filter(apart).group_by(codes).agg(units=pl.len()).sort(codes)
+    few = units.filter(pl.col("units") < least).height
+    return RevisedCells(table=name, least=least, changed=units.height, few=few, units=units)
+
+
+def _records(frame: Any, identifier: str, columns: Sequence[str]) -> pl.DataFrame:
+    opened = open_frame(frame)
+    require_columns(opened, [identifier, *columns])
+    check_identifiers(opened, [identifier])
+    held = collected(opened.select(identifier, *columns))
+    return held.select(pl.col(identifier).cast(pl.String).alias(_UNIT), *columns)
+
+
+def _check_types(sides: Sequence[pl.DataFrame], columns: Sequence[str]) -> None:
+    first, revised = sides
+    problems = [
+        Problem(f"was {first[name].dtype} and is {revised[name].dtype}", name, "read both alike")
+        for name in columns
+        if first[name].dtype != revised[name].dtype
+    ]
+    raise_all(MicrodataError, problems, code="column-type")
+
+
+def _cells(changed: pl.DataFrame, by: Sequence[Spanning], where: str | None) -> pl.DataFrame | None:
+    """The cells that each changed unit is in; None if there is none."""
+    if changed.is_empty():
+        return None
+    table: Table = tabulate(changed, by=[*by, _UNIT], where=where)
+    total = table.dimensions[-1].codes[0]
+    cells = table.to_polars().filter((pl.col("count") > 0) & (pl.col(_UNIT) != total))
+    names = [dimension.name for dimension in table.dimensions]
+    return cells.select(pl.col(names).cast(pl.String), "count")
+
+
+def _alike(counts: Sequence[pl.DataFrame | None]) -> list[pl.DataFrame]:
+    """Both sides; where one has no changed unit, it is empty."""
+    there = next(each for each in counts if each is not None)
+    return [there.clear() if each is None else each for each in counts]
