@@ -26,6 +26,7 @@ __all__ = [
     "ReleaseAudit",
     "ReleaseSummary",
     "ReleasedTable",
+    "Transmission",
     "RevisionCheck",
     "Transmission",
     "VerifiedRelease",

@@ -57,6 +57,11 @@ class Dominance(Rule):
         """How many of the largest contributions it looks at."""
         return self.n
 
+    @property
+    def conf_status(self) -> str:
+        """Dominance by one unit or by two; of more it is another measure of concentration."""
+        return {1: "O", 2: "T"}.get(self.n, "M")
+
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         sensitive, level = self._dominated(cells)
@@ -116,6 +121,11 @@ class PPercent(Rule):
         """How many of the largest contributions it looks at."""
         return self.n + 1
 
+    @property
+    def conf_status(self) -> str:
+        """A measure of concentration other than dominance."""
+        return "M"
+
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         return _estimated(cells, self.p / 100, self.n, self.ties, self.name)
@@ -166,6 +176,11 @@ class PQ(Rule):
     def contributions(self) -> int:
         """How many of the largest contributions it looks at."""
         return self.n + 1
+
+    @property
+    def conf_status(self) -> str:
+        """A measure of concentration other than dominance."""
+        return "M"
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""

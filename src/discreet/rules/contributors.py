@@ -62,6 +62,11 @@ class MinimumFrequency(Rule):
         """Whether it can judge tables of counts."""
         return self.of in (None, "records", "weights")
 
+    @property
+    def conf_status(self) -> str:
+        """Too few units."""
+        return "A"
+
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         of = self.of or cells.contributors

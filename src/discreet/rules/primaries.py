@@ -60,6 +60,7 @@ class Primary:
         reason: `Reason` of each sensitive cell: that of the first rule that marks it.
         rules: Which cells each rule marks, rules × cells, in the order of the rules and
             before marks.
+        rule_status: What SDMX calls the cells of each rule, in the same order.
         lower: Lower protection levels, in the unit of the value; 0 where none is asked for.
         upper: Upper protection levels.
         sliding: Sliding protection levels.
@@ -82,6 +83,7 @@ class Primary:
     verdict: npt.NDArray[np.int8]
     reason: npt.NDArray[np.int8]
     rules: BoolArray
+    rule_status: tuple[str, ...]
     lower: FloatArray
     upper: FloatArray
     sliding: FloatArray
@@ -99,7 +101,8 @@ class Primary:
         columns = (self.reason, self.lower, self.upper, self.sliding, self.cost, self.waived)
         known = (self.low, self.high, self.at_most, self.at_least, self.opens)
         lengths = {len(column) for column in (*columns, *known, self.contributor)}
-        if lengths | {self.rules.shape[1]} != {len(self.verdict)}:
+        ruled = self.rules.shape == (len(self.rule_status), len(self.verdict))
+        if lengths != {len(self.verdict)} or not ruled:
             raise SuppressionError("the columns of the primaries differ in length", code="primary")
 
     def __len__(self) -> int:
@@ -123,6 +126,25 @@ class Primary:
     def _are(self, verdict: CellVerdict) -> BoolArray:
         found: BoolArray = self.verdict == verdict
         return found
+
+    def conf_status(self) -> npt.NDArray[np.str_]:
+        """What SDMX calls each cell if it is hidden, by CL_CONF_STATUS. CONFIDENTIAL.
+
+        That of the first rule that marks a sensitive cell; "G" where one unit dominates it and
+        two do, "C" of cells marked by hand, and "D" of all that are hidden to protect others.
+        """
+        found = np.full(len(self), "D")
+        found[self.sensitive] = "C"
+        for code, marks in reversed(list(zip(self.rule_status, self.rules, strict=True))):
+            found[marks & self.sensitive] = code
+        single, double = (self._said_by(code) for code in ("O", "T"))
+        found[single & double & np.isin(found, ("O", "T"))] = "G"
+        return found
+
+    def _said_by(self, code: str) -> BoolArray:
+        """The cells that a rule with this status marks."""
+        own = [at for at, each in enumerate(self.rule_status) if each == code]
+        return np.asarray(self.rules[own].any(axis=0))
 
     def numbers(self) -> dict[str, int]:
         """How many cells are sensitive for which reason, by code of the reason."""
@@ -338,6 +360,7 @@ def _by_rules(
         verdict=verdict,
         reason=reason,
         rules=said,
+        rule_status=tuple(rule.conf_status for rule, _ in scoped),
         **levels,
         cost=marked.numbers["cost"],
         low=marked.numbers["low"],

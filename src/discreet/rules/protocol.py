@@ -205,6 +205,11 @@ class Rule(ABC):
         """What readers who know the rule infer about the published number."""
 
     @property
+    def conf_status(self) -> str:
+        """What SDMX calls its cells, of CL_CONF_STATUS: "C" unless the rule knows better."""
+        return "C"
+
+    @property
     def name(self) -> str:
         """What messages call it."""
         return type(self).__name__

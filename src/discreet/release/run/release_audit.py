@@ -110,7 +110,7 @@ def audit_release(
             + " or ".join(f'"{each.name}"' for each in known),
         )
     kept = {each.table.name: each for each in remembered_tables(Path(release))}
-    findings = _findings(inputs, kept, Path(release))
+    findings = differences(inputs, kept, Path(release))
     others = [read_release(Path(folder), at) for at, folder in enumerate(beside)]
     before = (*inputs.earlier, *(table for tables in others for table in tables))
     grown = with_found_relations(inputs.programme, inputs.records, before)
@@ -120,14 +120,14 @@ def audit_release(
         for group in inputs.programme.linked(method):
             present = [name for name in group if name in kept]
             if present:
-                counted, context = _counted(inputs, present)
+                counted, context = recounted(inputs, present)
                 found, wrong = method.audited(inputs, counted, context, kept, coalition)
                 audits |= found
                 findings += wrong
     return ReleaseAudit(audits=audits, findings=tuple(findings))
 
 
-def _findings(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) -> list[str]:
+def differences(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) -> list[str]:
     """Tables that are missing or of other origin, files that are not as they were made."""
     digests = table_digests(inputs)
     found = []
@@ -151,7 +151,7 @@ def _findings(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) ->
     return found
 
 
-def _counted(inputs: Inputs, names: Sequence[str]) -> tuple[Mapping[str, Counts], ReleaseContext]:
+def recounted(inputs: Inputs, names: Sequence[str]) -> tuple[Mapping[str, Counts], ReleaseContext]:
     """The true tables of a group, and what spans them."""
     programme = inputs.programme
     source = programme.source_of(names[0]).name

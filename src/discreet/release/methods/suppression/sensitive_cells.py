@@ -180,6 +180,7 @@ def strictest(found: Sequence[Primary]) -> Primary:
         verdict=sensitive.astype(np.int8),
         reason=reason.astype(np.int8),
         rules=np.concatenate([each.rules for each in found]),
+        rule_status=tuple(code for each in found for code in each.rule_status),
         at_most=np.min([each.at_most for each in found], axis=0),
         at_least=np.max([each.at_least for each in found], axis=0),
         opens=np.any([each.opens for each in found], axis=0),

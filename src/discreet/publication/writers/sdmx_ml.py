@@ -1,0 +1,308 @@
+"""SDMX-ML 2.1: observations and their data structure as messages, for the exchange of statistics.
+
+In: lines of observations as `sdmx_csv` makes them, and their `DataStructure`. Out: UTF-8 text,
+a message of data specific to its structure, and the message of the structure with concepts and
+code lists. As public as the observations are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from discreet.publication.data_structures import DataStructure, ListedCode, StructureDimension
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SCHEMAS = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"
+_URN = "urn:sdmx:org.sdmx.infomodel"
+#: When messages without a date were prepared: the same content gives the same bytes.
+_UNDATED = "1970-01-01"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedAttribute:
+    """What is said beside values: its title, and code → labels where it has a code list."""
+
+    titles: Mapping[str, str]
+    codes: Mapping[str, Mapping[str, str]]
+    whole: bool = False
+
+
+#: The codes of CL_CONF_STATUS, with what they mean.
+CONF_STATUS: Mapping[str, Mapping[str, str]] = {
+    "F": {"en": "Free for publication", "de": "Frei"},
+    "C": {"en": "Confidential, primary", "de": "Geheim, primär"},
+    "A": {"en": "Confidential, primary: small counts", "de": "Geheim, primär: zu wenige"},
+    "O": {
+        "en": "Confidential, primary: dominance by one unit",
+        "de": "Geheim, primär: Dominanz einer Einheit",
+    },
+    "T": {
+        "en": "Confidential, primary: dominance by two units",
+        "de": "Geheim, primär: Dominanz zweier Einheiten",
+    },
+    "G": {
+        "en": "Confidential, primary: dominance by one or two units",
+        "de": "Geheim, primär: Dominanz von einer oder zwei Einheiten",
+    },
+    "M": {
+        "en": "Confidential, primary: other measures of concentration",
+        "de": "Geheim, primär: andere Maße der Konzentration",
+    },
+    "D": {
+        "en": "Confidential, secondary, set by the sender",
+        "de": "Geheim, sekundär, vom Absender gesetzt",
+    },
+}
+_OBS_STATUS: Mapping[str, Mapping[str, str]] = {
+    "A": {"en": "Normal value", "de": "Normaler Wert"},
+    "Q": {"en": "Missing value; suppressed", "de": "Fehlender Wert; unterdrückt"},
+    "U": {"en": "Low reliability", "de": "Eingeschränkter Aussagewert"},
+    "M": {"en": "Missing value; data cannot exist", "de": "Fehlender Wert; nicht möglich"},
+}
+
+#: What lines say beside the value; those about the whole table once.
+ATTRIBUTES: Mapping[str, StatedAttribute] = {
+    "OBS_STATUS": StatedAttribute(
+        titles={"en": "Observation status", "de": "Beobachtungsstatus"}, codes=_OBS_STATUS
+    ),
+    "CONF_STATUS": StatedAttribute(
+        titles={"en": "Confidentiality status", "de": "Geheimhaltungsstatus"}, codes=CONF_STATUS
+    ),
+    "DECIMALS": StatedAttribute(titles={"en": "Decimals", "de": "Nachkommastellen"}, codes={}),
+    "UNIT_MEASURE": StatedAttribute(titles={"en": "Unit", "de": "Einheit"}, codes={}),
+    "COMMENT_OBS": StatedAttribute(titles={"en": "Comment", "de": "Bemerkung"}, codes={}),
+    "COMMENT_DSET": StatedAttribute(
+        titles={"en": "Comment on all", "de": "Bemerkung zu allem"}, codes={}, whole=True
+    ),
+}
+
+
+def data_message(
+    structure: DataStructure, chunks: Iterable[pl.DataFrame], *, prepared: str = ""
+) -> Iterator[str]:
+    """The observations as a message, piece by piece.
+
+    Args:
+        structure: Their structure.
+        chunks: The observations, with the columns of SDMX-CSV; one chunk at least.
+        prepared: The date of the release, if it has one.
+
+    >>> import polars as pl
+    >>> from discreet.publication.examples import census_example
+    >>> lines = pl.DataFrame({"sex": ["m"], "age": ["1"], "OBS_VALUE": ["20"]})
+    >>> "".join(data_message(DataStructure.of(census_example()), [lines])).splitlines()[-3]
+    '<Obs sex="m" age="1" OBS_VALUE="20"/>'
+    """
+    flow = f"{_URN}.datastructure.Dataflow={structure.reference}"
+    own = f"{flow}:ObsLevelDim:AllDimensions"
+    yield _opening(
+        "StructureSpecificData",
+        {"ss": f"{_SCHEMAS}/data/structurespecific", "own": own},
+        prepared,
+        structure.agency,
+        f'<message:Structure structureID="S1" namespace={quoteattr(own)} '
+        'dimensionAtObservation="AllDimensions">'
+        f"<common:StructureUsage>{_reference(structure, structure.name, 'Dataflow')}"
+        "</common:StructureUsage></message:Structure>",
+    )
+    about = [each.name for each in structure.dimensions]
+    about += ["OBS_VALUE", *(name for name, one in ATTRIBUTES.items() if not one.whole)]
+    for number, lines in enumerate(chunks):
+        if not number:
+            said = _whole(lines)
+            yield (
+                '<message:DataSet ss:structureRef="S1" xsi:type="own:DataSetType" '
+                f'ss:dataScope="DataStructure" action="Information"{said}>\n'
+            )
+        names = [name for name in about if name in lines.columns]
+        for row in lines.select(names).iter_rows():
+            texts = (
+                f" {name}={quoteattr(str(value))}"
+                for name, value in zip(names, row, strict=True)
+                if value is not None
+            )
+            yield f"<Obs{''.join(texts)}/>\n"
+    yield "</message:DataSet>\n</message:StructureSpecificData>\n"
+
+
+def _whole(lines: pl.DataFrame) -> str:
+    """The attributes of the data set as a whole."""
+    named = [name for name, one in ATTRIBUTES.items() if one.whole and name in lines.columns]
+    return "".join(f" {name}={quoteattr(lines[name][0])}" for name in named if lines.height)
+
+
+def structure_message(structure: DataStructure, *, prepared: str = "") -> str:
+    """The structure as a message, with its dataflow, concepts and code lists.
+
+    Args:
+        structure: The structure.
+        prepared: The date of the release, if it has one.
+    """
+    lists = [
+        _code_list(structure, each.codelist, each.titles, each.codes)
+        for each in structure.dimensions
+        if each.codelist
+    ]
+    lists += [
+        _code_list(
+            structure,
+            f"CL_{name}",
+            one.titles,
+            [ListedCode(c, "", t) for c, t in one.codes.items()],
+        )
+        for name, one in ATTRIBUTES.items()
+        if one.codes
+    ]
+    return "".join(
+        [
+            _opening(
+                "Structure",
+                {"str": f"{_SCHEMAS}/structure"},
+                prepared,
+                structure.agency,
+            ),
+            "<message:Structures>\n",
+            f"<str:Dataflows>\n{_flow(structure)}</str:Dataflows>\n",
+            f"<str:Codelists>\n{''.join(lists)}</str:Codelists>\n",
+            f"<str:Concepts>\n{_concepts(structure)}</str:Concepts>\n",
+            f"<str:DataStructures>\n{_data_structure(structure)}</str:DataStructures>\n",
+            "</message:Structures>\n</message:Structure>\n",
+        ]
+    )
+
+
+def _opening(
+    kind: str, namespaces: Mapping[str, str], prepared: str, sender: str, structure: str = ""
+) -> str:
+    """The head of a message."""
+    spaces = {
+        "message": f"{_SCHEMAS}/message",
+        "common": f"{_SCHEMAS}/common",
+        "xsi": "http://www.w3.org/2001/XMLSchema-instance",
+        **namespaces,
+    }
+    declared = " ".join(f"xmlns:{short}={quoteattr(long)}" for short, long in spaces.items())
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<message:{kind} {declared}>\n<message:Header>'
+        "<message:ID>discreet</message:ID><message:Test>false</message:Test>"
+        f"<message:Prepared>{prepared or _UNDATED}</message:Prepared>"
+        f"<message:Sender id={quoteattr(sender)}/>{structure}</message:Header>\n"
+    )
+
+
+def _maintained(structure: DataStructure, kind: str, name: str) -> str:
+    return (
+        f"<str:{kind} id={quoteattr(name)} agencyID={quoteattr(structure.agency)} "
+        f'version={quoteattr(structure.version)} isExternalReference="false">'
+    )
+
+
+def _names(titles: Mapping[str, str], else_: str) -> str:
+    known = {language: text for language, text in titles.items() if text} or {"en": else_}
+    return "".join(
+        f"<common:Name xml:lang={quoteattr(language)}>{escape(text)}</common:Name>"
+        for language, text in known.items()
+    )
+
+
+def _code_list(
+    structure: DataStructure, name: str, titles: Mapping[str, str], codes: Sequence[ListedCode]
+) -> str:
+    lines = [
+        f"<str:Code id={quoteattr(each.code)}>{_names(each.labels, each.code)}"
+        + (f"<str:Parent><Ref id={quoteattr(each.above)}/></str:Parent>" if each.above else "")
+        + "</str:Code>\n"
+        for each in codes
+    ]
+    head = _maintained(structure, "Codelist", name)
+    return f"{head}{_names(titles, name)}\n{''.join(lines)}</str:Codelist>\n"
+
+
+def _concepts(structure: DataStructure) -> str:
+    titles = {each.name: each.titles for each in structure.dimensions}
+    titles["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
+    titles |= {name: one.titles for name, one in ATTRIBUTES.items()}
+    lines = [
+        f"<str:Concept id={quoteattr(name)}>{_names(texts, name)}</str:Concept>\n"
+        for name, texts in titles.items()
+    ]
+    head = _maintained(structure, "ConceptScheme", f"CS_{structure.name}")
+    return (
+        f"{head}{_names(structure.titles, structure.name)}\n{''.join(lines)}</str:ConceptScheme>\n"
+    )
+
+
+def _reference(structure: DataStructure, name: str, kind: str, inside: str = "") -> str:
+    """A reference to something that the same agency maintains, or to an item in it."""
+    agency, version = quoteattr(structure.agency), quoteattr(structure.version)
+    if inside:
+        parent = f"maintainableParentID={quoteattr(inside)} maintainableParentVersion={version}"
+        return f'<Ref {parent} agencyID={agency} id={quoteattr(name)} class="{kind}"/>'
+    return f'<Ref agencyID={agency} id={quoteattr(name)} version={version} class="{kind}"/>'
+
+
+def _flow(structure: DataStructure) -> str:
+    used = _reference(structure, structure.name, "DataStructure")
+    return (
+        f"{_maintained(structure, 'Dataflow', structure.name)}"
+        f"{_names(structure.titles, structure.name)}"
+        f"<str:Structure>{used}</str:Structure></str:Dataflow>\n"
+    )
+
+
+def _identity(structure: DataStructure, name: str) -> str:
+    concept = _reference(structure, name, "Concept", f"CS_{structure.name}")
+    return f"<str:ConceptIdentity>{concept}</str:ConceptIdentity>"
+
+
+def _represented(structure: DataStructure, codelist: str, kind: str) -> str:
+    inner = f'<str:TextFormat textType="{kind}"/>'
+    if codelist:
+        listed = _reference(structure, codelist, "Codelist")
+        inner = f"<str:Enumeration>{listed}</str:Enumeration>"
+    return f"<str:LocalRepresentation>{inner}</str:LocalRepresentation>"
+
+
+def _data_structure(structure: DataStructure) -> str:
+    dimensions = [each for each in structure.dimensions if each.name != structure.period]
+    periods = [each for each in structure.dimensions if each.name == structure.period]
+    lines = [_dimension(structure, each, at) for at, each in enumerate([*dimensions, *periods], 1)]
+    attributes = []
+    for name, one in ATTRIBUTES.items():
+        kind = "Integer" if name == "DECIMALS" else "String"
+        about = '<str:PrimaryMeasure><Ref id="OBS_VALUE"/></str:PrimaryMeasure>'
+        attributes.append(
+            f'<str:Attribute id="{name}" assignmentStatus="Conditional">'
+            f"{_identity(structure, name)}"
+            f"{_represented(structure, f'CL_{name}' if one.codes else '', kind)}"
+            f"<str:AttributeRelationship>{'<str:None/>' if one.whole else about}"
+            "</str:AttributeRelationship></str:Attribute>\n"
+        )
+    measure = (
+        f'<str:PrimaryMeasure id="OBS_VALUE">{_identity(structure, "OBS_VALUE")}'
+        f"{_represented(structure, '', 'Double')}</str:PrimaryMeasure>\n"
+    )
+    return (
+        f"{_maintained(structure, 'DataStructure', structure.name)}"
+        f"{_names(structure.titles, structure.name)}\n<str:DataStructureComponents>\n"
+        f'<str:DimensionList id="DimensionDescriptor">\n{"".join(lines)}</str:DimensionList>\n'
+        f'<str:AttributeList id="AttributeDescriptor">\n{"".join(attributes)}</str:AttributeList>\n'
+        f'<str:MeasureList id="MeasureDescriptor">\n{measure}</str:MeasureList>\n'
+        "</str:DataStructureComponents></str:DataStructure>\n"
+    )
+
+
+def _dimension(structure: DataStructure, each: StructureDimension, place: int) -> str:
+    time = each.name == structure.period
+    kind = "ObservationalTimePeriod" if time else "String"
+    element = "TimeDimension" if time else "Dimension"
+    return (
+        f'<str:{element} id={quoteattr(each.name)} position="{place}">'
+        f"{_identity(structure, each.name)}{_represented(structure, each.codelist, kind)}"
+        f"</str:{element}>\n"
+    )

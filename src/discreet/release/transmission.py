@@ -1,0 +1,304 @@
+"""`transmit`: the tables of a release for another office, confidential values included.
+
+In: a programme with its data, and the finished release. Out: SDMX files in a folder outside of
+the release, in which hidden cells have their true values and the codes of CL_CONF_STATUS that say
+why they are hidden. CONFIDENTIAL: only their owner can read the files. Figures with noise stand
+there as they are published, free, with a remark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.confidential import without_values
+from discreet.derived.formulas import rounded
+from discreet.errors import Problem, PublicationError, raise_all
+from discreet.files import atomic_path, make_folder, write_text
+from discreet.publication.cells import cell_chunks
+from discreet.publication.data_structures import MEASURE, DataStructure, SdmxNames
+from discreet.publication.formats import WriteOptions
+from discreet.publication.notes import printed_notes
+from discreet.publication.writers.sdmx_csv import observations
+from discreet.publication.writers.sdmx_ml import CONF_STATUS, data_message, structure_message
+from discreet.release.methods.suppression.hidden_cells import SensitiveTable, TableSuppression
+from discreet.release.methods.suppression.method import SuppressionProtection
+from discreet.release.methods.suppression.sensitive_cells import column_of
+from discreet.release.programme.schema import TableEntry
+from discreet.release.run.inputs import open_inputs
+from discreet.release.run.release_audit import differences, recounted
+from discreet.release.state.memory import RememberedTable, remembered_tables
+from discreet.release.state.seal import file_digest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.release.inputs import Inputs
+    from discreet.tables import ProtectedTable
+
+#: The list of the files, with their digests.
+LISTING = "transmission.json"
+#: What names of files say, so that nobody takes them for those to publish.
+_MARK = "CONFIDENTIAL"
+_TRUE, _CONF = "discreet true", "discreet conf"
+_PROTECTED: Mapping[str, str] = {
+    "en": "Protected by: {}. Free values are those published.",
+    "de": "Schutz: {}. Freie Werte sind die veröffentlichten.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransmittedTable:
+    """What was written of a table: its files, and how many cells have which status."""
+
+    files: tuple[str, ...]
+    status: Mapping[str, int]
+
+    @property
+    def confidential(self) -> int:
+        """Number of cells that are not free."""
+        return sum(count for code, count in self.status.items() if code != "F")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transmission:
+    """What was written: the folder, and table → its files."""
+
+    out: Path
+    tables: Mapping[str, TransmittedTable]
+
+    def described(self) -> dict[str, Any]:
+        """The same for programs; no value stands there."""
+        tables = {
+            name: {"files": list(each.files), "status": dict(each.status)}
+            for name, each in self.tables.items()
+        }
+        return {"out": str(self.out), "tables": tables}
+
+    def text(self) -> str:
+        """The same for people."""
+        lines = [f"The transmission is in {self.out}. CONFIDENTIAL: it has true values."]
+        for name, each in self.tables.items():
+            told = [
+                f"{count:,} {code} ({CONF_STATUS[code]['en']})"
+                for code, count in each.status.items()
+                if code != "F"
+            ]
+            lines.append(f"  {name}: {'; '.join(told) or 'nothing confidential'}")
+        return "\n".join(lines)
+
+
+@without_values
+def transmit(
+    programme: str | os.PathLike[str],
+    release: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    names: SdmxNames | None = None,
+    language: str = "en",
+) -> Transmission:
+    """Write the tables of a release for another office, with confidential values. CONFIDENTIAL.
+
+    Args:
+        programme: The programme file; its data are counted once more.
+        release: The release folder, as it was made of these data.
+        out: The folder of the files; it lies outside of the release.
+        names: What SDMX calls tables, variables and codes that have other names here.
+        language: Language of units and remarks.
+
+    Raises:
+        PublicationError: If the release is of other data, or was changed, or if names are none
+            of SDMX; nothing is written then.
+
+    >>> transmit("no-such-programme.toml", "release", "to-eurostat")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
+    """
+    place, said = Path(out), names or SdmxNames()
+    _check_place(place, Path(release))
+    inputs = open_inputs(programme)
+    kept = {each.table.name: each for each in remembered_tables(Path(release))}
+    _check_release(inputs, kept, Path(release))
+    _check_names(inputs, said)
+    structures = {
+        name: DataStructure.of(kept[name].table, said) for name in inputs.programme.tables
+    }
+    every = _truth(inputs, kept)
+    make_folder(place, 0o700)
+    written = {}
+    for name, structure in structures.items():
+        table, truth = kept[name].table, every.get(name)
+        lines = partial(_lines, inputs, table, truth, said, structure.reference, language)
+        date = inputs.programme.document.date or ""
+        written[name] = _written(name, structure, lines, place, date)
+    done = Transmission(out=place, tables=written)
+    files = {file: file_digest(place / file) for each in written.values() for file in each.files}
+    listing = {"format": "discreet-transmission", "format_version": 1, _MARK: True}
+    listing |= {"tables": done.described()["tables"], "sha256": files}
+    write_text(place / LISTING, json.dumps(listing, indent=2) + "\n", private=True)
+    return done
+
+
+def _check_place(out: Path, release: Path) -> None:
+    inside = out.resolve().is_relative_to(release.resolve())
+    if inside or release.resolve().is_relative_to(out.resolve()):
+        what = "the transmission and the release would stand in one folder"
+        hint = "choose a folder beside the release: it is not for publication"
+        raise PublicationError(what, code="transmission-folder", where=str(out), hint=hint)
+
+
+def _check_release(inputs: Inputs, kept: Mapping[str, RememberedTable], release: Path) -> None:
+    """Refuse a release that is not what the programme makes of the data."""
+    found = [Problem(text, str(release)) for text in differences(inputs, kept, release)]
+    found += [
+        Problem(f"{name}: the release lacks this table", str(release))
+        for name in inputs.programme.tables
+        if name not in kept and not inputs.programme.method(name).auditable
+    ]
+    raise_all(
+        PublicationError,
+        found,
+        code="release-folder",
+        many="the release is not what the programme makes: {} differences",
+        where=str(release),
+    )
+
+
+def _check_names(inputs: Inputs, names: SdmxNames) -> None:
+    """Refuse names of what there is not: they would have no effect."""
+    tables = inputs.programme.tables
+    spanning = {name for entry in tables.values() for name in entry.by or []}
+    known = {"structures": set(tables), "dimensions": spanning, "codes": {*spanning, MEASURE}}
+    found = [
+        Problem(f"there is no {name!r}", section, f"known: {', '.join(sorted(there))}")
+        for section, there in known.items()
+        for name in getattr(names, section)
+        if name not in there
+    ]
+    raise_all(PublicationError, found, code="names", many="{} names are unknown", where="names")
+
+
+def _truth(inputs: Inputs, kept: Mapping[str, RememberedTable]) -> dict[str, pl.DataFrame]:
+    """Per table with hidden cells, true values and status of all cells. CONFIDENTIAL."""
+    found = {}
+    hider = TableSuppression(inputs)
+    for method in inputs.programme.methods:
+        if method.name != SuppressionProtection.name:
+            continue
+        for group in inputs.programme.linked(method):
+            counted, context = recounted(inputs, list(group))
+            spanning = context.spanning[inputs.programme.source_of(group[0]).name]
+            for each in hider.judged(counted, spanning):
+                found[each.name] = _true_cells(hider, each, kept[each.name].table)
+    return found
+
+
+def _true_cells(
+    hider: TableSuppression, own: SensitiveTable, published: ProtectedTable
+) -> pl.DataFrame:
+    """True values of the cells of all figures, with the status of each if it is hidden."""
+    import polars as pl
+
+    from discreet.protection.suppression.problem.table_relations import units_of
+
+    entry: TableEntry = hider.programme.tables[own.name]
+    table = own.table
+    codes = {
+        each.name: pl.Series(each.codes, dtype=pl.String).gather(part)
+        for each, part in zip(table.dimensions, table.index, strict=True)
+    }
+    values: dict[str, Any] = {}
+    status: dict[str, Any] = {}
+    for value, asked in zip(entry.values, own.primaries, strict=True):
+        decimals = hider.judge.decimals(value, entry.weight)
+        units = units_of(table, column_of(value, entry.weight), decimals)
+        values[value], status[value] = units / 10.0**decimals, asked.conf_status()
+    for name, ratio in entry.ratios.items():
+        part, whole = (values[each or ""] for each in (ratio.part, ratio.whole))
+        quotient = np.full(len(table), np.nan)
+        np.divide(float(ratio.factor) * part, whole, out=quotient, where=whole != 0)
+        values[name] = rounded(quotient, ratio.decimals)
+        above, below = (status[each or ""] for each in (ratio.part, ratio.whole))
+        status[name] = np.where(above == "D", below, above)
+    frames = []
+    figures = [each.name for each in published.figures] or [""]
+    for figure, value in zip(figures, values, strict=True):
+        measure = {"MEASURE": pl.repeat(figure, len(table), eager=True)} if figure else {}
+        told = {_TRUE: values[value], _CONF: pl.Series(status[value], dtype=pl.String)}
+        frames.append(pl.DataFrame({**codes, **measure, **told}))
+    return pl.concat(frames)
+
+
+def _written(
+    name: str,
+    structure: DataStructure,
+    lines: Callable[[], Iterator[pl.DataFrame]],
+    place: Path,
+    prepared: str,
+) -> TransmittedTable:
+    """The files of a table, each whole or not there, readable by their owner only."""
+    files = [f"{name}.{_MARK}.sdmx.{kind}" for kind in ("csv", "xml")]
+    counted: dict[str, int] = {}
+    with atomic_path(place / files[0], private=True) as path, path.open("wb") as file:
+        for number, frame in enumerate(lines()):
+            frame.write_csv(file, include_header=number == 0, line_terminator="\r\n")
+            for code, count in frame["CONF_STATUS"].value_counts().iter_rows():
+                counted[code] = counted.get(code, 0) + count
+    with (
+        atomic_path(place / files[1], private=True) as path,
+        path.open("w", encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(data_message(structure, lines(), prepared=prepared))
+    files.append(f"{name}.structure.xml")
+    write_text(place / files[2], structure_message(structure, prepared=prepared), private=True)
+    return TransmittedTable(files=tuple(files), status=dict(sorted(counted.items())))
+
+
+def _lines(
+    inputs: Inputs,
+    table: ProtectedTable,
+    truth: pl.DataFrame | None,
+    names: SdmxNames,
+    structure: str,
+    language: str,
+) -> Iterator[pl.DataFrame]:
+    """The observations; those that are hidden with their true values. CONFIDENTIAL."""
+    import polars as pl
+
+    manner = inputs.programme.method(table.name).manner
+    notes = [note.text(language) for note in printed_notes(table)]
+    remark = " ".join([_PROTECTED[language].format(manner), *notes])
+    for cells in cell_chunks(table):
+        frame = observations(table, cells, structure, WriteOptions(language=language))
+        frame = frame if truth is None else _with_truth(frame, truth)
+        yield names.lines(frame).with_columns(pl.lit(remark).alias("COMMENT_DSET"))
+
+
+def _with_truth(frame: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    keys = [name for name in truth.columns if name not in (_TRUE, _CONF)]
+    joined = (
+        frame.join(truth, on=keys, how="left", maintain_order="left")
+        if keys
+        else pl.concat([frame, truth], how="horizontal")
+    )
+    # What nobody contributes to is not among the true cells: it is zero.
+    true = pl.col(_TRUE).fill_null(0.0)
+    hidden = pl.col("CONF_STATUS") == "C"
+    told = {
+        "OBS_VALUE": true.fill_nan(None).cast(pl.String).str.strip_suffix(".0"),
+        "OBS_STATUS": pl.when(true.is_nan()).then(pl.lit("M")).otherwise(pl.lit("A")),
+        "CONF_STATUS": pl.col(_CONF).fill_null("D"),
+    }
+    return joined.with_columns(
+        pl.when(hidden).then(each).otherwise(name).alias(name) for name, each in told.items()
+    ).drop(_TRUE, _CONF)
