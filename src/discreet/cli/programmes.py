@@ -113,8 +113,6 @@ def register(app: typer.Typer) -> None:
     command(app, "verify", example="discreet verify release --public-key office.pub")(verify)
     line = "discreet transmit programme.toml --release release --out to-eurostat --confidential"
     command(app, "transmit", example=line)(transmit)
-    line = "discreet transmit programme.toml --release release --out to-eurostat --confidential"
-    command(app, "transmit", example=line)(transmit)
     line = "discreet attack release --truth programme.toml --fail-over average=0.6"
     command(app, "attack", example=line)(attack)
     line = "discreet check-revision programme.toml --first persons-first.parquet --id person_id"
@@ -490,31 +488,6 @@ def verify(
     show(found.text(), found.described(), as_json=as_json)
     if not found.in_order:
         raise typer.Exit(FAILURE)
-
-
-def transmit(
-    file: Annotated[Path, typer.Argument(help="The table programme (.toml). CONFIDENTIAL.")],
-    release: Annotated[Path, typer.Option(help="The folder of its release.")],
-    out: Annotated[Path, typer.Option(help="A folder outside of it for the files. CONFIDENTIAL.")],
-    confidential: Annotated[
-        bool, typer.Option("--confidential", help="Say that true values are to be written.")
-    ] = False,
-    names_file: Annotated[
-        Path | None,
-        typer.Option("--names", help="What SDMX calls tables, variables and codes: a TOML file."),
-    ] = None,
-    language: Annotated[Literal["en", "de"], typer.Option(help="Language of remarks.")] = "en",
-    as_json: Json = False,
-) -> None:
-    """Write a release as SDMX for another office, with confidential values and their status."""
-    from discreet.publication.data_structures import SdmxNames
-    from discreet.release import transmit as transmitted
-
-    if not confidential:
-        raise typer.BadParameter("true values of hidden cells are written: say --confidential")
-    names_ = None if names_file is None else SdmxNames.read(names_file)
-    done = transmitted(file, release, out, names=names_, language=language)
-    show(done.text(), done.described(), as_json=as_json)
 
 
 def transmit(

@@ -26,7 +26,6 @@ __all__ = [
     "ReleaseAudit",
     "ReleaseSummary",
     "ReleasedTable",
-    "Transmission",
     "RevisionCheck",
     "Transmission",
     "VerifiedRelease",
