@@ -143,11 +143,10 @@
   // -- what is said ---------------------------------------------------------------------------
 
   const meaningOf = (area) => {
-    const kind = figure(area)[1];
-    if (figure(area)[2]) return words.limited;
-    if (kind === ZERO) return table().zero;
-    if (kind === HIDDEN) return figure(area)[0] === "." ? words.unknown : words.interval;
-    return kind === NONE ? words.inapplicable : figure(area)[0].endsWith("*") ? words.official : "";
+    const [text, kind, limited] = figure(area);
+    if (limited) return table().signs["( )"];
+    if (kind < 0) return table().signs[text] || words.interval;
+    return text.endsWith("*") ? words.official : "";
   };
   const say = (area) => {
     said.textContent = "";
@@ -159,18 +158,20 @@
   };
   const legend = () => {
     keys.textContent = "";
-    const own = column(), counts = new Map();
+    const own = column(), counts = new Map(), signs = new Map();
     let limited = 0;
     own.areas.forEach((_, k) => {
-      counts.set(classOf(k), (counts.get(classOf(k)) || 0) + 1);
-      limited += figure(k)[2] ? 1 : 0;
+      const [text, kind, marked] = figure(k);
+      limited += marked ? 1 : 0;
+      if (kind >= 0) { counts.set(kind, (counts.get(kind) || 0) + 1); return; }
+      const sign = table().signs[text] ? text : "a–b";
+      signs.set(sign, [kind, ((signs.get(sign) || [0, 0])[1]) + 1]);
     });
-    const shown = [...counts.keys()].some((kind) => kind >= 0);
-    const lines = shown ? own.texts.map((text, k) => [k, text, counts.get(k) || 0]) : [];
-    for (const [kind, sign, text] of [[ZERO, "–", table().zero], [HIDDEN, ".", words.unknown], [NONE, "x", words.inapplicable]]) {
-      if (counts.get(kind)) lines.push([kind, `${sign}  ${text}`, counts.get(kind)]);
+    const lines = counts.size ? own.texts.map((text, k) => [k, text, counts.get(k) || 0]) : [];
+    for (const [sign, [kind, number]] of [...signs].sort((a, b) => b[1][0] - a[1][0])) {
+      lines.push([kind, `${sign}  ${table().signs[sign] || words.interval}`, number]);
     }
-    if (limited) lines.push(["limited", `( )  ${words.limited}`, limited]);
+    if (limited) lines.push(["limited", `( )  ${table().signs["( )"]}`, limited]);
     for (const [kind, text, number] of lines) {
       const item = make("li", undefined, keys), box = make("canvas", undefined, item);
       box.width = 60; box.height = 40; box.setAttribute("aria-hidden", "true");

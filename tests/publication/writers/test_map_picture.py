@@ -16,7 +16,7 @@ from discreet.assessment.pictures.theme import luminance
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.boundaries import Boundaries
-from discreet.publication.map_drawing import MapClasses, colours
+from discreet.publication.choropleth import MapClasses, colours
 from discreet.tables import CellStatus
 
 SHOWN, HIDDEN = CellStatus.published, CellStatus.suppressed
@@ -177,7 +177,7 @@ def test_large_maps_are_drawn_class_by_class_and_have_an_end(make_table, tmp_pat
     path = table.write(tmp_path / "T.svg")
     assert shapes(path) == {}
     assert path.stat().st_size < 800_000
-    monkeypatch.setattr("discreet.publication.map_drawing.MOST_AREAS", 100)
+    monkeypatch.setattr("discreet.publication.choropleth.MOST_AREAS", 100)
     with pytest.raises(PublicationError, match="at most 100 areas"):
         table.write(tmp_path / "T2.svg")
     assert not (tmp_path / "T2.svg").exists()

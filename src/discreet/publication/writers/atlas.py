@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.publication.area_figures import MapLevel, areas_of
-from discreet.publication.description import check_texts, provenance_lines, universe
-from discreet.publication.formats import WriteOptions
-from discreet.publication.map_drawing import (
+from discreet.publication.choropleth import (
     BLANK,
     MapClasses,
     MapFigures,
@@ -29,7 +27,9 @@ from discreet.publication.map_drawing import (
     drawn,
     map_figures,
 )
-from discreet.publication.notation import legend, zero_text
+from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.formats import WriteOptions
+from discreet.publication.notation import legend
 from discreet.publication.words import figure_line, labels_at, words
 from discreet.publication.writers import html as page
 from discreet.tables import ProtectedTable
@@ -103,7 +103,7 @@ class _AtlasData:
         return {
             "title": table.title(self.language),
             "about": " · ".join(about),
-            "zero": zero_text(table, self.language),
+            "signs": {sign.symbol: sign.meaning for sign in legend(table, self.language)},
             "variables": [
                 {
                     "label": table.dimensions[at].title(self.language),
@@ -228,7 +228,7 @@ def _plain(made: Mapping[str, Any], data: _AtlasData, language: str) -> str:
 def _data(data: _AtlasData, made: Sequence[Mapping[str, Any]], language: str) -> str:
     """What the script draws, as JSON that cannot end the element it stands in."""
     text = words(language)
-    spoken = ("table", "unknown", "interval", "limited", "official", "inapplicable")
+    spoken = ("table", "interval", "official")
     of_maps = ("none", "areas", "level", "listed")
     content = {
         "language": language,

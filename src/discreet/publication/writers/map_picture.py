@@ -17,9 +17,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.publication.area_figures import MapLevel
-from discreet.publication.description import check_texts, provenance_lines, universe
-from discreet.publication.formats import WriteOptions
-from discreet.publication.map_drawing import (
+from discreet.publication.choropleth import (
     BLANK,
     HIDDEN,
     INAPPLICABLE,
@@ -32,7 +30,9 @@ from discreet.publication.map_drawing import (
     pictured_level,
     shown_codes,
 )
-from discreet.publication.notation import legend, number_text
+from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.formats import WriteOptions
+from discreet.publication.notation import INTERVAL, OFFICIAL, legend, number_text
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import figure_line, words
 from discreet.tables import ProtectedTable
@@ -78,12 +78,12 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     (figures,) = map_figures(level, language)
     classes = MapClasses.of(figures.counted, options.breaks, options.classes, figures.decimals)
     outlines = drawn(level)
-    parts = _Parts(level, figures, classes, figures.classes(classes), language)
+    parts = _PicturedMap(level, figures, classes, figures.classes(classes), language)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(_pieces(parts, outlines))
 
 
-class _Parts:
+class _PicturedMap:
     """What is drawn, and in which class each area is."""
 
     def __init__(
@@ -117,9 +117,11 @@ class _Parts:
         pairs = list(zip(self.classes.colours, self.classes.texts(self.language), strict=True))
         entries = [(fill, text, self.which == k) for k, (fill, text) in enumerate(pairs)]
         entries = entries if len(self.figures.counted) else []
-        signs = ((ZERO, "–"), (HIDDEN, "."), (INAPPLICABLE, "x"))
-        for kind, sign in signs:
-            entries.append((_FILLS[kind], f"{sign}  {said.get(sign, '')}", self.which == kind))
+        signs = np.array([text if text in said else INTERVAL for text in self.figures.texts])
+        for kind, fill in _FILLS.items():
+            for sign in dict.fromkeys(signs[self.which == kind].tolist()):
+                mask = (self.which == kind) & (signs == sign)
+                entries.append((fill, f"{sign}  {said.get(sign, '')}", mask))
         limited = f"( )  {said.get('( )', '')}"
         entries.append((_LIMITED, limited, self.figures.limited))
         return [
@@ -136,18 +138,17 @@ class _Parts:
     def remarks(self) -> list[str]:
         """What stands below the map: signs without a fill, notes, provenance."""
         table, language = self.table, self.language
-        filled = {"–", ".", "x", "( )"}
         signs = [
             f"{sign.symbol}  {sign.meaning}"
             for sign in legend(table, language)
-            if sign.symbol not in filled
+            if sign.symbol == OFFICIAL
         ]
         notes = [note.text(language) for note in printed_notes(table)]
         source = [f"{name}: {value}" for name, value in provenance_lines(table, language)]
         return [*signs, *notes, " · ".join(source)]
 
 
-def _pieces(parts: _Parts, outlines: DrawnAreas) -> Iterator[str]:
+def _pieces(parts: _PicturedMap, outlines: DrawnAreas) -> Iterator[str]:
     wide, high = _WIDTH - 2 * _MARGIN, _HIGHEST
     scale = min(wide / max(outlines.width, 1), high / max(outlines.height, 1))
     title, about = parts.heading
@@ -196,7 +197,7 @@ def _keys(keys: Sequence[tuple[str, list[str]]], at: float) -> Iterator[str]:
         at += _LINE * len(lines) + 6
 
 
-def _areas(parts: _Parts, outlines: DrawnAreas) -> Iterator[str]:
+def _areas(parts: _PicturedMap, outlines: DrawnAreas) -> Iterator[str]:
     """The areas, those of a class together; then dots on those in parentheses."""
     colours, texts = parts.classes.colours, parts.figures.texts
     names = parts.level.labels(parts.language)
