@@ -128,6 +128,12 @@ PythonPolicy = Annotated[
 RPolicy = Annotated[
     Path | None, typer.Option("--r-policy", help="Your additions for R scripts (TOML).")
 ]
+SpssPolicy = Annotated[
+    Path | None, typer.Option("--spss-policy", help="Your additions for SPSS programs (TOML).")
+]
+SasPolicy = Annotated[
+    Path | None, typer.Option("--sas-policy", help="Your additions for SAS programs (TOML).")
+]
 Language = Annotated[
     Literal["en", "de"], typer.Option(help="Language of what is written and told.")
 ]
@@ -140,11 +146,13 @@ Overwrite = Annotated[
 def pre(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Do-files, scripts (.py .R .Rmd .qmd), or folders of them."),
+        typer.Argument(help="Do-files, scripts (.py .R .Rmd .qmd .sps .sas), or folders of them."),
     ],
     policy: PolicyFile = None,
     python_policy: PythonPolicy = None,
     r_policy: RPolicy = None,
+    spss_policy: SpssPolicy = None,
+    sas_policy: SasPolicy = None,
     language: Language = "en",
     overwrite: Overwrite = False,
     strict: Strict = False,
@@ -157,7 +165,7 @@ def pre(
     from discreet_fire.rewriting.submission import prepared_files
 
     rules = Policy.default() if policy is None else Policy.read(policy)
-    own = policies_of(python_policy, r_policy)
+    own = policies_of(python_policy, r_policy, spss_policy, sas_policy)
     scripts, others = parted(files)
     # Nothing is written before all files are known to be in order.
     writing = [prepared_scripts(scripts, policies=own, language=language, overwrite=overwrite)]
@@ -213,7 +221,13 @@ def policy_rules(
 
 @command(app, "post", example="discreet fire post analysis.log --rules postFire.txt")
 def post(
-    files: Annotated[list[Path], typer.Argument(help="Logs (.log, .smcl). CONFIDENTIAL.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Logs of Stata (.log, .smcl) and SAS (.log); listings of SPSS and SAS as text "
+            "(.lst, .txt, .out). Folders: all .log, .smcl, .lst. CONFIDENTIAL."
+        ),
+    ],
     rules: Annotated[
         list[Path] | None,
         typer.Option(help="Your own rules: a TOML file, or postFire.txt; can be given again."),
@@ -234,7 +248,7 @@ def post(
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
-    """Take out of logs what tells about single cases."""
+    """Take out of logs and listings what tells about single cases."""
     from discreet.microdata.secret import Secret
     from discreet_fire.logs import CleaningRules, clean_log_file, clean_log_files
 

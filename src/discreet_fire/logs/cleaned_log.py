@@ -298,14 +298,13 @@ def clean_log(
     in_smcl = is_smcl(text) if smcl is None else smcl
     checked = evidence is not None and evidence.covers(text, passages.rules)
     listing = None if in_smcl or checked else listing or listing_kind(text)
-    own = passages.rules.own_first
-    rounds = [_own_round(text, passages, smcl=in_smcl)] if own else []
+    rounds = [_own_round(text, passages, smcl=in_smcl)] if passages.rules.own_first else []
     texts = [text, *(applied(text, one.changes) for one in rounds)]
     first = len(rounds)
     while len(rounds) < _MOST_ROUNDS + first:
         one = _round(texts[-1], passages, smcl=in_smcl, checked=checked, listing=listing)
         rounds.append(one)
-        if not rounds[-1].changes:
+        if not one.changes:
             break
         texts.append(applied(texts[-1], rounds[-1].changes))
     words = texts_of(__package__, "findings", passages.rules.language)
