@@ -276,6 +276,8 @@ class Protection(Protocol[ProgrammeT, InputsT]):
     assessed: bool
     auditable: bool
     reports: tuple[str, ...]
+    #: Whether its figures are estimates from samples, beside which others are called full counts.
+    estimates: bool = False
 
     # -- what a programme says ---------------------------------------------------
 
@@ -302,6 +304,10 @@ class Protection(Protocol[ProgrammeT, InputsT]):
     @abstractmethod
     def linked(self, programme: ProgrammeT, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """The tables in groups: those that must be protected together stand together."""
+
+    def follows(self, programme: ProgrammeT, table: str) -> Sequence[str]:
+        """Tables whose hidden parts a table must not show; they may have other records."""
+        return ()
 
     @abstractmethod
     def opened(self, programme: ProgrammeT, tables: Sequence[str], problems: list[Problem]) -> Any:

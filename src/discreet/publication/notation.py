@@ -59,7 +59,7 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
     signs = [
         (CellStatus.zero_or_changed_to_zero, ZERO, zero_text(table, language)),
         (CellStatus.suppressed, SUPPRESSED, text.unknown),
-        (CellStatus.bracketed, LIMITED, text.limited),
+        (CellStatus.bracketed, LIMITED, limited_text(table, language)),
         (CellStatus.not_applicable, INAPPLICABLE, text.inapplicable),
         (CellStatus.official, OFFICIAL, text.official),
         (CellStatus.imprecise, IMPRECISE, text.imprecise),
@@ -75,6 +75,16 @@ def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[S
 
 #: The method of protection that changes no figure.
 HIDING = "cell-suppression"
+
+
+#: The method whose figures are estimates from a sample.
+ESTIMATE = "sample-estimate"
+
+
+def limited_text(table: ProtectedTable | None, language: str) -> str:
+    """What parentheses stand for: noise, or in estimates their precision."""
+    estimated = table is not None and table.provenance.method == ESTIMATE
+    return words(language).uncertain if estimated else words(language).limited
 
 
 def zero_text(table: ProtectedTable | None, language: str) -> str:

@@ -54,6 +54,7 @@ class Words:
     official: str
     inapplicable: str
     imprecise: str
+    uncertain: str
     rounded: str
     add_up: str
     add_by: str

@@ -21,7 +21,7 @@ from discreet.protection.parts.decisions import (
 from discreet.protection.parts.levels import PartLevel
 from discreet.protection.parts.rules import PartRules, check_parts, measure_parts
 from discreet.protection.parts.shared_parts import agreed_decisions, released_parts
-from discreet.protection.parts.tuning import PartTuning, tune_parts
+from discreet.protection.parts.tuned_thresholds import PartTuning, tune_parts
 
 __all__ = [
     "AreaParts",

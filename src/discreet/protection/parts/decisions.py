@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arrays import CellIndex
 from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.protection.parts import words
@@ -28,7 +29,7 @@ from discreet.protection.parts.levels import (
     is_within,
     name_of_part,
 )
-from discreet.tables import Note, ProtectedTable
+from discreet.tables import CellStatus, Note, ProtectedTable
 from discreet.tables.dimension import Parts, level_numbers, parts_with_figures
 
 PartAction = Literal["released", "suppressed", "follows"]
@@ -293,16 +294,37 @@ def suppress_parts(protected: ProtectedTable, decisions: PartDecisions) -> Prote
         said = _areas_note(protected, decisions.areas)
         protected = replace(protected, notes=(*others, said))
     if not decisions.suppressed:
-        return protected
+        return _without_remarks(protected)
     hidden = decisions.suppressed
     if protected.several_figures:
         hidden = parts_with_figures(hidden, protected.dimensions)
     notes = [note for note in protected.notes if note.kind != SUPPRESSED_PARTS]
-    return replace(
+    thinned = replace(
         protected,
         suppressed_parts=protected.suppressed_parts | hidden,
         notes=(*notes, _note(decisions)),
     )
+    return _without_remarks(thinned)
+
+
+def _without_remarks(protected: ProtectedTable) -> ProtectedTable:
+    """A table without remarks on single cells that are hidden, such as their precision."""
+    sizes = {len(protected.dimensions)}
+    single = [n for n in protected.cell_notes if None not in n.codes and len(n.codes) in sizes]
+    if not single:
+        return protected
+    codes = zip(*(note.codes for note in single), strict=True)
+    index = [
+        np.array([dimension.index.get(str(code), 0) for code in each], dtype=np.int32)
+        for dimension, each in zip(protected.dimensions, codes, strict=True)
+    ]
+    status = protected.absent(index, len(single))
+    lengths = (protected.stored, len(single))
+    at = CellIndex.of(protected.dimensions).find(protected.index, index, lengths)
+    status[at >= 0] = protected.status[at[at >= 0]]
+    gone = {id(n) for n, each in zip(single, status, strict=True) if each == CellStatus.suppressed}
+    kept = tuple(note for note in protected.cell_notes if id(note) not in gone)
+    return replace(protected, cell_notes=kept)
 
 
 def _note(decisions: PartDecisions) -> Note:

@@ -35,6 +35,7 @@ from discreet.publication.notation import (
     ZERO,
     Sign,
     legend,
+    limited_text,
     number_text,
     zero_text,
 )
@@ -243,6 +244,7 @@ def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
     """The cells of each row as one text."""
     language = page.language
     text, zero = words(language), zero_text(page.layout.table, language)
+    limited = limited_text(page.layout.table, language)
 
     def cell(value: int | float, status: int, decimals: int) -> str:
         if status == CellStatus.suppressed:
@@ -255,7 +257,7 @@ def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
             return f"<td>{_explained(ZERO, zero)}"
         number = number_text(value, decimals, language)
         if status == CellStatus.bracketed:
-            number = _explained(f"({number})", text.limited)
+            number = _explained(f"({number})", limited)
         elif status == CellStatus.official:
             number = _explained(f"{number}<sup>{OFFICIAL}</sup>", text.official)
         return f"<td>{number}"

@@ -10,6 +10,7 @@ from discreet.protection.noise.invariant_method import InvariantProtection
 from discreet.protection.protocol import register
 from discreet.release.methods.noise.method import NoiseProtection
 from discreet.release.methods.rounding import RoundingProtection
+from discreet.release.methods.sample import SampleProtection
 from discreet.release.methods.suppression.method import SuppressionProtection
 from discreet.release.methods.unit_noise import UnitNoiseProtection
 
@@ -19,6 +20,7 @@ for _method in (
     RoundingProtection(),
     UnitNoiseProtection(),
     InvariantProtection(),
+    SampleProtection(),
 ):
     register(_method)
 
@@ -26,6 +28,7 @@ __all__ = [
     "InvariantProtection",
     "NoiseProtection",
     "RoundingProtection",
+    "SampleProtection",
     "SuppressionProtection",
     "UnitNoiseProtection",
 ]

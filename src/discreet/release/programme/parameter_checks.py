@@ -226,7 +226,8 @@ def _references(
             yield programme.at((*path, key), what, nearest(name, counted))
     yield from _variables(programme, (*path, "over"), entry.over or [], table)
     yield from _variables(programme, (*path, "base"), list(entry.base or {}), table)
-    if entry.of is not None and programme.document.parameters is None:
+    estimated = programme.method(str(path[1])).estimates
+    if entry.of is not None and programme.document.parameters is None and not estimated:
         yield from _noise(programme, path, entry.of)
 
 

@@ -124,6 +124,12 @@ def release_files(inputs: Inputs) -> list[str]:
     return [*tables, *about_files(inputs), MANIFEST]
 
 
+def full_count(programme: Programme, name: str) -> bool:
+    """Whether it is to be said that a table counts all units, as others are estimates."""
+    estimated = any(method.estimates for method in programme.methods)
+    return estimated and not programme.method(name).estimates
+
+
 def table_digests(inputs: Inputs) -> dict[str, str]:
     """Per table, a digest of everything that determines its bytes.
 
@@ -154,6 +160,10 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             by = determined[name]
             stated = [] if by.whole else _stated(inputs, name)
             beside = {*programme.additive_with(name), *programme.parts_with(name)}
+            for followed in programme.method(name).follows(programme, name):
+                beside |= {followed, *programme.parts_with(followed)}
+            if full_count(programme, name):
+                stated += ["full count"]
             stated += [[each, determined[each].own] for each in programme.tables if each in beside]
             areas = [[n, each] for n in sorted({name, *beside}) if (each := inputs.part_areas(n))]
             stated += [areas] if areas else []

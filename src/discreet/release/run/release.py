@@ -40,6 +40,7 @@ from discreet.release.run.grids import check_formats, check_grids, check_maps
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import (
     RELEASE,
+    full_count,
     release_files,
     report_files,
     table_digests,
@@ -48,6 +49,7 @@ from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.seal import SEAL, read_seal
 from discreet.release.state.sealed_quality import sealed_quality
 from discreet.tables import CellNote, Note, ProtectedTable
+from discreet.tables.protected import note_of
 
 if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions
@@ -358,15 +360,24 @@ class _Release:
         for name, counts in counted_tables(inputs, self.pending, spanning):
             waiting[name] = counts
             for method, group in groups:
-                if set(group) <= set(waiting):
+                if set(group) <= set(waiting) and not self._awaited(method, group):
                     own = {name: waiting.pop(name) for name in group}
                     self._protect(method, own, context)
+        for method, group in groups:  # what had to wait for tables of other records
+            if set(group) <= set(waiting):
+                own = {name: waiting.pop(name) for name in group}
+                self._protect(method, own, context)
         if left := [name for name in self.pending if name not in self.kept]:
             what = f"no method has protected {', '.join(left)}"
             raise PublicationError(what, code="protection", where="protect")
         for method in programme.methods:
             made = [name for name in programme.protected[method.name] if name in self.pending]
             self.later += method.concluded(inputs, made)
+
+    def _awaited(self, method: Protection[Programme, Any], group: Sequence[str]) -> bool:
+        """Whether tables are still to be made that some follow."""
+        followed = {other for name in group for other in method.follows(self.programme, name)}
+        return bool(followed & set(self.pending) - self.kept)
 
     def withhold(self) -> None:
         """Refuse the release if attacks on it find more than the programme allows."""
@@ -419,7 +430,7 @@ class _Release:
         from discreet.protection.parts import described_decisions
 
         decided = {name: part_decisions(self.inputs, name, own) for name, own in counted.items()}
-        joint = self._joint(decided)
+        joint = self._joint(decided, counted)
         for group in method.protected(self.inputs, counted, context):
             _check_group(group, method, missing)
             missing -= set(group.tables)
@@ -436,8 +447,26 @@ class _Release:
                         self._keep(method, done, parts, joint[each], context.printed[each])
                         self.step(each)
 
+    def _followed(self, name: str, counts: Counts) -> dict[str, PartDecisions]:
+        """What a table must hide because tables of other records do."""
+        from discreet.protection.parts import PartDecisions, agreed_decisions, released_parts
+
+        others = {
+            other: log
+            for other in self.programme.method(name).follows(self.programme, name)
+            if (log := self.shelf.extras(other)["decisions"]) is not None
+        }
+        if not others:
+            return {}
+        table = next(iter(counts.values()))
+        own = {name: released_parts(name, table.dimensions, table.parts)}
+        every = own | {other: PartDecisions.from_dict(log) for other, log in others.items()}
+        return {name: agreed_decisions(every, self.inputs.totals)[name]}
+
     def _joint(
-        self, decided: Mapping[str, Mapping[str, PartDecisions]]
+        self,
+        decided: Mapping[str, Mapping[str, PartDecisions]],
+        counted: Mapping[str, Counts],
     ) -> dict[str, PartDecisions | None]:
         """One set of decisions per table; tables of the same records do not contradict it."""
         from discreet.protection.parts import agreed_decisions, joint_decisions
@@ -449,7 +478,14 @@ class _Release:
             if together := [one for one in self.programme.parts_with(name) if one in joint]:
                 own = {one: joint[one] for one in together}
                 joint |= agreed_decisions(own, self.inputs.totals)
+        for name in decided:
+            joint |= self._followed(name, counted[name])
         return {name: joint.get(name) for name in decided}
+
+    def _full_count(self, name: str) -> tuple[Note, ...]:
+        """That a table counts all units, where others are estimates."""
+        full = full_count(self.programme, name)
+        return (note_of("discreet.derived", "full-count"),) if full else ()
 
     def _keep(
         self,
@@ -467,7 +503,7 @@ class _Release:
             self.programme,
             name,
             outcome.table if joint is None else suppress_parts(outcome.table, joint),
-            method.statement(self.inputs, name),
+            (*method.statement(self.inputs, name), *self._full_count(name)),
             {**printed, **own} if printed else {},
         )
         if name in self.shelf.names() and self.shelf.files(name):

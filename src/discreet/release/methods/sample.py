@@ -1,0 +1,232 @@
+"""`SampleProtection`: what estimates from a sample answer to a release.
+
+In: tables of a programme, and the records of a sample with weights (CONFIDENTIAL). Out: rounded
+estimates with their classes of precision. What tables of full counts hide, they hide, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from discreet.errors import DiscreetError, ProgrammeError
+from discreet.protection.count_tables import CountProtection
+from discreet.protection.protocol import (
+    COUNT,
+    Counts,
+    Determinants,
+    NamedColumn,
+    Placed,
+    ProtectedGroup,
+    ReleaseContext,
+    ReleasedOutcome,
+)
+from discreet.record_batches import collected
+from discreet.release.inputs import Inputs
+from discreet.release.programme.file import Programme, nearest
+from discreet.release.programme.schema import Count, NameList, Positive, ProgrammeEntry, Text
+from discreet.release.programme.universes import figure_filter
+from discreet.tables.dimension import codes_found
+
+if TYPE_CHECKING:
+    from discreet.arrays import FloatArray, IntArray
+    from discreet.derived import PrecisionClasses, SampleDesign
+
+_PLACE = ("protection", "sample")
+_DESIGN = ("replicates", "factor", "strata", "units", "fraction")
+_CLASSES = ("worst", "bracketed", "withheld", "min_records")
+
+
+class SampleEntry(ProgrammeEntry):
+    """[protection.sample]: how the sample was drawn, and what is shown of estimates."""
+
+    of: Text | None = None
+    replicates: NameList | None = None
+    factor: Positive | None = None
+    strata: Text | None = None
+    units: Text | None = None
+    fraction: Text | None = None
+    classes: dict[str, Positive] | None = None
+    worst: Text = "E"
+    bracketed: list[Text] = Field(default=["D"])
+    withheld: list[Text] = Field(default=["E"])
+    min_records: Count = 5
+    round_to: Count = 10
+
+    def design(self, weight: str, replicates: Sequence[str] | None = None) -> SampleDesign:
+        """How the sample was drawn."""
+        from discreet.derived import SampleDesign
+
+        stated = {name: getattr(self, name) for name in _DESIGN}
+        stated["replicates"] = tuple(replicates or self.replicates or ())
+        return SampleDesign(weight=weight, **stated)
+
+    def precision(self) -> PrecisionClasses:
+        """The classes of precision."""
+        from discreet.derived import PrecisionClasses
+
+        stated: dict[str, Any] = {name: getattr(self, name) for name in _CLASSES}
+        if self.classes:
+            stated["bounds"] = self.classes
+        return PrecisionClasses(**stated)
+
+
+class SampleProtection(CountProtection[Programme, Inputs]):
+    """Figures are estimates from a sample, rounded, with their classes of precision."""
+
+    name = "sample"
+    manner = "estimates from a sample"
+    beside: Mapping[str, str] = MappingProxyType(
+        {
+            "noise": "estimates and counts of the same records tell more together",
+            "suppress": "estimates bound hidden values",
+        }
+    )
+    table_keys = ("figures", "round_to")
+    hints: Mapping[str, str] = MappingProxyType({})
+    settings = SampleEntry
+    record_keys = False
+    parts = False
+    assessed = False
+    estimates = True
+
+    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+        """Designs and classes that contradict themselves, figures that a sample does not give."""
+        if not tables:
+            return
+        entry: SampleEntry = programme.settings(self.name)
+        # How many columns a star stands for is not known yet.
+        several = ["1", "2"] if any("*" in each for each in entry.replicates or []) else None
+        for made in (lambda: entry.design("weight", several), entry.precision):
+            try:
+                made()
+            except DiscreetError as error:
+                for each in error.problems:
+                    key = "classes" if each.where == "bounds" else each.where
+                    yield programme.at((*_PLACE, key), each.what, each.hint)
+        if entry.of is not None and entry.of not in programme.sources:
+            what = f"there is no source {entry.of!r}"
+            yield programme.at((*_PLACE, "of"), what, nearest(entry.of, list(programme.sources)))
+        for name in tables:
+            table = programme.tables[name]
+            if not table.weight:
+                what, hint = "estimates need weights", 'name their column: weight = "weight"'
+                yield programme.at(("tables", name, "weight"), what, hint)
+            for figure, described in table.figures.items():
+                if described.kind not in (None, "count", "sum", "share"):
+                    place = ("tables", name, "figures", figure)
+                    yield programme.at(place, "a sample gives counts, sums and shares")
+
+    def warnings(self, programme: Programme, tables: Sequence[str], opened: Any) -> Iterable[str]:
+        """A sample of which nobody says what it is drawn from."""
+        if tables and programme.settings(self.name).of is None:
+            yield (
+                "nothing says which full counts the estimates belong to: what these hide, the "
+                "estimates show; name their source, of = …, in [protection.sample]"
+            )
+
+    def follows(self, programme: Programme, table: str) -> Sequence[str]:
+        """The tables of full counts, of the same universe."""
+        entry: SampleEntry = programme.settings(self.name)
+        where = programme.tables[table].where or ""
+        return [
+            name
+            for name, other in programme.tables.items()
+            if programme.source_of(name).name == entry.of
+            and (other.where or "") == where
+            and programme.method(name).parts
+        ]
+
+    def tells(self, programme: Programme, table: str) -> Sequence[str]:
+        """Counts and sums."""
+        figures = programme.tables[table].figures.values()
+        return sorted({COUNT, *(each.of for each in figures if each.of)})
+
+    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
+        """Replicate weights, strata, units, and values."""
+        entry: SampleEntry = programme.settings(self.name)
+        for column in entry.replicates or []:
+            if "*" not in column:
+                yield NamedColumn((*_PLACE, "replicates"), column, numeric=True)
+        for key in ("strata", "units", "fraction"):
+            if (column := getattr(entry, key)) is not None:
+                yield NamedColumn((*_PLACE, key), column, numeric=key == "fraction")
+        for figure, described in programme.tables[table].figures.items():
+            if described.of is not None:
+                place = ("tables", table, "figures", figure, "of")
+                yield NamedColumn(place, described.of, numeric=True)
+
+    def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Each table alone."""
+        return [(name,) for name in tables]
+
+    def opened(self, programme: Programme, tables: Sequence[str], problems: Any) -> None:
+        """Nothing."""
+
+    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+        """The records that all figures are about."""
+        return {inputs.programme.tables[table].where or "": {}}
+
+    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """Nothing but what the release adds: the entry, and the settings."""
+        return {name: Determinants(shared={}, own=[], whole=False) for name in tables}
+
+    def protected(
+        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """The estimates of each table."""
+        for name in counted:
+            made = {name: self._outcome(inputs, name, context)}
+            yield ProtectedGroup(tables=made, internal=None, warnings=())
+
+    def _outcome(self, inputs: Inputs, name: str, context: ReleaseContext) -> ReleasedOutcome:
+        from discreet.derived import estimate_sample
+
+        programme = inputs.programme
+        source, entry = programme.source_of(name).name, programme.tables[name]
+        settings: SampleEntry = programme.settings(self.name)
+        records = inputs.records[source]
+        design = settings.design(entry.weight or "", self._replicates(programme, records))
+        counted = {figure for figure, described in entry.figures.items() if described.counted}
+        table = estimate_sample(
+            collected(records),
+            [context.spanning[source][variable] for variable in entry.by or []],
+            design,
+            figures=[each.key_figure(figure, None) for figure, each in entry.figures.items()],
+            filters={figure: figure_filter(entry, figure) for figure in sorted(counted)},
+            classes=settings.precision(),
+            round_to=entry.round_to or settings.round_to,
+            where=entry.where or "",
+            name=name,
+        )
+        return ReleasedOutcome(
+            table=table,
+            remembered={},
+            assessed=None,
+            found_codes=codes_found(table.spanning),
+        )
+
+    def _replicates(self, programme: Programme, records: Any) -> list[str]:
+        """The columns of replicate weights; a star stands for what comes after."""
+        entry: SampleEntry = programme.settings(self.name)
+        known = records.collect_schema().names()
+        found: list[str] = []
+        for each in entry.replicates or []:
+            head, star, tail = each.partition("*")
+            names = (
+                [n for n in known if n.startswith(head) and n.endswith(tail)] if star else [each]
+            )
+            if not names:
+                what = f"no column is called {each!r}"
+                place = programme.problem((*_PLACE, "replicates"), what).where
+                where = f"{programme.path}, {place}"
+                raise ProgrammeError(what, code="missing-column", where=where)
+            found += names
+        return list(dict.fromkeys(found))
+
+    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+        """Nothing is done to counts."""
+        return counts.astype("float64") * 0.0

@@ -1,0 +1,229 @@
+"""Estimates from a sample beside full counts, in a whole release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.classifications import Classification
+from discreet.demo import example_perturbation_table
+from discreet.derived import PrecisionClasses, SampleDesign, estimate_sample
+from discreet.errors import ProgrammeError
+from discreet.release import protect
+
+PLACES = [f"{state}{place}" for state in "12" for place in "3456"]
+
+PROGRAMME = """\
+title = "Census and sample"
+languages = ["en", "de"]
+
+[data]
+name = "persons"
+source = "people.parquet"
+
+[keys]
+column = "record_key"
+
+[sources.survey]
+source = "survey.parquet"
+
+[perturbation]
+table = "ptable.csv"
+
+[parts]
+max_share_small = 0.5
+per = "region"
+
+[protection.sample]
+of = "persons"
+strata = "stratum"
+units = "block"
+min_records = 3
+
+[variables.region]
+prefixes = [1, 2]
+
+[variables.sex]
+codes = ["m", "w"]
+
+[defaults]
+formats = ["csv", "html"]
+
+[tables.T1]
+by = ["region", "sex"]
+title = { en = "Population", de = "Bevölkerung" }
+
+[tables.S1]
+from = "survey"
+protect = "sample"
+weight = "w"
+by = ["region", "sex"]
+title = { en = "Estimates", de = "Schätzwerte" }
+"""
+
+Made = Callable[..., Path]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    rng = np.random.default_rng(8)
+    share = np.array([0.002 if place == "13" else 1.0 for place in PLACES])
+    persons, sampled = 2_000, 900
+    region = pl.Series("region", rng.choice(PLACES, persons, p=share / share.sum()))
+    people = pl.DataFrame(
+        {
+            "region": region,
+            "sex": rng.choice(["m", "w"], persons),
+            "record_key": rng.integers(0, 10**15, persons),
+        }
+    )
+    people.write_parquet(tmp_path / "people.parquet")
+    # The small place is drawn as a whole: its estimates are precise.
+    lone = people.filter(region="13").drop("record_key")
+    many = pl.concat([people.drop("record_key").head(sampled), *[lone] * 6])
+    survey = many.with_columns(
+        w=pl.Series(rng.integers(15, 30, many.height)) / 10,
+        stratum=pl.int_range(many.height) % 4,
+        block=pl.int_range(many.height) // 4,
+        income=pl.Series(rng.integers(100, 4_000, many.height)),
+        rep_1=pl.Series(rng.integers(10, 35, many.height)) / 10,
+        rep_2=pl.Series(rng.integers(10, 35, many.height)) / 10,
+    )
+    survey.write_parquet(tmp_path / "survey.parquet")
+    example_perturbation_table().write(tmp_path / "ptable.csv")
+
+    def written(*changes: tuple[str, str]) -> Path:
+        text = PROGRAMME
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        path = tmp_path / "programme.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written
+
+
+def read(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, infer_schema=False)
+
+
+def test_estimates_stand_beside_full_counts_and_say_so(made: Made, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    summary = protect(made(("max_share_small = 0.5", "max_share_small = 1")), out)
+    assert not any("full counts" in each for each in summary.warnings)
+    found = read(out / "S1.csv")
+    region = Classification.from_prefixes("region", PLACES, [1, 2])
+    expected = estimate_sample(
+        pl.read_parquet(tmp_path / "survey.parquet"),
+        [region, Classification.flat("sex", ["m", "w"])],
+        SampleDesign(weight="w", strata="stratum", units="block"),
+        classes=PrecisionClasses(min_records=3),
+    )
+    for row in found.iter_rows(named=True):
+        value = expected.get(row["region"], row["sex"])
+        assert row["value"] == (None if value is None else str(value))
+        assert row["symbol"] == "/" if value is None else row["symbol"].strip("()") == str(value)
+    assert "Class B of precision." in found["note"].to_list()
+    page = (out / "S1.de.html").read_text()
+    assert "Schätzwerte aus einer Stichprobe, auf Vielfache von 10 gerundet" in page
+    assert "Genauigkeitsklasse B." in page
+    assert "Der Schätzwert ist nicht sehr sicher" in page
+    assert "Vollzählung" in (out / "T1.de.html").read_text()
+    assert "Vollzählung" not in page
+
+
+def test_what_full_counts_hide_estimates_hide_too(made: Made, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(made(), out)
+    counts, estimates = read(out / "T1.csv"), read(out / "S1.csv")
+    hidden = counts.filter(symbol=".").select("region", "sex")
+    assert hidden.height
+    both = hidden.join(estimates, on=["region", "sex"], how="left")
+    assert both["symbol"].unique().to_list() == ["."]
+    assert both["value"].null_count() == both["note"].null_count() == len(both)
+    # Without the relation, the estimate of a hidden count is shown, and the release warns.
+    summary = protect(made(('of = "persons"\n', "")), tmp_path / "apart")
+    shown = hidden.join(read(tmp_path / "apart" / "S1.csv"), on=["region", "sex"])
+    assert shown["value"].drop_nulls().len()
+    assert any("nothing says which full counts" in each for each in summary.warnings)
+
+
+def test_estimates_are_made_anew_if_the_counts_hide_something_else(
+    made: Made, tmp_path: Path
+) -> None:
+    out, fresh = tmp_path / "out", tmp_path / "fresh"
+    protect(made(("max_share_small = 0.5", "max_share_small = 1")), out)
+    assert protect(made(("max_share_small = 0.5", "max_share_small = 1")), out).fresh == 0
+    assert protect(made(), out).fresh == 2
+    protect(made(), fresh)
+    for name in ("T1.csv", "S1.csv", "S1.html"):
+        assert (out / name).read_bytes() == (fresh / name).read_bytes()
+
+
+def test_full_counts_say_so_only_beside_estimates(made: Made, tmp_path: Path) -> None:
+    sample = PROGRAMME[PROGRAMME.index("[protection") : PROGRAMME.index("[variables.region]")]
+    table = PROGRAMME[PROGRAMME.index("[tables.S1]") :]
+    source = '[sources.survey]\nsource = "survey.parquet"\n'
+    protect(made((table, ""), (sample, ""), (source, "")), tmp_path / "out")
+    assert "Vollzählung" not in (tmp_path / "out" / "T1.de.html").read_text()
+    protect(made(), tmp_path / "out")
+    assert "Vollzählung" in (tmp_path / "out" / "T1.de.html").read_text()
+
+
+def test_figures_and_replicate_weights_of_a_programme(made: Made, tmp_path: Path) -> None:
+    figures = """
+[tables.S1.figures]
+all = { kind = "count" }
+women = { kind = "count", where = "sex == 'w'", hidden = true }
+income = { kind = "sum", of = "income", unit = "EUR" }
+rate = { kind = "share", part = "women", whole = "all" }
+"""
+    path = made(
+        ('strata = "stratum"\nunits = "block"\n', 'replicates = "rep_*"\nfactor = 0.01\n'),
+        ('title = { en = "Estimates", de = "Schätzwerte" }\n', figures),
+        ('weight = "w"\nby = ["region", "sex"]', 'weight = "w"\nby = ["region"]'),
+        ("max_share_small = 0.5", "max_share_small = 1"),
+    )
+    protect(path, tmp_path / "out")
+    found = read(tmp_path / "out" / "S1.csv")
+    assert found["figure"].unique(maintain_order=True).to_list() == ["all", "income", "rate"]
+    survey = pl.read_parquet(tmp_path / "survey.parquet")
+    total = found.filter(region="Total")["value"].to_list()
+    weight = float(survey["w"].sum())
+    assert total[0] == str(int(np.floor(weight / 10 + 0.5)) * 10)
+    spread = 0.01 * sum((float(survey[each].sum()) - weight) ** 2 for each in ("rep_1", "rep_2"))
+    name = next(n for n, b in PrecisionClasses().bounds.items() if np.sqrt(spread) / weight <= b)
+    assert found.filter(region="Total", figure="all")["note"].to_list() == [
+        f"Class {name} of precision."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('of = "persons"', 'of = "homes"', "there is no source 'homes'"),
+        ('weight = "w"\n', "", "estimates need weights"),
+        ('strata = "stratum"', 'factor = 0.5\nstrata = "stratum"', "replicates go with a factor"),
+        ("min_records = 3", 'withheld = ["F"]', "there is no class 'F'"),
+        ("min_records = 3", "classes = { A = 0.1, B = 0.05 }", "rise from class to class"),
+        ('units = "block"', 'units = "blok"', "blok"),
+        ('protect = "sample"', 'protect = "sample"\nofficial = "sex == \'m\'"', "goes with"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_written(
+    made: Made, tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    with pytest.raises(ProgrammeError, match=says):
+        protect(made((old, new)), tmp_path / "out")
+
+
+def test_the_log_of_parts_lists_what_estimates_hide(made: Made, tmp_path: Path) -> None:
+    protect(made(), tmp_path / "out")
+    listed = json.loads((tmp_path / "out" / "decisions.json").read_text())["tables"]
+    assert "13" in listed["T1"]["areas"]["hidden"]
