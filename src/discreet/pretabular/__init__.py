@@ -4,6 +4,7 @@ In: records, CONFIDENTIAL. Out: records in which nobody is to be found again.
 """
 
 from discreet.pretabular.changed_records import ChangedRecords
+from discreet.pretabular.merged_squares import MergedSquares, merge_squares
 from discreet.pretabular.microaggregation import local_suppression, microaggregate
 from discreet.pretabular.pram import Invariant, PramMatrix, pram, pram_estimates
 from discreet.pretabular.recoding import (
@@ -20,11 +21,13 @@ from discreet.pretabular.swapping import permute, rank_swap, swap
 __all__ = [
     "ChangedRecords",
     "Invariant",
+    "MergedSquares",
     "PramMatrix",
     "StructureFile",
     "bottom_code",
     "drop_identifiers",
     "local_suppression",
+    "merge_squares",
     "microaggregate",
     "permute",
     "pram",
