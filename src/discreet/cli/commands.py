@@ -74,13 +74,19 @@ def program(
 def demo(
     out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo-output"),
     persons: Annotated[int, typer.Option(min=1, help="Size of the synthetic census.")] = 20_000,
+    products: Annotated[
+        bool,
+        typer.Option(
+            "--products", help="Also a database, regional tables, grid, atlas, hypercube."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a synthetic census and a survey of firms, and protect tables of both."""
     from discreet.demo import run
 
     with progress_bar("Demo") as report:
-        summary = run(out, persons=persons, progress=report)
+        summary = run(out, persons=persons, products=products, progress=report)
     show(summary.text(), summary.described(), as_json=as_json)
 
 

@@ -16,16 +16,20 @@ from discreet.demo.census import (
 )
 from discreet.demo.demonstration import Demonstration, run
 from discreet.demo.firms import write_firms
+from discreet.demo.products import agreed_figures, release_products, write_products
 
 __all__ = [
     "Census",
     "CensusFiles",
     "Demonstration",
+    "agreed_figures",
     "example_magnitude_table",
     "example_perturbation_table",
     "generate",
+    "release_products",
     "run",
     "write_census",
     "write_firms",
+    "write_products",
     "write_programme",
 ]

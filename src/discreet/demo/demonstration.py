@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.demo.census import PROGRAMME, write_census, write_programme
 from discreet.demo.firms import write_firms
 from discreet.demo.geography import Geography
+from discreet.demo.products import ReleasedProducts, release_products
 from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
 from discreet.microdata import Secret
@@ -212,6 +213,7 @@ class Demonstration:
         release: The release of its tables.
         elsewhere: The tables made once more with a package of parameters.
         firms: The release of the firms, whose sensitive cells are hidden.
+        products: All products of a census office, if they were asked for.
 
     >>> from discreet.release import ReleaseSummary
     >>> place = Path("demo-output/release")
@@ -228,6 +230,7 @@ class Demonstration:
     release: ReleaseSummary
     elsewhere: MadeElsewhere
     firms: HiddenFirms
+    products: ReleasedProducts | None = None
 
     @property
     def tables(self) -> tuple[ReleasedTable, ...]:
@@ -257,6 +260,7 @@ class Demonstration:
                 f"Made elsewhere with the package of parameters: {number} files, "
                 "each the same to the byte.",
                 self.firms.text(),
+                *([] if self.products is None else [self.products.text()]),
             ]
         )
 
@@ -267,6 +271,7 @@ class Demonstration:
             "look_at": {str(path): shows for path, shows in self.sights.items()},
             "elsewhere": self.elsewhere.described(),
             "firms": self.firms.described(),
+            **({} if self.products is None else {"products": self.products.described()}),
         }
 
 
@@ -275,6 +280,7 @@ def run(
     persons: int = 20_000,
     *,
     seed: int = 2026,
+    products: bool = False,
     progress: StepProgress | None = None,
 ) -> Demonstration:
     """Make a synthetic census and a survey of firms, and protect tables of both.
@@ -283,6 +289,8 @@ def run(
         out: Folder for everything; made if there is none.
         persons: Number of persons, 100 to 200 million.
         seed: The same persons and seed give the same release.
+        products: Also release what a census office publishes beside its tables: a database,
+            regional tables, grid data, an atlas, a special analysis, a hypercube.
         progress: Called with the steps done, the steps to do, and a name.
 
     Returns:
@@ -304,7 +312,10 @@ def run(
     release = protect(write_programme(census), place / "release", progress=progress)
     again = hand_on(census, elsewhere, release)
     firms = hide(write_firms(survey, seed), place / "firms-release", progress=progress)
-    return Demonstration(out=place, release=release, elsewhere=again, firms=firms)
+    more = None
+    if products:
+        more = release_products(census, place / "products-release", progress=progress)
+    return Demonstration(out=place, release=release, elsewhere=again, firms=firms, products=more)
 
 
 def _persons_step(progress: StepProgress | None) -> Callable[[int, int], None] | None:
