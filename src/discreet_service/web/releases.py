@@ -55,6 +55,8 @@ _TYPE_BY_SUFFIX = {
     "px": MEDIA_TYPES["px"],
     "xlsx": MEDIA_TYPES["xlsx"],
     "parquet": MEDIA_TYPES["parquet"],
+    "geojson": "application/geo+json",
+    "svg": "image/svg+xml",
 }
 
 

@@ -35,7 +35,7 @@ parts = { min_average_size = 60, max_share_small = 0.05 }
 [tables.dwellings]
 from = "dwellings"
 by = ["region"]
-formats = ["json-stat"]
+formats = ["json-stat", "geojson", "map"]
 title = { en = "Dwellings by region", de = "Wohnungen nach Region" }
 
 [tables.dwellings.figures]

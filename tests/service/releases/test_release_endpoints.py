@@ -45,6 +45,11 @@ def test_published_files_come_as_they_were_sealed(browser, made_release):
         sealed = (made_release / name).read_bytes()
         assert browser.get(f"{TABLE}?format=csv&language={language}").content == sealed
         assert browser.get(f"{API}/census-2026/files/{name}").content == sealed
+    kinds = {"geojson": "application/geo+json", "svg": "image/svg+xml"}
+    for suffix, kind in kinds.items():  # maps are kept, never shown on the pages of the service
+        found = browser.get(f"{API}/census-2026/files/dwellings.{suffix}")
+        assert found.headers["content-type"] == kind
+        assert found.headers["content-disposition"].startswith("attachment")
     seal = browser.get(f"{API}/census-2026/files/release.seal").content
     assert seal == (made_release / "release.seal").read_bytes()
 
