@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.files import texts_of
 
-__all__ = ["Finding", "FindingCause", "Severity", "causes", "gravest"]
+__all__ = ["Finding", "FindingCause", "Severity", "causes", "gravest", "said_of"]
 
 
 class Severity(StrEnum):
@@ -112,9 +112,7 @@ class FindingCause:
         words = texts_of("discreet_fire", "rewritten", language)
         severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
         line, column = self.places[0]
-        several = len(self.names) > 1
-        names = [f"{name} ({n})" if several and n > 1 else name for name, n in self.names.items()]
-        what = f"{', '.join(names)}: {self.reason}" if names else self.reason
+        what = said_of(self.names, self.reason)
         if len(self.places) > 1:
             lines = [*dict.fromkeys(str(line) for line, _ in self.places)]
             some = ", ".join(lines[:_MOST_LINES]) + (", …" if len(lines) > _MOST_LINES else "")
@@ -138,6 +136,17 @@ class FindingCause:
 _MOST_LINES = 8
 #: What is said of a command: ``graph bar: a curve may show its ends``.
 _OF_COMMAND = re.compile(r"([\w.`'$]+(?:,? [\w()]+)?): (.+)", re.S)
+
+
+def said_of(names: Mapping[str, int], reason: str) -> str:
+    """A reason with the commands it is said of.
+
+    >>> said_of({"save": 2, "file": 1}, "writes a file")
+    'save (2), file: writes a file'
+    """
+    several = len(names) > 1
+    said = [f"{name} ({n})" if several and n > 1 else name for name, n in names.items()]
+    return f"{', '.join(said)}: {reason}" if said else reason
 
 
 def causes(findings: Iterable[Finding]) -> list[FindingCause]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,7 +23,7 @@ from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable, texts_of
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.finding_words import finding_in
-from discreet_fire.findings import Finding, FindingCause, Severity, causes
+from discreet_fire.findings import Finding, FindingCause, Severity, causes, said_of
 from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.changes import Edit, Language, Rewriting
 from discreet_fire.scripts.documents import is_script
@@ -362,19 +363,125 @@ def taken_error(problems: Sequence[Problem]) -> OutputCheckError:
 
 _SHOWN = (Severity.ERROR, Severity.REFUSED, Severity.REVIEW)
 _MOST_LINES = 50
+_MOST_LINES_EACH = 8
 
 
 def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> str:
-    """The text for the officer: one paragraph for each file, the gravest findings first.
+    """The text for the officer: what became of each file, then the findings, the gravest first.
 
     Args:
         outcomes: What became of each file.
         language: Of the text.
     """
-    return "\n".join(line for outcome in outcomes for line in _lines(outcome, language))
+    lines: list[str] = []
+    for outcome in outcomes:
+        lines += _head(outcome, language)
+        if len(outcomes) == 1:
+            found = causes(each for each in outcome.findings if each.severity in _SHOWN)
+            lines += _told(found, language)
+    if len(outcomes) > 1:
+        words = texts_of("discreet_fire", "rewritten", language)
+        items = submission_causes(outcomes, _SHOWN)
+        reviews = [each for each in items if each.severity is Severity.REVIEW]
+        places = sum(each.count for each in reviews)
+        lines.append(words["all"].format(n=len(outcomes), review=len(reviews), places=places))
+        lines += _told(items, language)
+    return "\n".join(lines)
 
 
-def _lines(outcome: RewrittenFile, language: Language) -> Iterable[str]:
+@dataclass(frozen=True, kw_only=True)
+class SubmissionCause:
+    """All findings of one cause in the files of a submission: one item for an officer.
+
+    Args:
+        rule: Short stable name of the rule.
+        severity: How much it matters.
+        reason: Why, in one sentence.
+        names: The commands it is said of, with how often.
+        hint: What to do about it.
+        files: The lines in each file.
+    """
+
+    rule: str
+    severity: Severity
+    reason: str
+    names: Mapping[str, int]
+    hint: str
+    files: Mapping[str, tuple[int, ...]]
+
+    @property
+    def count(self) -> int:
+        """In how many places."""
+        return sum(map(len, self.files.values()))
+
+    def text(self, language: str = "en") -> str:
+        """The item on one line, with its hint below; its reason stays as it is.
+
+        Args:
+            language: "en" or "de".
+        """
+        words = texts_of("discreet_fire", "rewritten", language)
+        severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
+        where = "; ".join(f"{name} {_few(lines)}" for name, lines in self.files.items())
+        what = words["in_files"].format(
+            what=said_of(self.names, self.reason), n=self.count, files=len(self.files), where=where
+        )
+        hint = f"\n  {words['hint']}: {self.hint}" if self.hint else ""
+        return f"{severity} [{self.rule}] {what}{hint}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The item for programs."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity.value,
+            "reason": self.reason,
+            "names": dict(self.names),
+            "hint": self.hint,
+            "count": self.count,
+            "files": {name: list(lines) for name, lines in self.files.items()},
+        }
+
+
+def _few(lines: Sequence[int]) -> str:
+    shown = ", ".join(str(line) for line in lines[:_MOST_LINES_EACH])
+    return f"{shown}, …" if len(lines) > _MOST_LINES_EACH else shown
+
+
+def submission_causes(
+    outcomes: Sequence[RewrittenFile], severities: Iterable[Severity] = (Severity.REVIEW,)
+) -> list[SubmissionCause]:
+    """What an officer looks at in files that are handed in together, the gravest first.
+
+    Args:
+        outcomes: What became of each file.
+        severities: Which findings to take.
+    """
+    wanted = set(severities)
+    folders = [os.path.abspath(outcome.source.parent) for outcome in outcomes]
+    folder = os.path.commonpath(folders) if folders else "."
+    merged: dict[tuple[Severity, str, str, str], tuple[Counter[str], dict[str, list[int]]]] = {}
+    for outcome in outcomes:
+        name = Path(os.path.relpath(outcome.source, folder)).as_posix()
+        for cause in causes(each for each in outcome.findings if each.severity in wanted):
+            key = (cause.severity, cause.rule, cause.reason, cause.hint)
+            names, files = merged.setdefault(key, (Counter(), {}))
+            names.update(cause.names)
+            files.setdefault(name, []).extend(line for line, _ in cause.places)
+    made = [
+        SubmissionCause(
+            rule=rule,
+            severity=severity,
+            reason=reason,
+            names=names,
+            hint=hint,
+            files={name: tuple(lines) for name, lines in files.items()},
+        )
+        for (severity, rule, reason, hint), (names, files) in merged.items()
+    ]
+    return sorted(made, key=lambda item: -item.severity.rank)
+
+
+def _head(outcome: RewrittenFile, language: Language) -> Iterable[str]:
     words = texts_of("discreet_fire", "rewritten", language)
     if outcome.output is None:
         yield words["not_written"].format(source=outcome.source)
@@ -392,11 +499,14 @@ def _lines(outcome: RewrittenFile, language: Language) -> Iterable[str]:
         errors=outcome.count(Severity.ERROR),
     )
     yield f"  {counts}"
-    told = causes(each for each in outcome.findings if each.severity in _SHOWN)
-    for cause in told[:_MOST_LINES]:
-        yield f"  {finding_in(cause, language).text(language)}".replace("\n", "\n  ")
-    if len(told) > _MOST_LINES:
-        yield f"  {words['more'].format(n=len(told) - _MOST_LINES)}"
+
+
+def _told(items: Sequence[FindingCause | SubmissionCause], language: Language) -> Iterable[str]:
+    for item in items[:_MOST_LINES]:
+        yield f"  {finding_in(item, language).text(language)}".replace("\n", "\n  ")
+    if len(items) > _MOST_LINES:
+        words = texts_of("discreet_fire", "rewritten", language)
+        yield f"  {words['more'].format(n=len(items) - _MOST_LINES)}"
 
 
 def described(outcomes: Sequence[RewrittenFile], policy: Policy) -> dict[str, Any]:
@@ -405,5 +515,6 @@ def described(outcomes: Sequence[RewrittenFile], policy: Policy) -> dict[str, An
         "policy": policy.digest,
         "written": sum(outcome.state == "written" for outcome in outcomes),
         "review": any(outcome.needs_review for outcome in outcomes),
+        "reviews": [item.to_dict() for item in submission_causes(outcomes)],
         "files": [outcome.described() for outcome in outcomes],
     }

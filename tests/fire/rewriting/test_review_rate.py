@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from discreet_fire.catalogue.policy import Policy
 from discreet_fire.findings import Severity, causes
 from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.rewriting.results import described, report, submission_causes
+from discreet_fire.rewriting.submission import rewrite_files
 
 PROJECTS = Path(__file__).parent.parent / "data" / "stata_projects"
 
@@ -82,6 +85,26 @@ def test_what_holds_nothing_of_the_data_needs_no_look(program: str) -> None:
 )
 def test_what_may_hold_something_does(program: str) -> None:
     assert rewrite(f"{program}\n").needs_review
+
+
+def test_reviews_of_one_cause_are_one_item_in_all_files(tmp_path: Path) -> None:
+    """Files that are handed in together are one submission: each cause once, with its files."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.do").write_text("save a\nlist x\nsave b\n")
+    (tmp_path / "sub" / "b.do").write_text("putexcel A1 = (r(mean))\nttest x, by(g)\n")
+    outcomes = rewrite_files([tmp_path])
+    items = submission_causes(outcomes)
+    assert [(one.count, dict(one.names), dict(one.files)) for one in items] == [
+        (3, {"save": 2, "putexcel": 1}, {"a.do": (1, 3), "sub/b.do": (1,)}),
+        (1, {"ttest": 1}, {"sub/b.do": (2,)}),
+    ]
+    told = report(outcomes)
+    assert "All 2 files together: 2 to review in 4 places" in told
+    assert "(places: 3, files: 2: a.do 1, 3; sub/b.do 1)" in told
+    assert told.index("list: shows single records") < told.index("save (2), putexcel")
+    assert "Alle 2 Dateien zusammen: 2 zu prüfen" in report(outcomes, language="de")
+    plain = described(outcomes, Policy.default())["reviews"]
+    assert [one["count"] for one in plain] == [3, 1]
 
 
 def test_reviews_of_one_cause_are_one_item() -> None:
