@@ -115,6 +115,8 @@ def register(app: typer.Typer) -> None:
     command(app, "transmit", example=line)(transmit)
     line = "discreet attack release --truth programme.toml --fail-over average=0.6"
     command(app, "attack", example=line)(attack)
+    line = "discreet attack-periods 2025=release-2025 2026=release-2026 --ptable ptable.json"
+    command(app, "attack-periods", example=line)(attack_together)
     line = "discreet check-revision programme.toml --first persons-first.parquet --id person_id"
     command(app, "check-revision", example=line)(revision)
 
@@ -596,6 +598,43 @@ def attack(
     )
     over = found.exceeded(limits)
     _write_attack(found, release.name, language, out, public)
+    lines = [found.text(), *(f"FAILED: {line}" for line in over)]
+    show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
+    if over:
+        raise typer.Exit(FAILURE)
+
+
+def attack_together(
+    periods: Annotated[
+        list[str], typer.Argument(help="2026=DIR: the release of a period; two or more, in order.")
+    ],
+    ptable: Annotated[Path, typer.Option(help="The perturbation table. SECRET.")],
+    keys: Annotated[
+        Literal["same", "period", "changed"] | None,
+        typer.Option(help="Whose record keys stay from period to period; found out if not said."),
+    ] = None,
+    fail_over: Annotated[
+        list[str] | None, typer.Option(help="RATE=LIMIT: fail above, such as told=0; several.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A file for the report: .json, or .txt. SECRET.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find out what the releases of several periods give away together."""
+    from discreet.files import write_text
+    from discreet.protection.noise import PerturbationTable
+    from discreet.release import attack_periods
+
+    limits = {name: _limit(name, text) for name, text in pairs(fail_over, "fail-over").items()}
+    if out is not None and out.suffix not in (".json", ".txt"):
+        raise typer.BadParameter("a report is written as .json or .txt")
+    releases = {name: Path(place) for name, place in pairs(periods, "PERIOD=DIR").items()}
+    found = attack_periods(releases, ptable=PerturbationTable.read(ptable), option=keys)
+    over = found.exceeded(limits)
+    if out is not None:
+        words = json.dumps(found.described(), indent=2, ensure_ascii=False)
+        write_text(out, (words if out.suffix == ".json" else found.text()) + "\n", private=True)
     lines = [found.text(), *(f"FAILED: {line}" for line in over)]
     show("\n".join(lines), {**found.described(), "failed": over}, as_json=as_json)
     if over:

@@ -8,7 +8,7 @@ programmes for records.
 
 from discreet.release import methods as methods  # registers what programmes can ask for
 from discreet.release.lookup import protect_cells
-from discreet.release.methods.noise.attacks import attack
+from discreet.release.methods.noise.attacks import attack, attack_periods
 from discreet.release.methods.noise.parameters import parameter_warnings, read_parameters
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import warnings_about
@@ -30,6 +30,7 @@ __all__ = [
     "Transmission",
     "VerifiedRelease",
     "attack",
+    "attack_periods",
     "audit_release",
     "check_release",
     "check_revision",

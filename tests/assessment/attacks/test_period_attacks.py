@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.assessment.attacks import Catalogue, NoiseOdds
@@ -21,9 +24,11 @@ from discreet.assessment.attacks.periods import (
     pair_chances,
     smoothed_counts,
 )
+from discreet.cli.commands import app
 from discreet.demo.panel import panel
 from discreet.errors import DiscreetError
 from discreet.protection.noise import PerturbationTable
+from discreet.release import attack_periods
 
 SECRET = "the secret of these tests"
 OPTIONS: list[KeyOption] = ["same", "period", "changed"]
@@ -263,3 +268,56 @@ def test_five_years_of_a_panel_under_each_option(noise: PerturbationTable) -> No
     assert found["period"][stayed].low > (found["period"][stayed].alone or 1.0)
     assert found["same"][stayed].found < found["period"][stayed].low
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+PROGRAMME = """
+[data]
+source = "{year}.parquet"
+[keys]
+column = "record_key"
+[perturbation]
+table = "ptable.json"
+[defaults]
+formats = ["csv"]
+[tables.T1]
+by = ["area", "sex", "work"]
+"""
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_releases_of_two_years_say_who_keeps_his_key(
+    option: KeyOption, tmp_path: Path, noise: PerturbationTable
+) -> None:
+    """1,500 persons by area, sex and work; nothing but the figures and the noise is known."""
+    noise.write(tmp_path / "ptable.json")
+    previous, words = None, ["attack-periods"]
+    for year, frame in panel(1_500, 2).items():
+        more: dict[str, Any] = {}
+        if option == "changed":
+            more = {"watched": ["area", "sex", "work", "age"], "previous": previous}
+            more["first"] = previous is None
+        previous = dc.with_period_keys(
+            frame, id="person", secret=SECRET, period=year, option=option, **more
+        )
+        previous.write_parquet(tmp_path / f"{year}.parquet")
+        (tmp_path / f"{year}.toml").write_text(PROGRAMME.format(year=year))
+        dc.protect(tmp_path / f"{year}.toml", tmp_path / f"release-{year}")
+        words.append(f"{year}={tmp_path / f'release-{year}'}")
+    releases = {year: tmp_path / f"release-{year}" for year in ("2021", "2022")}
+    found = attack_periods(releases, ptable=noise)
+    (pair,) = found.pairs
+    assert pair.keys == ("period" if option == "period" else "kept")
+    rates = found.rates()
+    assert rates["kept"] == (option != "period")
+    assert (pair.proven > 0.2 * pair.cells) == (option != "period")
+    stated = attack_periods(releases, ptable=noise, option=option)
+    assert stated.pairs[0].keys == option
+    assert stated.pairs[0].proven == pair.proven
+    assert len(pair.examples) == min(3, pair.told)
+    assert "secret" in repr(found)
+    line = [*words, "--ptable", str(tmp_path / "ptable.json"), "--out", str(tmp_path / "r.json")]
+    told = CliRunner().invoke(app, line)
+    assert told.exit_code == 0, told.output
+    assert json.loads((tmp_path / "r.json").read_text())["rates"] == rates
+    assert CliRunner().invoke(app, [*line, "--fail-over", "proven=0"]).exit_code == 1
+    assert CliRunner().invoke(app, [line[0], line[1], *line[3:]]).exit_code == 2

@@ -67,6 +67,7 @@ class PairedLayer:
         noisy: Whether both are shown, with noise.
         prior: How likely each count up to 30 is, as the figures of both tell.
         rates: How often units come and go there.
+        fit: How well these explain the figures, as a log.
     """
 
     ids: IntArray
@@ -75,6 +76,7 @@ class PairedLayer:
     noisy: BoolArray
     prior: FloatArray
     rates: ChangeRates
+    fit: float
 
     def at(self, ids: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Both figures of cells, and whether they carry noise."""
@@ -118,7 +120,7 @@ class PeriodPair:
         prior = count_prior([each[noisy] for each in values], cells, self.chances)
         found = PairedLayer(
             ids=ids, before=values[0], after=values[1], noisy=noisy, prior=prior,
-            rates=ChangeRates(moving=0.0),
+            rates=ChangeRates(moving=0.0), fit=0.0,
         )  # fmt: skip
         pairs, number = np.unique(
             np.stack([values[0][rows], values[1][rows]]), axis=1, return_counts=True
@@ -132,8 +134,8 @@ class PeriodPair:
             float(number @ np.log(np.maximum(self._chances(pairs, found.prior, rates), _NEVER)))
             for rates in tried
         ]
-        best = tried[int(np.argmax(likely))]
-        return PairedLayer(**{**vars(found), "rates": best})
+        best = int(np.argmax(likely))
+        return PairedLayer(**{**vars(found), "rates": tried[best], "fit": likely[best]})
 
     def _chances(
         self, pairs: IntArray, prior: FloatArray, rates: ChangeRates, step: int | None = None
@@ -141,6 +143,11 @@ class PeriodPair:
         """How likely each pair of figures is; see `pair_chances`."""
         kept = {"same": not step, "changed": step is None, "period": False}[self.option]
         return pair_chances(self.chances, pairs, prior, rates, step=step, kept=kept)
+
+    @property
+    def fit(self) -> float:
+        """How well its option explains all figures, as a log."""
+        return sum(layer.fit for layer in self.layers.values())
 
     def proven(self, key: LayerKey, *, touched: bool = False) -> BoolArray:
         """Which cells of a layer surely hold another set of units: no set shows both figures.

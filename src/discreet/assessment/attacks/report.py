@@ -212,18 +212,7 @@ class AttackReport:
         Raises:
             PerturbationError: There is no such rate, or it could not be worked out.
         """
-        rates, found = self.rates(), []
-        for name, limit in limits.items():
-            rate = rates.get(name)
-            if rate is None:
-                what = f"there is no rate {name!r}"
-                if name in rates:
-                    what = f"{name} cannot be worked out without knowledge of the noise"
-                hint = f"rates: {', '.join(rates)}"
-                raise PerturbationError(what, code="attack", where="fail-over", hint=hint)
-            if rate > limit:
-                found.append(f"{name} is {_number(rate)}, above {_number(limit)}")
-        return found
+        return exceeded_limits(self.rates(), limits)
 
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON. SECRET."""
@@ -271,6 +260,28 @@ class AttackReport:
 
     def __repr__(self) -> str:
         return "<AttackReport: secret>"
+
+
+def exceeded_limits(
+    rates: Mapping[str, float | int | None], limits: Mapping[str, float]
+) -> list[str]:
+    """The rates above their limits, in words.
+
+    Raises:
+        PerturbationError: There is no such rate, or it could not be worked out.
+    """
+    found = []
+    for name, limit in limits.items():
+        rate = rates.get(name)
+        if rate is None:
+            what = f"there is no rate {name!r}"
+            if name in rates:
+                what = f"{name} cannot be worked out without knowledge of the noise"
+            hint = f"rates: {', '.join(rates)}"
+            raise PerturbationError(what, code="attack", where="fail-over", hint=hint)
+        if rate > limit:
+            found.append(f"{name} is {_number(rate)}, above {_number(limit)}")
+    return found
 
 
 def attacked(

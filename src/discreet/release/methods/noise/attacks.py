@@ -26,6 +26,8 @@ from discreet.tables import ProtectedTable, Table
 if TYPE_CHECKING:
     from discreet.assessment.attacks import AttackReport, Catalogue
     from discreet.assessment.attacks.catalogue import TrueTable
+    from discreet.assessment.attacks.period_report import PeriodReport
+    from discreet.assessment.attacks.periods import KeyOption
     from discreet.assessment.attacks.report import Knows
 
 Published = (
@@ -85,6 +87,46 @@ def attack(
     catalogue = _catalogue(kept, inputs)
     kept.clear()  # large, and read
     return attacked(catalogue, knows=knows, ptable=ptable, max_noise=max_noise)
+
+
+def attack_periods(
+    periods: Mapping[str, Published],
+    *,
+    ptable: PerturbationTable,
+    option: KeyOption | None = None,
+) -> PeriodReport:
+    """Attack the releases of several periods together, as their readers could.
+
+    Args:
+        periods: Per period, in order, the folder of its release, or its tables.
+        ptable: The perturbation table.
+        option: Who has other record keys in a later period: "same" for nobody, "period" for
+            all, "changed" for those who changed. Found out from the figures if None.
+
+    >>> from discreet.publication.examples import census_example
+    >>> from discreet.protection.noise import design_perturbation
+    >>> noise, twice = design_perturbation(max_noise=3), {"2025": census_example()}
+    >>> twice["2026"] = twice["2025"]
+    >>> attack_periods(twice, ptable=noise).rates()["proven"]
+    0
+    """
+    from discreet.assessment.attacks.period_report import attacked_periods
+
+    universes: dict[str, dict[str, list[ProtectedTable]]] = {}
+    for name, release in periods.items():
+        found: dict[str, list[ProtectedTable]] = {}
+        if isinstance(release, str | os.PathLike):
+            kept = _attacked_tables(release, ())
+            if kept[0].protect != _NOISE:
+                what, hint = "no table of the release is protected by noise", "name other releases"
+                raise PublicationError(what, code="attack", where=str(release), hint=hint)
+            for each in kept:
+                found.setdefault(_universe(each), []).append(each.kept.table)
+        else:
+            found = {each: list(tables) for each, tables in _universes(release).items()}
+        for universe, tables in found.items():
+            universes.setdefault(universe, {})[name] = tables
+    return attacked_periods(universes, ptable, option)
 
 
 def _catalogue(kept: Sequence[EarlierTable], inputs: Inputs | None) -> Catalogue:

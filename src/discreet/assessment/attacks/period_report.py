@@ -1,0 +1,212 @@
+"""What the releases of several periods give away together, put into words.
+
+In: protected tables by universe and period, and the perturbation table. Out: `PeriodReport`: who
+keeps his key, as the figures tell; cells proven to hold other units than a period before; how
+well counts that stay are known from all periods. SECRET; its rates name no cell.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import erf, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.assessment.attacks.averages import averaged
+from discreet.assessment.attacks.catalogue import Catalogue, LayerKey, System
+from discreet.assessment.attacks.odds import NoiseOdds
+from discreet.assessment.attacks.periods import KeyOption, PeriodPair
+from discreet.assessment.attacks.report import exceeded_limits
+from discreet.errors import PerturbationError
+from discreet.protection.noise import PerturbationTable
+from discreet.tables import ProtectedTable
+
+_SHOWN = 3
+_TWO = 2
+_EITHER: tuple[KeyOption, KeyOption] = ("same", "period")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedPeriods:
+    """Two periods with the same tables, held against each other.
+
+    Args:
+        universe: The universe of the tables.
+        first: The earlier period.
+        second: The later one.
+        keys: Who has other keys in the later: "same", "period" or "changed"; "kept" where the
+            figures tell that keys stay, and not whether changed units have new ones.
+        cells: Number of cells of which one period shows more than zero.
+        equal: How many of them show the same in both.
+        proven: How many surely hold other units than before, or, unless keys are "same" or
+            "period", somebody who came, left or changed.
+        told: How many of these are of the finest layer: all codes of that somebody.
+        examples: Some of the latter.
+    """
+
+    universe: str
+    first: str
+    second: str
+    keys: KeyOption | Literal["kept"]
+    cells: int
+    equal: int
+    proven: int
+    told: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PeriodReport:
+    """What the periods give away together. SECRET.
+
+    Args:
+        pairs: Each period and the next.
+        average: Per universe, how often a count that does not change is expected to be found
+            from all crossings of all periods, in the layer where most is found.
+    """
+
+    pairs: list[ComparedPeriods]
+    average: Mapping[str, float]
+
+    def rates(self) -> dict[str, float | int | None]:
+        """The main figures, none of a single cell.
+
+        - kept: number of pairs of periods in which units kept their keys
+        - proven: number of cells in which somebody is proven to have come, left or changed
+        - told: number of these that tell all codes of the tables
+        - average: how often a count that does not change is expected to be found
+        """
+        return {
+            "kept": sum(each.keys != "period" for each in self.pairs),
+            "proven": sum(each.proven for each in self.pairs),
+            "told": sum(each.told for each in self.pairs),
+            "average": max(self.average.values(), default=None),
+        }
+
+    def exceeded(self, limits: Mapping[str, float]) -> list[str]:
+        """The rates above their limits, in words."""
+        return exceeded_limits(self.rates(), limits)
+
+    def described(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON. SECRET."""
+        pairs = [asdict(each) for each in self.pairs]
+        return {"rates": self.rates(), "pairs": pairs, "average": dict(self.average)}
+
+    def text(self) -> str:
+        """The findings in words. SECRET."""
+        lines = []
+        for each in self.pairs:
+            named = f"{each.universe}, " if each.universe else ""
+            lines.append(
+                f"{named}{each.first} and {each.second}: {_KEPT[each.keys]}; {each.equal:,} of"
+                f" {each.cells:,} figures are equal. In {each.proven:,} cells somebody surely"
+                f" {_HAPPENED[each.keys]}, in {each.told:,} of them by all codes of the tables."
+            )
+            lines += [f"  somebody {_HAPPENED[each.keys]} in {cell}" for cell in each.examples]
+        for name, share in self.average.items():
+            named = f"{name}: counts" if name else "Counts"
+            lines.append(
+                f"{named} that do not change are expected to be found in {100 * share:.0f} % by"
+                " the mean of all crossings and periods, where most is found."
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return "<PeriodReport: secret>"
+
+
+_KEPT = {
+    "same": "units keep their keys",
+    "period": "each period has keys of its own",
+    "changed": "units that changed have new keys",
+    "kept": "keys stay",
+}
+_HAPPENED = dict.fromkeys(("same", "period"), "came or left")
+_HAPPENED |= dict.fromkeys(("changed", "kept"), "came, left or changed")
+
+
+def attacked_periods(
+    universes: Mapping[str, Mapping[str, Sequence[ProtectedTable]]],
+    ptable: PerturbationTable,
+    option: KeyOption | None = None,
+) -> PeriodReport:
+    """Attack the tables of several periods together.
+
+    Args:
+        universes: Per universe the tables of each period, in order.
+        ptable: The perturbation table: designs are judged by who knows it.
+        option: Who has other keys in a later period; found out if None.
+    """
+    odds, pairs, average = NoiseOdds.of(ptable), [], {}
+    for universe, periods in universes.items():
+        if len(periods) < _TWO:
+            what, hint = "only one period has tables of these units", "name two periods or more"
+            raise PerturbationError(what, code="attack", where=universe or "periods", hint=hint)
+        systems = list(Catalogue.of(periods).systems.values())
+        own = []
+        for one, two in itertools.pairwise(systems):
+            pair = _found(one, two, odds, option)
+            own.append(_compared(universe, pair, stated=option is not None))
+        pairs += own
+        together = all(each.keys == "period" for each in own)
+        average[universe] = _averaged(systems, odds.variance, together=together)
+    return PeriodReport(pairs=pairs, average=average)
+
+
+def _found(one: System, two: System, odds: NoiseOdds, option: KeyOption | None) -> PeriodPair:
+    """The pair under the option that is stated, or that explains its figures better."""
+    if option is not None:
+        return PeriodPair(one, two, odds.chances, option)
+    same, period = (PeriodPair(one, two, odds.chances, each) for each in _EITHER)
+    return period if period.fit > same.fit else same
+
+
+def _compared(universe: str, pair: PeriodPair, *, stated: bool) -> ComparedPeriods:
+    if not pair.layers:
+        what, hint = "the two periods have no table in common", "name releases of one programme"
+        where = f"{pair.first.name}, {pair.second.name}"
+        raise PerturbationError(what, code="attack", where=where, hint=hint)
+    cells = equal = proven = told = 0
+    examples: list[str] = []
+    for key, layer in pair.layers.items():
+        shown = (layer.before != 0) | (layer.after != 0)
+        cells, equal = (
+            cells + int(shown.sum()),
+            equal + int((shown & (layer.before == layer.after)).sum()),
+        )
+        surely = pair.proven(key, touched=True)
+        proven += int(surely.sum())
+        if not any(set(key) < set(other) for other in pair.layers):
+            told += int(surely.sum())
+            first = np.flatnonzero(surely)[: _SHOWN - len(examples)]
+            examples += [_named(pair, key, at) for at in first.tolist()]
+    return ComparedPeriods(
+        universe=universe, first=pair.first.name, second=pair.second.name,
+        keys="kept" if pair.option == "same" and not stated else pair.option,
+        cells=cells, equal=equal, proven=proven, told=told, examples=tuple(examples),
+    )  # fmt: skip
+
+
+def _named(pair: PeriodPair, key: LayerKey, at: int) -> str:
+    cell = pair.layers[key].ids[at]
+    for system in (pair.first, pair.second):
+        layer = system.layers[key]
+        place = int(layer.at(np.array([cell]))[0])
+        if place >= 0:
+            return system.cell_name(layer, place)
+    return ""
+
+
+def _averaged(systems: Sequence[System], variance: float, *, together: bool) -> float:
+    """How often the mean of all crossings finds a count, of all periods or the best one."""
+    exposures: dict[LayerKey, list[float]] = {}
+    for system in systems:
+        for key, found in averaged(system).items():
+            seen = found.layer.shown & ~found.layer.official & (found.crossings > 0)
+            if seen.any():
+                exposures.setdefault(key, []).append(float(found.exposure[seen].mean()))
+    most = max((sum(e) if together else max(e) for e in exposures.values()), default=0.0)
+    return erf(0.5 / sqrt(2 * variance / most)) if variance and most else 1.0
