@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
-from discreet.assessment.slivers import SliverError, find_slivers, merge_slivers
+from discreet.assessment.slivers import (
+    SliverError,
+    find_all_slivers,
+    find_slivers,
+    merge_slivers,
+)
 from discreet.classifications.grids import square_codes
+from discreet.cli.commands import app
 
 Atom = tuple[str | None, str | None]
 Difference = frozenset[Atom]
@@ -203,3 +212,61 @@ def test_negative_counts() -> None:
     frame = pl.DataFrame({"town": ["X"], "square": ["a"], "n": [-1]})
     with pytest.raises(SliverError, match="negative"):
         find_slivers(frame, "town", "square", least=5, count="n")
+
+
+def three_geographies() -> pl.DataFrame:
+    """Towns of columns of squares and post districts of rows, but for few who live elsewhere."""
+    rows = []
+    for x, y in itertools.product(range(9), range(9)):
+        place = [f"t{x // 3}", f"s{x}{y}", f"p{y // 3}"]
+        moved = [f"t{(x + 1) // 3}", place[1], place[2]] if x == 2 and y % 3 == 0 else place
+        other = [place[0], place[1], f"p{(y + 1) // 3}"] if (x, y) in ((4, 2), (7, 5)) else place
+        rows += [place] * 40 + [moved] * 2 + [other] * 3
+    return pl.DataFrame(rows, schema=["town", "square", "post"], orient="row")
+
+
+def test_the_command_finds_merges_and_finds_no_more(tmp_path: Path) -> None:
+    people = three_geographies()
+    people.write_parquet(tmp_path / "p.parquet")
+    files = {name: tmp_path / name for name in ("report.json", "groups.csv", "merged.parquet")}
+    words = ["find-slivers", str(tmp_path / "p.parquet"), "--areas", "town,square,post"]
+    words += ["--least", "10", "--effort", "20", "--json"]
+    done = CliRunner().invoke(app, [*words, "--out", str(files["report.json"])])
+    assert done.exit_code == 1
+    told = json.loads(done.stdout)["pairs"]
+    reports = json.loads(files["report.json"].read_text())
+    wanted = find_all_slivers(people, ["town", "square", "post"], least=10, effort=20)
+    assert [one["slivers"] for one in told] == [len(each.slivers) for each in wanted]
+    assert [len(each["slivers"]) for each in reports] == [len(each.slivers) for each in wanted]
+    assert [one["slivers"] > 0 for one in told] == [True, False, True]
+    assert files["report.json"].stat().st_mode & 0o077 == 0
+    more = ["--merge", "square", "--groups", str(files["groups.csv"])]
+    done = CliRunner().invoke(app, [*words, *more, "--merged", str(files["merged.parquet"])])
+    left = [one["slivers"] for one in json.loads(done.stdout)["pairs"]]
+    assert left[0] == 0  # towns and squares
+    assert left[2] == 0  # squares and post
+    merged = pl.read_parquet(files["merged.parquet"])
+    assert merged.drop("square_merged").equals(people)
+    codes = dict(pl.read_csv(files["groups.csv"]).iter_rows())
+    assert merged["square_merged"].to_list() == [codes.get(c, c) for c in people["square"]]
+    assert not find_slivers(merged, "town", "square_merged", least=10, effort=20).slivers
+
+
+def test_the_command_refuses_before_it_writes(tmp_path: Path) -> None:
+    pl.DataFrame({"town": ["X"], "square": ["a"]}).write_csv(tmp_path / "p.csv")
+    words = ["find-slivers", str(tmp_path / "p.csv"), "--least", "5", "--areas"]
+    out = ["--out", str(tmp_path / "r.txt")]
+    wrong = [
+        ["town", *out],
+        ["town,street", *out],
+        ["town,square", "--out", str(tmp_path / "r.pdf")],
+        ["town,square", "--groups", str(tmp_path / "g.csv")],
+        ["town,square", "--merge", "street", *out],
+        ["town,square", "--merge", "town", "--merged", str(tmp_path / "m.dta"), *out],
+        ["town,square", "--count", "n", *out],
+    ]
+    for each in wrong:
+        assert CliRunner().invoke(app, [*words, *each]).exit_code == 2, each
+    assert [each.name for each in tmp_path.iterdir()] == ["p.csv"]
+    assert CliRunner().invoke(app, [*words, "town,square", *out]).exit_code == 0
+    assert "square less" not in (tmp_path / "r.txt").read_text()

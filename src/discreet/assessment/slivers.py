@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import narwhals as nw
@@ -26,8 +27,11 @@ import polars as pl
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, raise_all
+from discreet.microdata.frames import like, open_frame, require_columns, require_new
+from discreet.record_batches import collected
 
 _NOWHERE = -1
+_RECORDS = "_records"
 Atom = tuple[int, int]
 
 
@@ -112,6 +116,20 @@ class SliverReport:
             lines.append(f"  and {len(self.slivers) - most:,} more")
         return "\n".join(lines)
 
+    def described(self) -> dict[str, Any]:
+        """The report as plain values, for JSON. CONFIDENTIAL."""
+        slivers = [
+            {
+                "outer": {"geography": one.outer, "areas": list(one.outer_areas)},
+                "inner": {"geography": one.inner, "areas": list(one.inner_areas)},
+                "records": one.records,
+                "parts": [list(part) for part in one.parts],
+            }
+            for one in self.slivers
+        ]
+        told = {"first": self.first, "second": self.second, "least": self.least}
+        return {**told, "searched": self.searched, "slivers": slivers}
+
     def __repr__(self) -> str:
         return "<SliverReport (confidential)>"
 
@@ -189,14 +207,14 @@ def _atoms(
         raise SliverError("counts are whole numbers", code="slivers", where=count)
     size = nw.col(count).cast(nw.Int64).sum() if count else nw.len()
     grouped = frame.group_by([nw.col(first), nw.col(second)], drop_null_keys=False).agg(
-        size.alias("_records")
+        size.alias(_RECORDS)
     )
     eager = grouped if isinstance(grouped, nw.DataFrame) else grouped.collect()
     table = pl.DataFrame(
         {
             "a": eager.get_column(first).cast(nw.String).to_list(),
             "b": eager.get_column(second).cast(nw.String).to_list(),
-            "n": eager.get_column("_records").to_list(),
+            "n": eager.get_column(_RECORDS).to_list(),
         },
         schema={"a": pl.String, "b": pl.String, "n": pl.Int64},
     )
@@ -491,6 +509,32 @@ def _sliver(
     )
 
 
+@without_values
+def find_all_slivers(
+    records: Any, areas: Sequence[str], *, least: int, count: str | None = None, effort: int = 1000
+) -> tuple[SliverReport, ...]:
+    """The slivers of each two of several geographies.
+
+    Args:
+        records: Any frame narwhals reads.
+        areas: Columns of the geographies.
+        least: As `find_slivers` takes it, as all that follow.
+        count: Column of numbers of records, where rows are no records.
+        effort: How much is searched.
+
+    >>> people = pl.DataFrame({"town": ["X"] * 21 + ["Y"] * 18, "district": ["n"] * 39,
+    ...                        "square": ["a"] * 20 + ["b"] * 19})
+    >>> reports = find_all_slivers(people, ["town", "district", "square"], least=5)
+    >>> [len(report.slivers) for report in reports]
+    [0, 1, 0]
+    """
+    if len(areas) < 2:
+        what, hint = "two geographies or more are needed", "name a column of areas for each"
+        raise SliverError(what, code="slivers", where="areas", hint=hint)
+    how: dict[str, Any] = {"least": least, "count": count, "effort": effort}
+    return tuple(find_slivers(records, *pair, **how) for pair in combinations(areas, 2))
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, slots=True)
 class MergedAreas:
     """Areas to merge so that no sliver is left. CONFIDENTIAL: it tells where there were some.
@@ -504,6 +548,33 @@ class MergedAreas:
     geography: str
     groups: tuple[tuple[str, ...], ...]
     report: SliverReport
+
+    @property
+    def codes(self) -> dict[str, str]:
+        """Of each area that is merged, the code of the larger one: that of its first, and a sign.
+
+        >>> people = pl.DataFrame({"town": ["X"] * 21 + ["Y"] * 18,
+        ...                        "square": ["a"] * 20 + ["b"] * 19})
+        >>> merge_slivers(people, "town", "square", least=5, merge="square").codes
+        {'a': 'a+1', 'b': 'a+1'}
+        """
+        return {code: f"{group[0]}+{len(group) - 1}" for group in self.groups for code in group}
+
+    def apply(self, records: Any, column: str) -> Any:
+        """Records with a column of the areas of this geography after they are merged.
+
+        Args:
+            records: Any frame narwhals reads.
+            column: Name of the new column.
+        """
+        frame = open_frame(records)
+        require_columns(frame, [self.geography])
+        require_new(frame, column)
+        own = nw.col(self.geography).cast(nw.String)
+        codes = self.codes
+        if codes:
+            own = own.replace_strict(codes, default=own, return_dtype=nw.String)
+        return like(frame.with_columns(own.alias(column)), records)
 
     def __repr__(self) -> str:
         return f"<MergedAreas of {self.geography} (confidential)>"
@@ -560,6 +631,67 @@ def merge_slivers(
     found = replace(report, first=first, second=second)
     merged = tuple(tuple(group) for group in groups.values() if len(group) > 1)
     return MergedAreas(geography=merge, groups=merged, report=found)
+
+
+@without_values
+def merge_all_slivers(
+    records: Any,
+    areas: Sequence[str],
+    *,
+    merge: str,
+    least: int,
+    count: str | None = None,
+    effort: int = 1000,
+) -> tuple[MergedAreas, tuple[SliverReport, ...]]:
+    """Merge areas of one geography until no sliver is left between it and any other.
+
+    Args:
+        records: Any frame narwhals reads.
+        areas: Columns of the geographies.
+        merge: Which of them is made coarser.
+        least: As `find_slivers` takes it, as all that follow.
+        count: Column of numbers of records, where rows are no records.
+        effort: How much is searched.
+
+    Returns:
+        The areas to merge, and what is found between each two geographies then.
+    """
+    others = [name for name in areas if name != merge]
+    if len(others) == len(areas) or not others:
+        raise SliverError("one of several geographies is merged", code="slivers", where="merge")
+    how: dict[str, Any] = {"least": least, "effort": effort}
+    frame = _atoms_of(records, areas, count)
+    own = "merged areas"
+    groups: dict[str, list[str]] = {}
+    waiting = deque(others)
+    calm = 0
+    while calm < len(others):
+        of_code = {code: first for first, group in groups.items() for code in group}
+        now = frame.with_columns(pl.col(merge).replace(of_code).alias(own))
+        result = merge_slivers(now, waiting[0], own, merge=own, count=_RECORDS, **how)
+        for first, *more in result.groups:
+            joined = [groups.pop(code, [code]) for code in (first, *more)]
+            groups[first] = [code for part in joined for code in part]
+        calm = 1 if result.groups else calm + 1
+        waiting.rotate(-1)
+    merged = MergedAreas(
+        geography=merge,
+        groups=tuple(tuple(group) for group in groups.values()),
+        report=replace(result.report, second=merge),
+    )
+    # Under names of their own, merged areas stand in the place of those they are made of.
+    coarser = frame.with_columns(pl.col(merge).replace(merged.codes))
+    return merged, find_all_slivers(coarser, areas, count=_RECORDS, **how)
+
+
+def _atoms_of(records: Any, areas: Sequence[str], count: str | None) -> pl.DataFrame:
+    """How many records lie in each combination of areas."""
+    frame = open_frame(records)
+    require_columns(frame, [*areas, *([count] if count else [])])
+    size = nw.col(count).sum() if count else nw.len()
+    texts = [nw.col(name).cast(nw.String).alias(name) for name in areas]
+    grouped = frame.select(*texts, *([count] if count else []))
+    return collected(grouped.group_by(list(areas), drop_null_keys=False).agg(size.alias(_RECORDS)))
 
 
 def _labelled(

@@ -17,6 +17,7 @@ from discreet.cli import (
     programmes,
     ptable,
     records,
+    slivers,
     stores,
     suppression,
 )
@@ -51,6 +52,7 @@ app.add_typer(parts.app, name="parts")
 app.add_typer(ptable.app, name="ptable")
 app.add_typer(stores.app, name="store")
 records.register(app)
+slivers.register(app)
 suppression.register(app)
 
 

@@ -33,7 +33,7 @@ def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
     import narwhals as nw
     import polars as pl
 
-    target = _target(path)
+    target = check_target(path)
     native = nw.to_native(nw.from_native(frame))
     if not isinstance(native, pl.LazyFrame):
         native = collected(nw.from_native(frame)).lazy()
@@ -45,7 +45,8 @@ def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """The path of a confidential file, if there is a format for it."""
     target = Path(path)
     if target.suffix.lower() not in (".parquet", ".csv"):
         what = "confidential files are written as Parquet or CSV"
@@ -73,7 +74,7 @@ def inherit_keys_in_file(
     """
     from discreet.microdata import inherit_record_keys, read_microdata
 
-    _target(target)
+    check_target(target)
     units = inherit_record_keys(
         read_microdata(source),
         by=list(by),
@@ -103,7 +104,7 @@ def tabulate_file(
     """Count records as `discreet.tabulate` does, and write true counts and cell keys."""
     from discreet.tabulation import tabulate
 
-    _target(target)
+    check_target(target)
     if not by:
         raise TableError("no spanning variable is named", code="by", hint="--by region,sex")
     trees = classifications or {}

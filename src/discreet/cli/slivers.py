@@ -1,0 +1,124 @@
+"""Slivers between geographies on the command line: ``discreet find-slivers``.
+
+In: a file of records, or of counts, with columns of areas. Out: numbers of slivers on the
+terminal; which they are, and records with merged areas, in CONFIDENTIAL files; which areas to
+merge in a file without any number.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.program import FAILURE, Json, command, names, show
+from discreet.cli.records import Read, ShowValues, opened
+
+if TYPE_CHECKING:
+    from discreet.assessment.slivers import SliverReport
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    line = "discreet find-slivers persons.parquet --areas municipality,square --least 10"
+    command(app, "find-slivers", example=line)(find)
+
+
+def find(
+    file: Annotated[Path, typer.Argument(help="The file of records, or of counts. CONFIDENTIAL.")],
+    areas: Annotated[list[str], typer.Option(help="Columns of areas, of each geography one.")],
+    least: Annotated[int, typer.Option(min=2, help="Unions of areas differ by so many at least.")],
+    count: Annotated[
+        str | None, typer.Option(help="Column of numbers of records, where rows are no records.")
+    ] = None,
+    effort: Annotated[int, typer.Option(min=1, help="How far unions are searched.")] = 1000,
+    merge: Annotated[
+        str | None, typer.Option(help="Merge areas of this geography until no sliver is left.")
+    ] = None,
+    groups: Annotated[
+        Path | None, typer.Option(help="With --merge: write which areas to merge, as .csv.")
+    ] = None,
+    merged: Annotated[
+        Path | None,
+        typer.Option(help="With --merge: write the records with a column of merged areas, "
+                     "as .parquet or .csv. CONFIDENTIAL."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the report: .txt or .json. CONFIDENTIAL.")
+    ] = None,
+    read: Read = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Find few records between unions of areas of geographies that do not nest.
+
+    The exit code is 1 if there are slivers, or unions that were not searched.
+    """
+    from discreet.assessment.slivers import find_all_slivers, merge_all_slivers
+    from discreet.microdata import read_microdata
+    from discreet.release.confidential_files import check_target, write_confidential
+
+    if merge is None and (groups is not None or merged is not None):
+        raise typer.BadParameter("--groups and --merged go with --merge COLUMN")
+    if out is not None and out.suffix.lower() not in (".txt", ".json"):
+        raise typer.BadParameter("--out is a file .txt or .json")
+    if groups is not None and groups.suffix.lower() != ".csv":
+        raise typer.BadParameter("--groups is a file .csv")
+    if merged is not None:
+        check_target(merged)
+    columns = names(areas)
+    records = read_microdata(opened(file, read, show_values, text=columns))
+    if merge is None:
+        reports = find_all_slivers(records, columns, least=least, count=count, effort=effort)
+    else:
+        made, reports = merge_all_slivers(
+            records, columns, merge=merge, least=least, count=count, effort=effort
+        )
+        if merged is not None:
+            write_confidential(made.apply(records, f"{merge}_merged"), merged)
+        if groups is not None:
+            _write_groups(made.codes, groups)
+    if out is not None:
+        _write_report(reports, out)
+    text, described = _told(reports)
+    show(text, described, as_json=as_json)
+    if any(report.slivers or not report.complete for report in reports):
+        raise typer.Exit(FAILURE)
+
+
+def _write_groups(codes: dict[str, str], path: Path) -> None:
+    import polars as pl
+
+    from discreet.files import write_text
+
+    table = pl.DataFrame({"area": list(codes), "merged": list(codes.values())})
+    write_text(path, table.write_csv())
+
+
+def _write_report(reports: tuple[SliverReport, ...], path: Path) -> None:
+    from discreet.files import write_text
+
+    if path.suffix.lower() == ".json":
+        listed = [report.described() for report in reports]
+        text = json.dumps(listed, ensure_ascii=False, indent=2)
+    else:
+        text = "\n\n".join(report.text() for report in reports)
+    write_text(path, text + "\n", private=True)
+
+
+def _told(reports: tuple[SliverReport, ...]) -> tuple[str, dict[str, object]]:
+    """How many there are between each two geographies; never where, nor how many records."""
+    lines, pairs = [], []
+    for report in reports:
+        searched = (
+            "all unions were searched"
+            if report.complete
+            else f"unions of more than {report.searched} areas were searched in part"
+        )
+        found = f"{len(report.slivers):,} slivers" if report.slivers else "no sliver"
+        lines.append(f"{report.first} and {report.second}: {found}; {searched}.")
+        pair = {"geographies": [report.first, report.second], "slivers": len(report.slivers)}
+        pairs.append({**pair, "searched": report.searched})
+    return "\n".join(lines), {"pairs": pairs}
