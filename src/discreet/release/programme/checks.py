@@ -236,6 +236,7 @@ def check_programme(programme: Programme) -> list[Problem]:
     found = [
         *_sections(programme),
         *check_sources(programme),
+        *_period(programme),
         *check_parameters(programme),
         *_variables(programme),
         *_table_names(programme),
@@ -265,6 +266,22 @@ def _sections(programme: Programme) -> Found:
         yield programme.at(("tables",), "no table is asked for", "add a section [tables.T1]")
     for language in named_twice(document.languages):
         yield programme.at(("languages",), f"language {language!r} is named twice")
+
+
+def _period(programme: Programme) -> Found:
+    """Whether the keys can be those that the period states, and earlier releases are there."""
+    period = programme.document.period
+    if period is None:
+        return
+    if period.keys != "same" and programme.keys.column is None:
+        what = f"keys of the option {period.keys!r} are in the data"
+        hint = "make them with discreet keys period, and name their column in [keys]"
+        yield programme.at(("period", "keys"), what, hint)
+    for number, name in enumerate(period.earlier):
+        yield from file_problems(programme, ("period", "earlier", number), name, folder=True)
+    if period.revision and not period.earlier:
+        hint = "name the release that is revised"
+        yield programme.at(("period", "earlier"), "a revision is of an earlier release", hint)
 
 
 def _variables(programme: Programme) -> Found:

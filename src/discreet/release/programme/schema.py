@@ -603,6 +603,15 @@ class KeysEntry(ProgrammeEntry):
     allow_unsuitable: bool = False
 
 
+class PeriodEntry(ProgrammeEntry):
+    """[period]: the period that is published, and which units keep their keys over periods."""
+
+    name: Text
+    keys: Literal["same", "period", "changed"]
+    earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)
+    revision: bool = False
+
+
 class SourceKeysEntry(ProgrammeEntry):
     """keys in [sources.NAME]: the record keys, or how to make or inherit them."""
 
@@ -741,6 +750,7 @@ class Document(ProgrammeEntry):
     workbook: Text | None = None
     data: DataEntry | None = None
     keys: KeysEntry | None = None
+    period: PeriodEntry | None = None
     sources: dict[str, SourceEntry] = Field(default_factory=dict)
     parameters: ParametersEntry | None = None
     perturbation: PerturbationEntry | None = None

@@ -28,6 +28,7 @@ from discreet.release.programme.problems import Opener, not_yet_known, present
 from discreet.release.programme.relations import related_mixtures
 from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import check_codes, check_columns, fixed_classifications
+from discreet.release.run.periods import check_earlier_periods, check_period_keys
 from discreet.release.state.memory import EarlierTable, contradictions, read_release, related
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
 from discreet.store import Store, tree_digest
@@ -140,7 +141,9 @@ def open_programme(
     held = _shared_secret(programme, secrets, shared.secret)
     seals = _seal_keys(programme, held, signing)
     earlier, boundaries = _read_earlier(opener), _read_boundaries(opener, trees)
+    check_earlier_periods(opener)
     schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
+    problems += check_period_keys(programme, schemas.get(programme.main.name, ()))
     problems += not_yet_known(problems, check_columns(programme, schemas))
     checks = _checked_keys(opener, records, schemas, shared.grid or programme.keys.grid)
     place = str(programme.path)

@@ -159,6 +159,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         for name in own:
             by = determined[name]
             stated = [] if by.whole else _stated(inputs, name)
+            stated += _period(programme)
             beside = {*programme.additive_with(name), *programme.parts_with(name)}
             for followed in programme.method(name).follows(programme, name):
                 beside |= {followed, *programme.parts_with(followed)}
@@ -199,6 +200,12 @@ def _maps(inputs: Inputs, name: str) -> list[Any]:
         for file in (entry.boundaries or [] if variable in inputs.boundaries else [])
     ]
     return [["maps", programme.tables[name].map.model_dump(), files]]
+
+
+def _period(programme: Programme) -> list[Any]:
+    """What a table remembers of its period; nothing where none is stated."""
+    period = programme.document.period
+    return [] if period is None else [["period", period.name, period.keys]]
 
 
 def _keys(inputs: Inputs, source: str) -> list[Any]:

@@ -38,6 +38,7 @@ from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal, last_package
 from discreet.release.run.grids import check_formats, check_grids, check_maps
 from discreet.release.run.inputs import open_inputs
+from discreet.release.run.periods import check_same_period
 from discreet.release.run.plan import (
     RELEASE,
     full_count,
@@ -147,6 +148,7 @@ def _carried_out(
         try:
             entry = inputs.programme.document.parameters
             check_succession(inputs.shared.package, last_package(shelf), entry)
+            check_same_period(inputs.programme, shelf)
             shelf.check_free(release_files(inputs))
             release = run()
             release.tabulate_and_protect()

@@ -664,7 +664,10 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     if not told:
         what = f"the method does not say what {table!r} tells"
         raise PublicationError(what, code="protection", where="protect")
+    period = programme.document.period
+    stated = {} if period is None else {"period": period.name, "keys": period.keys}
     return {
+        **stated,
         "protect": programme.method(table).name,
         "tells": list(told),
         "where": entry.where or "",

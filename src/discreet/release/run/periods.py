@@ -1,0 +1,88 @@
+"""The period that a release is of, held against the releases of earlier periods.
+
+In: what a programme says of its period and its keys, and what releases remember of theirs. Out:
+problems: another option of keys, a period that was published before, a release of which nothing
+is known. Nothing here is confidential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import Problem, PublicationError
+from discreet.microdata.period_keys import since_column
+from discreet.release.programme.file import Programme
+from discreet.release.programme.problems import Opener
+from discreet.release.programme.schema import PeriodEntry
+from discreet.release.state.memory import ReleaseState, read_release
+
+_KEYS_HINT = "make the keys with: discreet keys period"
+
+
+def check_period_keys(programme: Programme, columns: Iterable[str]) -> Iterator[Problem]:
+    """Whether the records have keys of the option that the programme states."""
+    period, column = programme.document.period, programme.main.keys.column
+    if period is None or column is None:
+        return
+    there = since_column(column) in set(columns)
+    if there != (period.keys != "same"):
+        which = "says" if there else "does not say"
+        what = f"the keys are not of the option {period.keys!r}: no column {which} since when"
+        if there:
+            what = f"the keys are not for ever: {since_column(column)} says since when they hold"
+        yield programme.problem(("period", "keys"), what, _KEYS_HINT)
+
+
+def check_earlier_periods(opener: Opener) -> None:
+    """Hold the period against those of the earlier releases that the programme names."""
+    programme, period = opener.programme, opener.programme.document.period
+    if period is None:
+        return
+    names = set()
+    for number, name in enumerate(period.earlier):
+        path, folder = ("period", "earlier", number), programme.file(name)
+        if not folder.is_dir():
+            continue  # reported by the checks of the programme
+        for about in opener.attempt(path, partial(_stated_periods, folder)) or ():
+            names.add(about.get("period"))
+            for problem in _wrong(period, about):
+                opener.problems.append(programme.problem(path, *problem))
+                break
+    if period.revision and period.earlier and period.name not in names:
+        what = f"no earlier release is of {period.name!r}, so that nothing is revised"
+        opener.problems.append(programme.problem(("period", "revision"), what))
+
+
+def _stated_periods(folder: Path, _: Programme) -> list[Mapping[str, Any]]:
+    """What a release remembers of its period, each statement once."""
+    found = [table.about for table in read_release(folder)]
+    return list({(each.get("period"), each.get("keys")): each for each in found}.values())
+
+
+def _wrong(period: PeriodEntry, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    before, keys = about.get("period"), about.get("keys")
+    if before is None:
+        hint = "make it once more from its programme, with a section [period]"
+        yield "this release does not say which period it is of", hint
+    elif keys != period.keys:
+        what = f"the release of {before!r} has keys of the option {keys!r}, not {period.keys!r}"
+        yield what, "one option for all periods; see docs/methods/periods.md"
+    elif before == period.name and not period.revision:
+        hint = "name another period; for corrected figures of the same: revision = true"
+        yield f"the period {before!r} was published before", hint
+
+
+def check_same_period(programme: Programme, state: ReleaseState) -> None:
+    """Refuse a folder that holds the release of another period, or with keys of another option."""
+    period = programme.document.period
+    for name in state.names():
+        about = state.extras(name).get("about", {})
+        before, keys = about.get("period"), about.get("keys")
+        if before is None or (period and (before, keys) == (period.name, period.keys)):
+            continue
+        what = f"the folder holds the release of {before!r}, with keys of the option {keys!r}"
+        hint = "give each period a folder of its own, and name this one in [period] earlier"
+        raise PublicationError(what, code="period", where=str(state.out), hint=hint)

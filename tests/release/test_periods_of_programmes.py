@@ -1,0 +1,106 @@
+"""A yearly programme says which period it is, and whose keys stay; releases remember it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dc
+from discreet.demo.panel import panel
+from discreet.errors import DiscreetError
+
+PROGRAMME = """
+[data]
+source = "{year}.parquet"
+[keys]
+column = "record_key"
+[period]
+name = "{year}"
+keys = "{option}"
+{more}
+[perturbation]
+table = "ptable.json"
+[defaults]
+formats = ["csv"]
+[tables.T1]
+by = ["area"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two years of a panel with keys of changed units."""
+    dc.design_perturbation(max_noise=3, variance=2).write(tmp_path / "ptable.json")
+    previous = None
+    for year, frame in panel(1_000, 2).items():
+        previous = dc.with_period_keys(
+            frame, id="person", secret="the secret of these tests", period=year, option="changed",
+            watched=["area", "sex"], previous=previous, first=previous is None,
+        )  # fmt: skip
+        previous.write_parquet(tmp_path / f"{year}.parquet")
+    return tmp_path
+
+
+def made(folder: Path, year: str, option: str = "changed", more: str = "", out: str = "") -> Any:
+    path = folder / f"{year}.toml"
+    path.write_text(PROGRAMME.format(year=year, option=option, more=more))
+    return dc.protect(path, folder / (out or f"release-{year}"))
+
+
+def test_one_year_follows_another(folder: Path) -> None:
+    made(folder, "2021")
+    made(folder, "2022", more='earlier = ["release-2021"]')
+    made(folder, "2022", more='earlier = ["release-2021"]')  # and again
+    more = 'earlier = ["release-2021", "release-2022"]\nrevision = true'
+    made(folder, "2022", more=more, out="release-2022-revised")
+
+
+@pytest.mark.parametrize(
+    ("option", "more", "message"),
+    [
+        ("same", 'earlier = ["release-2021"]', "option 'changed', not 'same'"),
+        ("same", "", "the keys are not for ever"),
+        ("changed", 'earlier = ["release-2022"]', "'2022' was published before"),
+        ("changed", 'earlier = ["release-2021"]\nrevision = true', "nothing is revised"),
+        ("changed", "revision = true", "a revision is of an earlier release"),
+        ("changed", 'earlier = ["nowhere"]', "there is no file 'nowhere'"),
+        ("changed", 'earlier = ["silent"]', "does not say which period it is of"),
+        ("sometimes", "", "period.keys"),
+    ],
+)
+def test_what_does_not_follow_is_refused(
+    folder: Path, option: str, more: str, message: str
+) -> None:
+    for year in ("2021", "2022"):
+        made(folder, year)
+    text = PROGRAMME.format(year="2021", option="changed", more="")
+    start, end = text.index("[period]"), text.index("[perturbation]")
+    (folder / "silent.toml").write_text(text[:start] + text[end:])
+    dc.protect(folder / "silent.toml", folder / "silent")
+    with pytest.raises(DiscreetError, match=message):
+        made(folder, "2022", option, more, out="release-new")
+    assert not (folder / "release-new").exists()
+
+
+def test_a_folder_holds_one_period(folder: Path) -> None:
+    made(folder, "2021")
+    before = sorted((path, path.read_bytes()) for path in (folder / "release-2021").glob("*.csv"))
+    with pytest.raises(DiscreetError, match="holds the release of '2021'"):
+        dc.protect(_named(folder, "2022", "2021.toml"), folder / "release-2021")
+    after = sorted((path, path.read_bytes()) for path in (folder / "release-2021").glob("*.csv"))
+    assert before == after
+
+
+def _named(folder: Path, year: str, name: str) -> Path:
+    (folder / name).write_text(PROGRAMME.format(year=year, option="changed", more=""))
+    return folder / name
+
+
+def test_keys_that_are_made_on_the_way_stay(folder: Path) -> None:
+    text = PROGRAMME.format(year="2021", option="period", more="")
+    text = text.replace('column = "record_key"', 'id = "person"\nsecret_env = "NO_SUCH_SECRET"')
+    (folder / "made.toml").write_text(text)
+    with pytest.raises(DiscreetError, match="keys of the option 'period' are in the data"):
+        dc.protect(folder / "made.toml", folder / "release")
