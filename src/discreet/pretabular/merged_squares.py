@@ -41,7 +41,7 @@ class MergedSquaresError(DiscreetError):
 
 
 @dataclass(frozen=True, repr=False)
-class _Tier:
+class _DividedSquares:
     """Squares of one size, or areas: which are divided, with a rest or not, into which parts.
 
     Args:
@@ -69,7 +69,7 @@ class MergedSquares:
     sizes: tuple[int, ...]
     areas: tuple[str, ...] | None
     of_true_counts: bool
-    tiers: tuple[_Tier, ...]
+    tiers: tuple[_DividedSquares, ...]
 
     def codes(self, squares: Iterable[str], areas: Iterable[str] | None = None) -> list[str]:
         """The merged square in which each of these squares of the smallest size lies.
@@ -279,7 +279,7 @@ def merge_squares(
     """
     asked = [(table, least), *also]
     _check(asked, least_share, true_counts)
-    grids = [_Grid.of(each) for each, _ in asked]
+    grids = [_SquareCells.of(each) for each, _ in asked]
     for grid in grids[1:]:
         if grid.sizes != grids[0].sizes or (grid.areas is None) != (grids[0].areas is None):
             what = "all tables have squares of the same sizes, with areas or without"
@@ -321,7 +321,7 @@ def _check(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Grid:
+class _SquareCells:
     """The cells of a table of squares. CONFIDENTIAL if its counts are."""
 
     sizes: tuple[int, ...]
@@ -334,7 +334,7 @@ class _Grid:
     known: BoolArray
 
     @classmethod
-    def of(cls, table: ProtectedTable | Table) -> _Grid:
+    def of(cls, table: ProtectedTable | Table) -> _SquareCells:
         """Read the codes of a table of squares, or of areas and squares."""
         hint = 'by=[squares], or by=["municipality", squares]'
         if len(table.dimensions) not in (1, 2):
@@ -377,7 +377,7 @@ class _Grid:
 
 
 @dataclass(frozen=True, repr=False)
-class _Level:
+class _SquaresOfSize:
     """Squares of one size, or areas: their numbers in order, and a row of figures per table."""
 
     number: IntArray
@@ -386,7 +386,7 @@ class _Level:
     above: IntArray
 
 
-def _levels(grids: Sequence[_Grid], areas: tuple[str, ...] | None) -> list[_Level]:
+def _levels(grids: Sequence[_SquareCells], areas: tuple[str, ...] | None) -> list[_SquaresOfSize]:
     """Figures by size, coarsest first; squares that hold listed ones are there, too."""
     sizes = grids[0].sizes
     wanted = [0, *sizes] if areas is not None else list(sizes)
@@ -396,7 +396,7 @@ def _levels(grids: Sequence[_Grid], areas: tuple[str, ...] | None) -> list[_Leve
         moved = np.array([places[code] for code in grid.areas or ()], dtype=np.int64)
         area = moved[grid.area] if grid.areas is not None else grid.area
         cells.append((grid, area))
-    levels: list[_Level] = []
+    levels: list[_SquaresOfSize] = []
     below: list[tuple[IntArray, IntArray, IntArray]] = []  # of the next smaller size
     for size in reversed(wanted):
         found = [
@@ -417,21 +417,21 @@ def _levels(grids: Sequence[_Grid], areas: tuple[str, ...] | None) -> list[_Leve
         if levels:
             above = np.searchsorted(every, _numbers(side, *below[0]))
             levels[-1] = replace(levels[-1], above=above)
-        levels.append(_Level(every, value, known, np.zeros(0, dtype=np.int64)))
+        levels.append(_SquaresOfSize(every, value, known, np.zeros(0, dtype=np.int64)))
         area, north, east = (part[first] for part in joined)
         below = [(area, north, east)]
     return levels[::-1]
 
 
 def _divided(
-    levels: Sequence[_Level],
+    levels: Sequence[_SquaresOfSize],
     sizes: Sequence[int],
     least: FloatArray,
     share: float,
     *,
     rest: bool,
     areas: bool,
-) -> list[_Tier]:
+) -> list[_DividedSquares]:
     """From the coarsest size on, which squares are divided."""
     tiers = []
     active = np.ones(len(levels[0].number), dtype=np.bool_)
@@ -451,13 +451,13 @@ def _divided(
         with_rest = few[divided]
         stands = divided[above] & (good | ~few[above])
         kept = lower.number[stands & few[above]]
-        tiers.append(_Tier(upper.number[divided], with_rest, kept))
+        tiers.append(_DividedSquares(upper.number[divided], with_rest, kept))
         active = stands
     return tiers
 
 
 def _with_rest(
-    lower: _Level, good: BoolArray, poor: BoolArray, least: FloatArray, count: int
+    lower: _SquaresOfSize, good: BoolArray, poor: BoolArray, least: FloatArray, count: int
 ) -> tuple[BoolArray, BoolArray]:
     """Of squares with parts that are too small, the smallest others join these until all meet."""
     good, poor, above = good.copy(), poor.copy(), lower.above
