@@ -279,7 +279,8 @@ def write_atlas(
     raise_all(PublicationError, _map_problems(row, options), code="options")
     check_place(target)
     with atomic_path(target) as temporary:
-        _loaded(row.workbook or "")(listed, temporary, title_in(title, language), options)
+        heading, several = title_in(title, language), [options] * len(listed)
+        _loaded(row.workbook or "")(listed, temporary, heading, several)
     return target
 
 

@@ -108,6 +108,39 @@ def test_maps_are_made_again_when_borders_change_and_not_before(programme, tmp_p
     assert (out / "T1.csv").read_bytes() == figures
 
 
+def test_an_atlas_has_all_tables_with_areas(programme, tmp_path):
+    text = programme.read_text() + '[tables.T3]\nby = ["region"]\nformats = ["csv"]\n'
+    programme.write_text(f'atlas = "maps.html"\n{text}')
+    out = tmp_path / "release"
+    dc.protect(programme, out)
+    page = (out / "maps.html").read_text()
+    data = json.loads(page.partition('id="atlas-data">')[2].partition("</script>")[0])
+    assert [len(each["levels"]) for each in data["tables"]] == [1, 1, 2]  # T1, T2, T3
+    assert (out / "index.html").read_text().count('href="maps.html"') == 3
+    manifest = json.loads((out / "release.json").read_text())
+    assert {"maps.html", "maps.de.html"} <= set(manifest["reports"])
+    before = (out / "maps.html").stat().st_mtime_ns
+    dc.protect(programme, out)
+    assert (out / "maps.html").stat().st_mtime_ns == before
+    outline(tmp_path, "counties.geojson", {"N1": 8, "N2": 9, "S1": 10, "S2": 30})
+    dc.protect(programme, out)
+    assert (out / "maps.html").read_text() != page
+    programme.write_text(programme.read_text() + "[tables.T3.map]\natlas = false\n")
+    dc.protect(programme, out)
+    assert (out / "index.html").read_text().count('href="maps.html"') == 2
+
+
+def test_an_atlas_without_tables_or_with_the_name_of_one_is_a_mistake(programme, tmp_path):
+    text = programme.read_text()
+    programme.write_text(f'atlas = "T1.html"\n{text}')
+    with pytest.raises(ProgrammeError, match="'T1' cannot be the name of an atlas"):
+        dc.protect(programme, tmp_path / "release")
+    tables = '[tables.T1]\nby = ["sex"]\nformats = ["csv"]\n'
+    programme.write_text(f'atlas = "maps.html"\n{text[: text.index("[tables.T1]")]}{tables}')
+    with pytest.raises(PublicationError, match="no table has areas"):
+        dc.protect(programme, tmp_path / "release")
+
+
 def test_a_table_with_alternatives_takes_the_boundaries_of_one(programme, tmp_path):
     text = programme.read_text().replace('by = ["region", "sex"]', 'by = ["place"]')
     programme.write_text(text.replace('level = "state"\n', ""))

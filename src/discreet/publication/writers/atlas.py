@@ -42,19 +42,20 @@ _MOST_CLASSES = 9
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the atlas of one table."""
-    write_many([table], path, table.title(options.language), options)
+    write_many([table], path, table.title(options.language), [options])
 
 
 def write_many(
-    tables: Sequence[ProtectedTable], path: Path, title: str, options: WriteOptions
+    tables: Sequence[ProtectedTable], path: Path, title: str, options: Sequence[WriteOptions]
 ) -> None:
-    """Write one atlas of several tables."""
+    """Write one atlas of several tables, each with options of its own and all in one language."""
+    language = options[0].language
     for table in tables:
-        check_texts(table, options.language)
-    data = _AtlasData(options.language)
-    made = [data.table(table, options) for table in tables]
+        check_texts(table, language)
+    data = _AtlasData(language)
+    made = [data.table(table, own) for table, own in zip(tables, options, strict=True)]
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(_pieces(tables, title, data, made, options.language))
+        file.writelines(_pieces(tables, title, data, made, language))
 
 
 @dataclass

@@ -345,6 +345,10 @@ def _table_names(programme: Programme) -> Found:
             what = f"{name!r} and {seen[name.lower()]!r} would be one file"
             yield programme.at(path, what, "names must differ in more than upper and lower case")
         seen.setdefault(name.lower(), name)
+    stem = (programme.document.atlas or "").removesuffix(".html")
+    if stem and (not _FILE_NAME.fullmatch(stem) or stem.lower() in {*seen, *OWN_REPORTS}):
+        hint = 'a name without folders that no table has, such as atlas = "atlas.html"'
+        yield programme.at(("atlas",), f"{stem!r} cannot be the name of an atlas", hint)
 
 
 def _tables(programme: Programme) -> Found:

@@ -707,6 +707,7 @@ class MapEntry(ProgrammeEntry):
     at: dict[str, Text] = Field(default_factory=dict)
     breaks: Annotated[Any, BeforeValidator(_breaks)] = "quantiles"
     classes: Annotated[int, Field(ge=2, le=7)] = 5
+    atlas: bool = True
 
 
 class TableEntry(ReleaseSettings):
@@ -748,6 +749,7 @@ class Document(ProgrammeEntry):
     languages: Languages = Field(default=["en"])
     date: Date = None
     workbook: Text | None = None
+    atlas: Text | None = None
     data: DataEntry | None = None
     keys: KeysEntry | None = None
     period: PeriodEntry | None = None

@@ -18,12 +18,15 @@ from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import package_line
 from discreet.release.programme.file import plain_parts
 from discreet.release.report.summary import MANIFEST, ReleasedTable
-from discreet.release.run.area_files import AreaFiles, area_files, described_areas
+from discreet.release.run.area_files import AreaFiles, area_files, area_listing, described_areas
 from discreet.release.run.plan import (
     DECISIONS,
     RELEASE,
     about_files,
+    atlas_files,
+    atlas_tables,
     decision_files,
+    map_digests,
     quality_files,
     report_files,
     table_outputs,
@@ -93,13 +96,15 @@ class Writer:
         table = self.shelf.table(name)
         for file, kind, language in made:
             path = self.shelf.stage / file
-            maps: dict[str, Any] = (
-                {"geo": self.inputs.mapped(name), **self.inputs.maps(name)} if kind in MAPS else {}
-            )
+            maps: dict[str, Any] = self._maps(name) if kind in MAPS else {}
             write(table, path, format=kind, language=language, complete=entry.complete, **maps)
         if areas:
             AreaFiles(self.programme, table).write(self.shelf.stage)
         self.shelf.add_files(name, digest, files)
+
+    def _maps(self, name: str) -> dict[str, Any]:
+        """What the maps of a table show, and which of its variables has areas."""
+        return {"geo": self.inputs.mapped(name), **self.inputs.maps(name)}
 
     # -- about the release as a whole ------------------------------------------------
 
@@ -112,6 +117,7 @@ class Writer:
         about += [self._versions()] if document.sources else []
         in_workbook = workbook_tables(self.programme)
         about += [in_workbook] if in_workbook and len(in_workbook) < len(released) else []
+        about += [map_digests(self.inputs, name) for name in atlas_tables(self.inputs)]
         package = self.inputs.shared.package
         about += [package] if package is not None else []
         digest = self._key(None).digest(about)
@@ -119,6 +125,7 @@ class Writer:
         if not (self.resume and self.shelf.complete(RELEASE, digest, files)):
             self._pages()
             self._workbooks()
+            self._atlas()
             self._decisions()
             self._quality(internal)
             self._reports()
@@ -186,6 +193,22 @@ class Writer:
                 self.shelf.stage / file,
                 title=self.title,
                 language=language,
+            )
+
+    def _atlas(self) -> None:
+        """One page per language with maps of all tables that have areas."""
+        from discreet.publication import WriteOptions
+        from discreet.publication.words import title_in
+        from discreet.publication.writers.atlas import write_many
+
+        names = atlas_tables(self.inputs)
+        pages = zip(atlas_files(self.programme), self.programme.languages, strict=False)
+        for file, language in pages:
+            write_many(
+                [self.shelf.table(name) for name in names],
+                self.shelf.stage / file,
+                title_in(self.title, language),
+                [WriteOptions(language=language, **self._maps(name)) for name in names],
             )
 
     def _decisions(self) -> None:
@@ -279,13 +302,16 @@ class Writer:
 
     def _links(self, language: str) -> dict[str, list[Path]]:
         """Per table, its files in one language, as they will stand beside the page."""
+        drawn, pages = atlas_tables(self.inputs), atlas_files(self.programme)
+        here = self.programme.languages.index(language)
         return {
             name: [
                 self.shelf.stage / file
                 for file, _, spoken in table_outputs(self.programme, name)
                 if spoken == language
             ]
-            + [self.shelf.stage / file for file in area_files(self.programme, name, self.shelf)[:1]]
+            + [self.shelf.stage / file for file in pages[here : here + 1] if name in drawn]
+            + [self.shelf.stage / file for file in area_listing(self.programme, name)]
             for name in self.programme.tables
         }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError, Problem, PublicationError, raise_all
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
-from discreet.release.run.plan import WORKBOOK, workbook_tables
+from discreet.release.run.plan import WORKBOOK, atlas_tables, workbook_tables
 from discreet.release.state.memory import ReleaseState
 
 if TYPE_CHECKING:
@@ -71,8 +71,12 @@ def check_maps(inputs: Inputs, shelf: ReleaseState) -> None:
     from discreet.publication.area_figures import areas_of
 
     problems: list[Problem] = []
+    drawn = atlas_tables(inputs)
+    if inputs.programme.document.atlas is not None and not drawn:
+        hint = "give a variable boundaries, or leave the atlas out"
+        problems.append(inputs.programme.problem(("atlas",), "no table has areas", hint))
     for name, entry in inputs.programme.tables.items():
-        if MAPS.keys().isdisjoint(entry.formats or []):
+        if MAPS.keys().isdisjoint(entry.formats or []) and name not in drawn:
             continue
         options = WriteOptions(
             geo=inputs.mapped(name), complete=entry.complete, **inputs.maps(name)

@@ -91,6 +91,35 @@ def workbook_tables(programme: Programme) -> list[str]:
     return [name for name, entry in programme.tables.items() if entry.workbook is not False]
 
 
+def atlas_files(programme: Programme) -> list[str]:
+    """The atlas of all tables with boundaries, one per language; none if none is asked for."""
+    name = programme.document.atlas
+    return [] if name is None else _in_languages(programme, name.removesuffix(".html"), "html")
+
+
+def atlas_tables(inputs: Inputs) -> list[str]:
+    """The tables of the atlas: all with boundaries or maps that do not say otherwise."""
+    from discreet.publication import MAPS
+
+    tables = inputs.programme.tables.items() if inputs.programme.document.atlas else ()
+    return [
+        name
+        for name, entry in tables
+        if entry.map.atlas and (inputs.mapped(name) or MAPS.keys() & set(entry.formats or ()))
+    ]
+
+
+def map_digests(inputs: Inputs, name: str) -> list[Any]:
+    """What the maps of a table show, and the boundaries."""
+    programme = inputs.programme
+    files = [
+        [variable, file_digest(programme.file(file)), entry.boundary_key]
+        for variable, entry in programme.variables.items()
+        for file in (entry.boundaries or [] if variable in inputs.boundaries else [])
+    ]
+    return ["maps", programme.tables[name].map.model_dump(), files]
+
+
 def quality_files(programme: Programme) -> list[str]:
     """The public report on quality: pages, and the same for programs."""
     assessed = any(method.assessed for method in programme.methods)
@@ -111,6 +140,7 @@ def about_files(inputs: Inputs) -> list[str]:
     return [
         *report_files(programme),
         *workbook_files(programme),
+        *atlas_files(programme),
         *decision_files(inputs),
         *quality_files(programme),
         *(file for method in programme.methods for file in method.reports),
@@ -136,6 +166,8 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
     Where files are is left out: what they hold is part of the digests. Each is keyed with
     the data of its own source, so that new records of other units change nothing.
     """
+    from discreet.publication import MAPS
+
     programme = inputs.programme
     found: dict[str, str] = {}
     determined = {
@@ -168,7 +200,8 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
             stated += [[each, determined[each].own] for each in programme.tables if each in beside]
             areas = [[n, each] for n in sorted({name, *beside}) if (each := inputs.part_areas(n))]
             stated += [areas] if areas else []
-            stated += _maps(inputs, name)
+            mapped = MAPS.keys() & set(programme.tables[name].formats or ())
+            stated += [map_digests(inputs, name)] if mapped else []
             found[name] = key.digest([{**shared, **by.shared}, name, [*by.own, *stated]])
     return {name: found[name] for name in programme.tables}
 
@@ -185,21 +218,6 @@ def _stated(inputs: Inputs, name: str) -> list[Any]:
         None if settings is None else settings.model_dump(),
         [before.entry for before in inputs.earlier],
     ]
-
-
-def _maps(inputs: Inputs, name: str) -> list[Any]:
-    """What the maps of a table show, and the boundaries; nothing if it has none."""
-    from discreet.publication import MAPS
-
-    programme = inputs.programme
-    if MAPS.keys().isdisjoint(programme.tables[name].formats or []):
-        return []
-    files = [
-        [variable, file_digest(programme.file(file)), entry.boundary_key]
-        for variable, entry in programme.variables.items()
-        for file in (entry.boundaries or [] if variable in inputs.boundaries else [])
-    ]
-    return [["maps", programme.tables[name].map.model_dump(), files]]
 
 
 def _period(programme: Programme) -> list[Any]:
