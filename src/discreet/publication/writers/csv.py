@@ -8,6 +8,7 @@ are asked for as they are.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,11 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
     columns: dict[str, pl.Series] = {}
     language = options.language
     for at, (dimension, part) in enumerate(zip(table.dimensions, cells.index, strict=True)):
-        columns[dimension.name] = pl.Series(dimension.codes, dtype=pl.String).gather(part)
+        columns[dimension.name] = _listed(dimension.codes, options.formulas).gather(part)
         if options.labels:
-            labels = pl.Series(labels_at(table, at, language), dtype=pl.String)
+            labels = _listed(tuple(labels_at(table, at, language)), options.formulas)
             columns[f"{dimension.name}_label"] = labels.gather(part)
+    safe = {*columns, *_OWN}
     columns["value"] = values_column(table, cells)
     names = pl.Series([status.name for status in CellStatus], dtype=pl.String)
     columns["status"] = names.gather(cells.status)
@@ -58,10 +60,17 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
         return pl.DataFrame(columns)
     return pl.DataFrame(
         {
-            harmless(pl.Series([name]))[0]: part if name in _OWN else harmless(part)
+            _listed((name,), False)[0]: part if name in safe else harmless(part)
             for name, part in columns.items()
         }
     )
+
+
+@lru_cache(maxsize=32)
+def _listed(texts: tuple[str, ...], formulas: bool) -> pl.Series:
+    """Texts that many cells, and the files of many areas, have in common."""
+    series = pl.Series(texts, dtype=pl.String)
+    return series if formulas else harmless(series)
 
 
 #: Columns in which this package alone writes.

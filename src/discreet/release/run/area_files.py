@@ -105,7 +105,7 @@ class AreaFiles:
     @property
     def listing(self) -> str:
         """The file that lists all of them."""
-        return f"{self.table.name}.areas.csv"
+        return area_listing(self.programme, self.table.name)[0]
 
     def names(self) -> list[str]:
         """All of them."""
@@ -145,6 +145,11 @@ class AreaFiles:
             frame.select(harmless(column) for column in frame).write_csv(
                 temporary, line_terminator="\r\n"
             )
+
+
+def area_listing(programme: Programme, name: str) -> list[str]:
+    """The file that lists those of all areas; none if a table has none."""
+    return [] if programme.tables[name].areas is None else [f"{name}.areas.csv"]
 
 
 def area_files(programme: Programme, name: str, shelf: ReleaseState) -> list[str]:

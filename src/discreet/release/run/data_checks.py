@@ -190,10 +190,11 @@ class _SourceChecks:
             yield self._first_use(variable), None, variable
             return
         made = self.spanning.get(variable)
-        for tree in made if isinstance(made, list) else [made]:
+        parts = self.programme.variables[variable].alternatives or [variable]
+        # The first of several carries the name of the variable.
+        for name, tree in zip(parts, made if isinstance(made, list) else [made], strict=False):
             if tree is None or isinstance(tree, str):
                 continue
-            name = variable if tree.name not in self.programme.variables else tree.name
             entry = self.programme.variables[name]
             if entry.levels is not None:
                 continue  # such trees are made of the records themselves

@@ -19,6 +19,7 @@ from discreet.microdata.cube_files import DistantCubes
 from discreet.microdata.distant_records import KeyedBefore, distant_records
 from discreet.microdata.files import matching
 from discreet.microdata.reading_options import ReadingOptions
+from discreet.microdata.squares import with_squares
 from discreet.microdata.stored_records import StoredRecords
 from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs, beside_programme
@@ -27,7 +28,12 @@ from discreet.release.programme.file import Programme, RecordSource, load, raise
 from discreet.release.programme.problems import Opener, not_yet_known, present
 from discreet.release.programme.relations import related_mixtures
 from discreet.release.programme.universes import places_of
-from discreet.release.programme.variables import check_codes, check_columns, fixed_classifications
+from discreet.release.programme.variables import (
+    check_codes,
+    check_columns,
+    fixed_classifications,
+    used_variables,
+)
 from discreet.release.run.periods import check_earlier_periods, check_period_keys
 from discreet.release.state.memory import EarlierTable, contradictions, read_release, related
 from discreet.release.state.seal import SEAL, SealKeys, read_seal
@@ -134,7 +140,7 @@ def open_programme(
     shared = _shared_parameters(opened)
     sources = programme.sources.items()
     secrets = {n: opener.attempt(s.secret_place, partial(read_secret, s)) for n, s in sources}
-    reading = partial(read_records, show_values=show_values, master=master)
+    reading = partial(_read_with_squares, show_values=show_values, master=master)
     records = {n: opener.attempt(s.place, partial(reading, s)) for n, s in sources}
     problems += _store_problems(programme, records, trees)
     signing = opener.attempt(("release", "sign"), _read_signing_key)
@@ -398,6 +404,28 @@ def read_records(
         return None
     kind = data.format or (None if data.source is not None or is_url(name) else "duckdb")
     return read_microdata(where, format=kind, table=data.table, query=data.query, **stated)
+
+
+def _read_with_squares(
+    source: RecordSource, programme: Programme, *, show_values: bool, master: str | None = None
+) -> Any:
+    """The records of a source, with the squares that the programme makes of coordinates."""
+    records = read_records(source, programme, show_values=show_values, master=master)
+    if records is None or isinstance(distant_records(records), KeyedBefore):
+        return records  # cubes and stores are made of records that have them
+    tables = [name for name in programme.tables if programme.source_of(name).name == source.name]
+    used = dict.fromkeys(each for name in tables for each in used_variables(programme, name))
+    for name in used:
+        entry = programme.variables[name]
+        if entry.squares is None or entry.east is None or entry.north is None:
+            continue
+        if distant_records(records) is not None:
+            what = f"squares of {name} are not made in a database"
+            hint = f"give its records the column {name!r}, and leave out east and north"
+            raise ProgrammeError(what, code="squares", where=name, hint=hint)
+        size = entry.squares[-1]
+        records = with_squares(records, east=entry.east, north=entry.north, size=size, column=name)
+    return records
 
 
 def with_found_relations(

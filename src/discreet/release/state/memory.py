@@ -333,11 +333,12 @@ class ReleaseState:
         for files in listed:
             for file, digest in files.items():
                 digests.setdefault(file, set()).add(digest)
-        for file in dict.fromkeys([*self.planned(), *digests]):
+        planned = dict.fromkeys(self.planned())
+        for file in dict.fromkeys([*planned, *digests]):
             path, made = self.out / file, digests.get(file, set())
             if not path.exists() and not path.is_symlink():
                 continue
-            if file not in self.planned():
+            if file not in planned:
                 yield Problem("what the release remembers of this file is gone", file)
             elif not made:
                 yield Problem("the file has no seal that holds", file)
@@ -388,8 +389,10 @@ class ReleaseState:
         for folder in (self.folder, self.stage):
             for left in folder.glob(f".*{TEMPORARY_SUFFIX}"):
                 left.unlink(missing_ok=True)
-        for name in [*self.planned(), SEAL]:
-            for left in self.out.glob(f".{name}.*{TEMPORARY_SUFFIX}"):
+        own = {*self.planned(), SEAL}
+        for left in self.out.glob(f".*{TEMPORARY_SUFFIX}"):
+            made_of, _, _ = left.name.removesuffix(TEMPORARY_SUFFIX)[1:].rpartition(".")
+            if made_of in own:
                 left.unlink(missing_ok=True)
 
     def planned(self) -> list[str]:
