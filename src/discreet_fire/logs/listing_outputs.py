@@ -50,6 +50,7 @@ _GENERIC = frozenset(
     ("statistic", "statistik", "value", "wert", "estimate", "schätzwert", "quantile", "quantil")
 )
 _TOTAL = "Total"
+_MOST_PARTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ def role_of(words: str) -> FigureRole | None:
 
 def role_of_parts(parts: Sequence[str]) -> FigureRole | None:
     """The role by a heading of several lines, of which the lowest say it."""
+    parts = parts[-_MOST_PARTS:]
     tails = (" ".join(parts[at:]) for at in range(len(parts)))
     return next(filter(None, map(role_of, tails)), None)
 

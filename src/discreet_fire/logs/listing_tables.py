@@ -538,6 +538,8 @@ def boxed_counts(texts: Sequence[str], start: int, *, commas: bool) -> BoxedCoun
     names = [part.strip() for part in texts[head - 1].split("|")[1:]]
     edges = [at for at, letter in enumerate(texts[head]) if letter == "+"]
     kinds = [kind for kind in kinds if kind]
+    if not kinds:
+        return None
     found = BoxedCounts(start, head + 1, kinds, [name for name in names if name], [], odd=False)
     for at in range(head + 1, len(texts)):
         text = texts[at]

@@ -49,9 +49,14 @@ from discreet_fire.logs.outputs import WITHHELD, BlockJudgement, EchoBlock, Pass
 from discreet_fire.logs.rules import CleaningRules
 
 _LONGEST = 2_000
+_MOST_HEADS = 12
 _TEXT = "text with figures that no rule knows"
 _PROMPT = re.compile(r"^\. \S", re.MULTILINE)
-_SAS_NOTE = re.compile(r"^(?:NOTE|HINWEIS): ", re.MULTILINE)
+_SAS_NOTE = re.compile(
+    r"^(?:NOTE|HINWEIS): (?:There were|The data set|(?:The )?PROCEDURE|DATA statement|Copyright"
+    r"|SAS |Libref|Table|No observations|Invalid|Es wurden|Die Datei|(?:Die )?PROZEDUR|DATEN)",
+    re.MULTILINE,
+)
 _SAS_SOURCE = re.compile(
     r"^\s{0,4}\d{1,6}\s{1,12}\S|^(?:NOTE|HINWEIS): .*\bSAS\b|SAS System", re.MULTILINE
 )
@@ -92,9 +97,11 @@ def listing_kind(text: str, suffix: str = "") -> ListingKind | None:
     """
     if _PROMPT.search(text) or text.lstrip().startswith("{smcl}"):
         return None
+    if any(map(FORM.procedure.fullmatch, text.splitlines())):
+        return ListingKind.SAS
     if _SAS_NOTE.search(text) and _SAS_SOURCE.search(text):
         return ListingKind.SAS_LOG
-    if _SAS_LISTING.search(text) or any(map(FORM.procedure.fullmatch, text.splitlines())):
+    if _SAS_LISTING.search(text):
         return ListingKind.SAS
     if _FRAME.search(text):
         return ListingKind.SPSS
@@ -130,6 +137,7 @@ class _Reader:
     commas: bool = False
     named: bool = False
     spaced: set[int] = field(default_factory=set)
+    no_table: int = 0
     done: list[tuple[EchoBlock, BlockJudgement]] = field(default_factory=list)
 
     @property
@@ -245,12 +253,15 @@ class _Reader:
 
     def _spaced(self, at: int) -> int:
         """A table of SPSS without a frame."""
-        end = spaced_end(self.texts, at) if self.kind is ListingKind.SPSS else at
+        if self.kind is not ListingKind.SPSS or at < self.no_table:
+            return 0
+        end = spaced_end(self.texts, at)
         if end == at:
             return 0
         title = self._title(at) or (self._title(at - 1) if at > 1 else "")
         table = spaced_table(self.texts, at, end, title, commas=self.commas)
         if table is None:
+            self.no_table = end
             return 0
         self.spaced.update(range(at, end))
         return self._judge(table, whole=True)
@@ -286,7 +297,7 @@ class _Reader:
             return False
         text = self.texts[after]
         table = after == at + 1 and (is_framed(text) or "\t" in text.strip())
-        end = spaced_end(self.texts, after)
+        end = spaced_end(self.texts, after) if after >= self.no_table else after
         spaced = (
             spaced_table(self.texts, after, end, "", commas=self.commas) if end > after else None
         )
@@ -406,6 +417,8 @@ class _Reader:
             if not text.strip() or _is_ruled(text):
                 last = line if _is_ruled(text) and (rows or heads) else last
                 continue
+            if len(heads) > _MOST_HEADS and not rows:
+                break
             cells = self._cells(line)
             is_row = any(map(is_figure, cells))
             width = len(self._cells(heads[-1])) if heads else 0
