@@ -11,6 +11,7 @@ import typer
 from discreet._version import __version__
 from discreet.cli import (
     cubes,
+    drafts,
     keys,
     params,
     parts,
@@ -49,6 +50,7 @@ app.add_typer(cubes.app, name="cube")
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(parts.app, name="parts")
+app.add_typer(drafts.app, name="programme")
 app.add_typer(ptable.app, name="ptable")
 app.add_typer(stores.app, name="store")
 records.register(app)
