@@ -294,6 +294,7 @@ def _variables(programme: Programme) -> Found:
             numbers = getattr(entry, key) or []
             if any(later <= earlier for earlier, later in pairwise(numbers)):
                 yield programme.at((*path, key), "the numbers must increase")
+        yield from _squares(programme, path, entry)
         for key in ("levels", "codes", "alternatives"):
             names = getattr(entry, key) or []
             for doubled in named_twice(names):
@@ -304,6 +305,8 @@ def _variables(programme: Programme) -> Found:
         pairs = (
             ("codelist", "hierarchy"),
             ("coarser", "intervals"),
+            ("east", "squares"),
+            ("north", "squares"),
             ("boundary_key", "boundaries"),
         )
         for key, kind in pairs:
@@ -312,6 +315,17 @@ def _variables(programme: Programme) -> Found:
         if name in _RESERVED:
             yield programme.at(path, f"a variable cannot be called {name!r}", "rename it")
         yield from _alternatives(programme, name, entry)
+
+
+def _squares(programme: Programme, path: KeyPath, entry: VariableEntry) -> Found:
+    sides = entry.squares or []
+    if (entry.east is None) != (entry.north is None):
+        yield programme.at((*path, "squares"), "squares are made of east and north")
+    if entry.east is not None and entry.column is not None:
+        yield programme.at((*path, "column"), "squares are in a column, or made of coordinates")
+    if any(coarse <= fine or coarse % fine for coarse, fine in pairwise(sides)):
+        what = "sides are listed coarsest first, each a multiple of the next"
+        yield programme.at((*path, "squares"), what, "squares = [100000, 10000, 1000, 100]")
 
 
 def _alternatives(programme: Programme, name: str, entry: VariableEntry) -> Found:

@@ -657,6 +657,9 @@ class VariableEntry(ProgrammeEntry):
     coarser: Annotated[list[list[Bound]], Field(min_length=1)] | None = None
     closed: Literal["left"] = "left"
     codes: Annotated[list[Text], Field(min_length=1)] | None = None
+    squares: Annotated[list[Count], Field(min_length=1)] | None = None
+    east: Text | None = None
+    north: Text | None = None
     alternatives: Annotated[list[Text], Field(min_length=2)] | None = None
     label: Texts = Field(default_factory=dict)
     labels: dict[str, Texts] = Field(default_factory=dict)
@@ -668,7 +671,7 @@ class VariableEntry(ProgrammeEntry):
     @property
     def kinds(self) -> list[str]:
         """The keys given that each name a kind of classification."""
-        known = ("hierarchy", "levels", "prefixes", "intervals", "codes", "alternatives")
+        known = ("hierarchy", "levels", "prefixes", "intervals", "codes", "squares", "alternatives")
         return [kind for kind in known if getattr(self, kind) is not None]
 
 

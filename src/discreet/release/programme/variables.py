@@ -193,6 +193,10 @@ def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str
             found = Classification.from_prefixes(
                 name, codes[flat[name]], lengths=entry.prefixes, total=total
             )
+        elif entry.squares is not None:
+            found = Classification.from_squares(
+                name, codes[flat[name]], sizes=entry.squares, total=total
+            )
         else:
             found = Classification.flat(name, codes[flat[name]], total=total)
         # What the data alone brought in is not listed unless it has a published figure.

@@ -124,7 +124,7 @@ def _levels(
             described = programme.variables.get(each)
             levels = 1
             if described is not None:
-                levels = len(described.levels or described.prefixes or [0])
+                levels = len(described.levels or described.prefixes or described.squares or [0])
             own += [(f"{each} {k}", _FEWEST ** (k + 1)) for k in range(levels)]
         found[name] = own
     return found, unknown

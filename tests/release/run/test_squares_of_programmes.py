@@ -1,0 +1,134 @@
+"""Squares in a programme: made of coordinates, beside regions, and the same from a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import ProgrammeError
+from discreet.release.run.data_checks import check_release
+from discreet.release.stores import build_store
+
+PROGRAMME = """
+title = "Squares"
+
+[data]
+source = "people.parquet"
+
+[keys]
+column = "record_key"
+
+[perturbation]
+table = "noise.csv"
+
+[variables.square]
+squares = [10000, 1000, 100]
+east = "x"
+north = "y"
+
+[variables.town]
+codes = ["t0", "t1"]
+
+[variables.place]
+alternatives = ["town", "square"]
+
+[tables.squares]
+by = ["square", "sex"]
+formats = ["parquet"]
+
+[tables.places]
+by = ["place"]
+formats = ["parquet"]
+"""
+
+
+def people(count: int = 2_000) -> pl.DataFrame:
+    draw = np.random.default_rng(1)
+    x = 4_320_000 + draw.integers(0, 2_000, count)
+    return pl.DataFrame(
+        {
+            "x": x,
+            "y": 2_688_000.5 + draw.integers(0, 1_000, count),
+            "town": [f"t{int(east > 4_321_050)}" for east in x],
+            "sex": draw.choice(["m", "w"], count),
+            "record_key": draw.integers(0, 10**15, count),
+        }
+    )
+
+
+@pytest.fixture
+def programme(tmp_path: Path) -> Path:
+    people().write_parquet(tmp_path / "people.parquet")
+    dc.design_perturbation(max_noise=3, variance=1.5).write(tmp_path / "noise.csv")
+    (tmp_path / "p.toml").write_text(PROGRAMME)
+    return tmp_path / "p.toml"
+
+
+def published(folder: Path, name: str) -> pl.DataFrame:
+    return pl.read_parquet(folder / f"{name}.parquet")
+
+
+def test_squares_are_made_and_stand_beside_towns(programme: Path) -> None:
+    folder = programme.parent
+    check_release(programme)
+    dc.protect(programme, folder / "release")
+    squares = published(folder / "release", "squares")
+    places = published(folder / "release", "places")
+    frame = dc.with_squares(people(), east="x", north="y", size=100)
+    tree = dc.Classification.from_squares(
+        "square", frame["square"].unique(), sizes=[10_000, 1_000, 100]
+    )
+    table = dc.tabulate(frame, [tree, "sex"], record_key="record_key")
+    wanted = dc.perturb(table, dc.PerturbationTable.read(folder / "noise.csv"))
+    shown = {
+        (square, sex): value
+        for square, sex, value in squares.select("square", "sex", "value").iter_rows()
+    }
+    cells = wanted.to_polars(complete=False).select("square", "sex", "value").iter_rows()
+    for square, sex, value in cells:
+        assert shown[square, sex] == value
+    # Figures that occur twice are the same; levels stand beside the towns.
+    beside = dict(places.select("place", "value").iter_rows())
+    assert {"Total", "t0", "t1", "CRS3035RES1000mN2688000E4320000"} <= set(beside)
+    assert all(beside.get(square, 0) == n for (square, sex), n in shown.items() if sex == "Total")
+
+
+def test_a_store_has_the_squares_already(programme: Path) -> None:
+    folder = programme.parent
+    dc.protect(programme, folder / "release")
+    store = build_store(programme, folder / "store")
+    assert "square" in store.info()["columns"]
+    text = PROGRAMME.replace('source = "people.parquet"', 'store = "store"')
+    (folder / "s.toml").write_text(text)
+    dc.protect(folder / "s.toml", folder / "again")
+    for name in ("squares", "places"):
+        assert published(folder / "again", name).equals(published(folder / "release", name))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[10000, 1000, 100]", "[100, 1000]", "coarsest first"),
+        ("[10000, 1000, 100]", "[1000, 300]", "coarsest first"),
+        ('north = "y"\n', "", "squares are made of east and north"),
+        ("squares = [10000, 1000, 100]\n", "", "this goes with squares only"),
+        ('north = "y"', 'north = "y"\ncolumn = "sq"', "in a column, or made of coordinates"),
+        ('north = "y"', 'north = "z"', "column is missing"),
+        ('north = "y"', 'north = "sex"', "no column of numbers"),
+        ("[variables.square]", "[variables.sex]", "already a column of this name"),
+    ],
+)
+def test_mistakes_are_named(programme: Path, old: str, new: str, said: str) -> None:
+    text = PROGRAMME.replace(old, new)
+    if "variables.sex" in new:
+        text = text.replace('by = ["square", "sex"]', 'by = ["sex"]').replace(
+            '"town", "square"', '"town", "sex"'
+        )
+    programme.write_text(text)
+    with pytest.raises(ProgrammeError, match=said):
+        dc.protect(programme, programme.parent / "release")
+    assert not (programme.parent / "release").exists()
