@@ -132,10 +132,8 @@ def open_programme(
     problems, trees = _checked(programme, problems)
     opener = Opener(programme, problems)
     opened = {
-        method.name: opener.attempt(
-            ("protection", method.name), partial(_opened_by, method, problems)
-        )
-        for method in protections()
+        each.name: opener.attempt(("protection", each.name), partial(_opened_by, each, problems))
+        for each in protections()
     }
     shared = _shared_parameters(opened)
     sources = programme.sources.items()
@@ -166,8 +164,7 @@ def open_programme(
         earlier=earlier,
         key_checks=checks,
         warnings=(
-            *_key_warnings(checks),
-            *_method_warnings(programme, opened),
+            *(*_key_warnings(checks), *_method_warnings(programme, opened)),
             *_earlier_warnings(programme, seals),
         ),
         seals=seals,
