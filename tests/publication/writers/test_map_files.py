@@ -9,14 +9,17 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
 
 from discreet.classifications import Classification
 from discreet.classifications.grids import GridSquare
+from discreet.demo.geography import Geography
+from discreet.demo.outlines import outlines_of
 from discreet.errors import PublicationError
-from discreet.publication.boundaries import Boundaries
+from discreet.publication.boundaries import Boundaries, geojson_texts, well_known_binary
 from discreet.tables import CellNote, CellStatus, Note
 from tests.conftest import without
 
@@ -308,30 +311,37 @@ def test_levels_of_a_grid_stand_side_by_side(make_table, tmp_path):
     assert len(found) == 2
 
 
-@pytest.mark.exhaustive
-def test_geopandas_reads_what_was_written(regions, squares, outlines, tmp_path):
-    """Shapely finds every polygon valid, PROJ the same places in both coordinates."""
-    try:
-        import geopandas
-    except ImportError:
-        without("geopandas is not there")
+def test_duckdb_reads_polygons_and_their_coordinates(regions, squares, outlines, tmp_path):
     areas = Boundaries.read(outlines, key="ags")
-    degrees = squares.write(tmp_path / "a.geo.parquet")
-    metres = squares.write(tmp_path / "b.geo.parquet", coordinates="EPSG:3035")
-    first, second = (geopandas.read_parquet(path) for path in (degrees, metres))
-    assert str(first.crs) == "OGC:CRS84"
-    assert second.crs.to_epsg() == 3035
-    assert second.area.tolist() == [1e6] * 3
-    moved = second.to_crs(4326).bounds.to_numpy()
-    assert np.abs(moved - first.bounds.to_numpy()).max() < 1e-7
-    for suffix, reader in (("geojson", "read_file"), ("geo.parquet", "read_parquet")):
-        path = regions.write(tmp_path / f"T1.{suffix}", boundaries=areas)
-        found = getattr(geopandas, reader)(path).set_index("code")
-        assert found.is_valid.all()
-        assert found.geometry["N"].area == pytest.approx(8)
-        assert found.geometry["N"].exterior.is_ccw
-        assert found.geometry["N2"].geom_type == "MultiPolygon"
-        assert found["value_Total"].isna().to_dict() == {
-            "N": False, "S": False, "N1": True, "N2": False,
-        }  # fmt: skip
-        assert found["note_Total"]["S"] == 'A "south"'
+    path = regions.write(tmp_path / "T1.geo.parquet", boundaries=areas)
+    table = duckdb.sql(f"select code, value_Total, geometry::varchar from '{path}'")
+    found = {code: (value, text) for code, value, text in table.fetchall()}
+    assert found["N1"] == (None, "POLYGON ((8 50, 9 50, 9 51, 8 51, 8 50))")
+    assert found["N"][1].startswith("POLYGON ((8 50, 11 50, 11 53, 8 53, 8 50), (9 51, ")
+    assert found["N2"][1].startswith("MULTIPOLYGON (((9 50, ")
+    systems = {"EPSG:4326": "OGC:CRS84", "EPSG:3035": '"id":{"authority":"EPSG","code":3035}'}
+    for coordinates, name in systems.items():
+        path = squares.write(tmp_path / "T.geo.parquet", coordinates=coordinates)
+        kind = str(duckdb.sql(f"select geometry from '{path}'").types[0])
+        assert kind.startswith("GEOMETRY(")
+        assert name in kind
+
+
+@pytest.mark.exhaustive
+def test_shapely_finds_polygons_valid(regions, outlines, tmp_path):
+    """Those of a file with holes and parts, and all borders of the invented country."""
+    try:
+        import shapely
+    except ImportError:
+        without("shapely is not there")
+    country = outlines_of(Geography.of(100_000, seed=3))
+    for areas in (Boundaries.read(outlines, key="ags"), country, country.degrees()):
+        shapes = shapely.from_wkb(np.array(well_known_binary(areas), dtype=object))
+        assert shapely.is_valid(shapes).all()
+        same = shapely.from_geojson(geojson_texts(areas).to_numpy())
+        assert shapely.equals_exact(shapes, same, tolerance=1e-6).all()
+        assert shapely.area(shapes).min() > 0
+    path = regions.write(tmp_path / "T1.geojson", boundaries=Boundaries.read(outlines, key="ags"))
+    north = shapely.from_geojson(json.dumps(read(path)[1]["N"]))
+    assert shapely.area(north) == pytest.approx(8)
+    assert shapely.is_ccw(shapely.get_exterior_ring(north))
