@@ -42,7 +42,7 @@ from discreet_fire.runners.protocol import (
     write_run,
 )
 from discreet_fire.runners.registry import runner_for, runners
-from discreet_fire.scripts.documents import is_script
+from discreet_fire.scripts.documents import PACKAGES, is_script
 from discreet_fire.statistics.limits import SafeLimits
 
 #: Programs and logs are small; what is larger is data.
@@ -69,7 +69,7 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
     target.mkdir(mode=0o700)
     if source.is_dir():
         return _folder(source, target, main)
-    if runner_for(source) is None:
+    if runner_for(source) is None and source.suffix.lower() not in PACKAGES:
         suffixes = sorted(suffix for one in runners() for suffix in one.suffixes)
         hint = f"hand in a file that ends in {' or '.join(suffixes)}, or a folder"
         raise queue_error("this is not a do-file", "submission", str(source), hint)
@@ -116,7 +116,11 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
     if handed is not None:  # outputs, and what was asked for
         programs = [Path(handed)]
     else:
-        programs = [path.relative_to(source) for path in files if runner_for(path) is not None]
+        programs = [
+            path.relative_to(source)
+            for path in files
+            if runner_for(path) is not None or path.suffix.lower() in PACKAGES
+        ]
     if main is not None and Path(main) not in programs:
         raise queue_error("there is no such do-file in the folder", "submission", main)
     if main is None and len(programs) != 1:
@@ -330,6 +334,12 @@ def run(work: SubmissionWork) -> None:
         work.log = file_copy(submission.log, target / submission.log.name)
         return
     runner = runner_for(work.program)
+    if runner is None and work.program.suffix.lower() in PACKAGES:
+        what = "it was read, and not run: there is no runner for programs in SPSS and SAS here"
+        hint = "run the rewritten program, and hand in its listing with --log"
+        work.note("run", "no-runner", Severity.ERROR, what, hint)
+        work.stopped = True
+        return
     if runner is None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
     limits = submission.limits or SafeLimits()

@@ -1,4 +1,4 @@
-"""Scripts in Python and R that are rewritten and written beside their originals.
+"""Scripts in Python, R, SPSS and SAS that are rewritten and written beside their originals.
 
 In: scripts, documents with chunks, or folders of them. Out: for each ``NAME_FiRe.py`` (``.R`` …)
 with ``NAME_FiRe.py.json``. What derives from data and reaches an output is stopped; a value that
@@ -16,11 +16,12 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
+from discreet_fire.catalogue.package_policy import PackageLanguage, PackagePolicy
 from discreet_fire.catalogue.script_policy import ScriptLanguage, ScriptPolicy
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
@@ -28,10 +29,20 @@ from discreet_fire.flow.python_names import PythonNames
 from discreet_fire.flow.r_names import RNames
 from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.changes import Language, ProgramNotes, Rewriting, newline_of
+from discreet_fire.rewriting.package_programs import package_header
 from discreet_fire.rewriting.python_outputs import PythonWalker
 from discreet_fire.rewriting.r_outputs import RWalker
 from discreet_fire.rewriting.results import ResultPlace, RewrittenFile, original_of, taken_error
-from discreet_fire.scripts.documents import NOTEBOOK, SUFFIXES, chunks_of, code_of, is_script
+from discreet_fire.rewriting.sas_programs import rewrite_sas
+from discreet_fire.rewriting.spss_programs import rewrite_spss
+from discreet_fire.scripts.documents import (
+    NOTEBOOK,
+    PACKAGES,
+    SUFFIXES,
+    chunks_of,
+    code_of,
+    is_script,
+)
 from discreet_fire.scripts.notebooks import NotebookCode, in_json, read_notebook
 from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
 from discreet_fire.texts import Lines, SourceText, read_source
@@ -140,25 +151,47 @@ def rewrite_r(
 _MARK = "# FDZ: this file was made by discreet fire pre"
 
 
+_File = str | os.PathLike[str] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptPolicies:
+    """The rules of each language of scripts, and of each package."""
+
+    scripts: Mapping[ScriptLanguage, ScriptPolicy] = field(default_factory=dict)
+    packages: Mapping[PackageLanguage, PackagePolicy] = field(default_factory=dict)
+
+    def script(self, language: ScriptLanguage) -> ScriptPolicy:
+        """Rules on Python or R; those that come with discreet if there are no others."""
+        return self.scripts.get(language) or ScriptPolicy.default(language)
+
+    def package(self, language: PackageLanguage) -> PackagePolicy:
+        """Rules on SPSS or SAS; those that come with discreet if there are no others."""
+        return self.packages.get(language) or PackagePolicy.default(language)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Read:
     path: Path
     source: SourceText
-    language: ScriptLanguage
+    language: ScriptLanguage | PackageLanguage
+    policy: ScriptPolicy | PackagePolicy
     rewriting: Rewriting
     document: bool
 
 
-def policies_of(
-    python: str | os.PathLike[str] | None, r: str | os.PathLike[str] | None
-) -> dict[ScriptLanguage, ScriptPolicy]:
+def policies_of(python: _File, r: _File, spss: _File = None, sas: _File = None) -> ScriptPolicies:
     """The rules with a centre's files added; None for those that come with discreet.
 
     >>> policies_of(None, None)
-    {}
+    ScriptPolicies(scripts={}, packages={})
     """
-    files: dict[ScriptLanguage, str | os.PathLike[str] | None] = {"python": python, "r": r}
-    return {name: ScriptPolicy.read(name, file) for name, file in files.items() if file is not None}
+    scripts: dict[ScriptLanguage, _File] = {"python": python, "r": r}
+    packages: dict[PackageLanguage, _File] = {"spss": spss, "sas": sas}
+    return ScriptPolicies(
+        scripts={name: ScriptPolicy.read(name, file) for name, file in scripts.items() if file},
+        packages={name: PackagePolicy.read(name, file) for name, file in packages.items() if file},
+    )
 
 
 def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
@@ -186,32 +219,39 @@ def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
 def prepared_scripts(
     paths: Iterable[str | os.PathLike[str]],
     *,
-    policies: Mapping[ScriptLanguage, ScriptPolicy] | None = None,
+    policies: ScriptPolicies | None = None,
     language: Language = "en",
     overwrite: bool = False,
 ) -> Callable[[], list[RewrittenFile]]:
     """Rewrite scripts and notebooks; what is given back writes beside them.
 
-    Results of other programs that are named like these are replaced if `overwrite` says so.
+    Programs in SPSS and SAS that others run are rewritten with them. Results of other programs
+    that are named like these are replaced if `overwrite` says so.
     """
-    rules = dict(policies or {})
+    rules = policies or ScriptPolicies()
     read: dict[Path, _Read] = {}
     problems: list[Problem] = []
-    for path in map(Path, paths):
+    waiting = list(map(Path, paths))
+    while waiting:
+        path = waiting.pop(0)
+        if path.resolve() in read:
+            continue
         try:
             original = _original(path)
-            read[original.resolve()] = _read(original, rules, language)
+            made = _read(original, rules, language)
         except OutputCheckError as error:
             problems.extend(replace(each, where=each.where or str(path)) for each in error.problems)
+            continue
+        read[original.resolve()] = made
+        waiting += [call.target for call in made.rewriting.calls if call.target is not None]
     for one in read.values():
         problems += ResultPlace(one.path).problems(overwrite=overwrite)
     if problems:
         raise taken_error(problems)
 
     def write(one: _Read) -> RewrittenFile:
-        policy = rules[one.language]
-        head = _header(one, policy)
-        return ResultPlace(one.path).write(one.source, head, one.rewriting, policy, language)
+        head = _header(one, language)
+        return ResultPlace(one.path).write(one.source, head, one.rewriting, one.policy, language)
 
     return lambda: list(map(write, read.values()))
 
@@ -224,8 +264,10 @@ def _original(path: Path) -> Path:
     return original_of(path)
 
 
-def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Language) -> _Read:
+def _read(path: Path, rules: ScriptPolicies, language: Language) -> _Read:
     source = read_source(path)
+    if path.suffix.lower() in PACKAGES:
+        return _read_package(path, source, rules, language)
     if path.suffix.lower() == NOTEBOOK:
         return _read_notebook(path, source, rules, language)
     kind = SUFFIXES[path.suffix.lower()]
@@ -233,32 +275,62 @@ def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Langu
     if not kind:
         kind, parts = chunks_of(source.text, path.name)
     script: ScriptLanguage = "python" if kind == "python" else "r"
-    policy = rules.setdefault(script, ScriptPolicy.default(script))
+    policy = rules.script(script)
     rewriter = rewrite_python if script == "python" else rewrite_r
     rewriting = rewriter(source.text, policy, language=language, parts=parts)
     found = _encoding(source, python=script == "python" and parts is None)
     found += _beside(source, script, policy)
     rewriting = replace(rewriting, findings=(*found, *rewriting.findings))
     return _Read(
-        path=path, source=source, language=script, rewriting=rewriting, document=parts is not None
+        path=path,
+        source=source,
+        language=script,
+        policy=policy,
+        rewriting=rewriting,
+        document=parts is not None,
+    )
+
+
+def _read_package(
+    path: Path, source: SourceText, rules: ScriptPolicies, language: Language
+) -> _Read:
+    """A program in SPSS or SAS, with the programs beside it that it may run."""
+    package: PackageLanguage = "spss" if path.suffix.lower() == ".sps" else "sas"
+    policy = rules.package(package)
+    rewriter = rewrite_spss if package == "spss" else rewrite_sas
+    rewriting = rewriter(source.text, policy, language=language, folder=path.parent)
+    return _Read(
+        path=path,
+        source=source,
+        language=package,
+        policy=policy,
+        rewriting=rewriting,
+        document=False,
     )
 
 
 def _read_notebook(
     path: Path,
     source: SourceText,
-    rules: dict[ScriptLanguage, ScriptPolicy],
+    rules: ScriptPolicies,
     language: Language,
 ) -> _Read:
     """The cells of a notebook as one script, its changes at their places in the file."""
     found = read_notebook(source.text, path.name)
     script: ScriptLanguage = "python" if found.language == "python" else "r"
-    policy = rules.setdefault(script, ScriptPolicy.default(script))
+    policy = rules.script(script)
     rewriter = rewrite_python if script == "python" else rewrite_r
     rewriting = in_notebook(source, found, rewriter(found.code, policy, language=language))
     notes = (*_beside(source, script, policy), *rewriting.findings)
     rewriting = replace(rewriting, findings=notes)
-    return _Read(path=path, source=source, language=script, rewriting=rewriting, document=True)
+    return _Read(
+        path=path,
+        source=source,
+        language=script,
+        policy=policy,
+        rewriting=rewriting,
+        document=True,
+    )
 
 
 def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -> Rewriting:
@@ -332,10 +404,13 @@ def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) ->
     return found
 
 
-def _header(one: _Read, policy: ScriptPolicy) -> str:
+def _header(one: _Read, language: Language) -> str:
     """The lines that go before a script; none before a document, whose first line counts."""
     if one.document:
         return ""
+    policy = one.policy
+    if isinstance(policy, PackagePolicy):
+        return package_header(one.path.name, one.source.text, one.rewriting, policy, language)
     count = sum(finding.severity is Severity.REVIEW for finding in one.rewriting.findings)
     name = one.path.name.encode("ascii", "replace").decode("ascii")
     name = "".join(sign if sign.isprintable() else "?" for sign in name)

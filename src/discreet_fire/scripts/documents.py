@@ -1,4 +1,4 @@
-"""Code in documents: chunks of R Markdown and Quarto.
+"""Which files are scripts, and code in documents: chunks of R Markdown and Quarto.
 
 In: the text of a document. Out: where the code of each language stands.
 """
@@ -12,7 +12,16 @@ from pathlib import Path
 from discreet.errors import OutputCheckError
 
 #: Languages by the ends of names; documents say theirs in their chunks.
-SUFFIXES: Mapping[str, str] = {".py": "python", ".r": "r", ".rmd": "", ".qmd": ""}
+SUFFIXES: Mapping[str, str] = {
+    ".py": "python",
+    ".r": "r",
+    ".rmd": "",
+    ".qmd": "",
+    ".sps": "spss",
+    ".sas": "sas",
+}
+#: Those of statistical packages, which have commands and macros in place of functions.
+PACKAGES = frozenset((".sps", ".sas"))
 NOTEBOOK = ".ipynb"
 
 _OPEN = re.compile(
@@ -40,7 +49,7 @@ _LANGUAGES = {"r": "r", "python": "python", "python3": "python"}
 
 
 def is_script(path: Path) -> bool:
-    """Whether a file is a script in R or Python, or a document of them.
+    """Whether a file is a script in R, Python, SPSS or SAS, or a document of the first two.
 
     >>> is_script(Path("a.R")), is_script(Path("a.do"))
     (True, False)

@@ -1,0 +1,307 @@
+"""The safe macro before a procedure of SAS: which data set, groups and values it is given.
+
+In: the statements of a procedure that a policy has wrapped. Out: edits that put `%fire_gate`
+before it and let it read what that lets through; or the kind of finding where that cannot be done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from discreet_fire.catalogue.package_policy import PackageRule
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.rewriting.package_programs import PackageNotes
+from discreet_fire.scripts.sas_syntax import SasStatement, SasToken
+from discreet_fire.texts import words
+
+_Step = Sequence[tuple[SasStatement, Sequence[SasToken]]]
+_DATA = "work._fire_data"
+_LISTS = ("--", "_ALL_", "_NUMERIC_", "_CHARACTER_", "_NUM_", "_CHAR_")
+#: Options of a procedure that ask for statistics; without one it shows minimum and maximum.
+_STATISTICS = words(
+    """N NMISS MEAN STD STDDEV STDERR CLM LCLM UCLM VAR CV SKEW SKEWNESS KURT KURTOSIS T PRT PROBT
+    SUMWGT SUM USS CSS"""
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    """The data set of a procedure: its words with their place, and the choice of records."""
+
+    text: str
+    span: tuple[int, int]
+    where: str
+    by: tuple[str, ...]
+
+
+def gated(
+    notes: PackageNotes, rule: PackageRule, step: _Step, refused: Iterable[tuple[int, int]]
+) -> str:
+    """Put the safe macro before a procedure.
+
+    Args:
+        notes: The program.
+        rule: Of the procedure.
+        step: Its statements, the first one its own, without those that were taken out.
+        refused: Where options stand that are left out.
+
+    Returns:
+        The kind of finding if it cannot be done; empty otherwise.
+    """
+    refused = list(refused)
+    statements = [tokens for _, tokens in step]
+    options = {token.upper for token in statements[0]}
+    if any(tokens[0].kind in ("macro", "reference") for tokens in statements):
+        return "runtime"
+    if "NOPRINT" in options or (
+        rule.name == "PROC SUMMARY" and not options & {"PRINT", "PRINTALL"}
+    ):
+        return ""  # it makes data sets only
+    source = _source(notes, statements)
+    if source is None:
+        return "dataset"
+    if rule.gate == "frequencies":
+        return _frequencies(notes, rule, step, source, refused)
+    asked = _asked(notes, rule, statements)
+    if asked is None:
+        return "list"
+    _put(notes, rule, step, source, asked, refused)
+    return ""
+
+
+def _source(notes: PackageNotes, statements: Sequence[Sequence[SasToken]]) -> _Source | None:
+    """What a procedure reads; None if it does not name one data set, or chooses twice."""
+    first = statements[0]
+    at = next((n for n, token in enumerate(first) if token.upper == "DATA" and n > 1), None)
+    if at is None or len(first) < at + 3 or first[at + 1].text != "=":
+        return None
+    end = at + 2
+    while end + 1 < len(first) and (
+        first[end + 1].text in (".", "(") or first[end].text == "."
+        or first[end + 1].start == first[end].end
+    ):  # fmt: skip
+        end += 1
+        if first[end].text == "(":
+            depth = 1
+            while depth and end + 1 < len(first):
+                end += 1
+                depth += (first[end].text == "(") - (first[end].text == ")")
+            break
+    choices = [tokens for tokens in statements[1:] if tokens[0].upper == "WHERE"]
+    if len(choices) > 1 or (choices and choices[0][1].upper in ("SAME", "ALSO", "CLEAR", "UNDO")):
+        return None
+    where = _text(notes, choices[0][1:]) if choices else ""
+    groups = [tokens for tokens in statements[1:] if tokens[0].upper == "BY"]
+    by = [t.text for tokens in groups for t in tokens[1:] if t.kind in ("word", "reference")]
+    by = [each for each in by if each.upper() not in ("DESCENDING", "NOTSORTED", "GROUPFORMAT")]
+    span = (first[at + 2].start, first[end].end)
+    return _Source(text=notes.text[slice(*span)], span=span, where=where, by=tuple(by))
+
+
+def _text(notes: PackageNotes, tokens: Sequence[SasToken]) -> str:
+    return " ".join(notes.text[tokens[0].start : tokens[-1].end].split()) if tokens else ""
+
+
+def _names(tokens: Sequence[SasToken]) -> list[str] | None:
+    """Variables in a list; None if one is not named, as in ``x1-x5`` or ``_all_``."""
+    found: list[str] = []
+    for token in tokens:
+        if token.text == "/":
+            break
+        listed = token.upper in _LISTS or token.text.endswith("_")
+        if token.kind == "reference" or (token.kind == "word" and not listed):
+            found.append(token.text)
+        elif token.text not in ("*", "(", ")", "|"):
+            return None
+    return [*dict.fromkeys(found)]
+
+
+def _call(source: _Source, kind: str, **lists: Sequence[str]) -> str:
+    """The call of the safe macro."""
+    parts = [f"kind={kind}", f"data={source.text}"]
+    parts += [f"{name}={' '.join(names)}" for name, names in lists.items() if names]
+    if source.where:
+        parts.append(f"where=%str({source.where})")
+    return f"%fire_gate({', '.join(parts)});"
+
+
+def _asked(
+    notes: PackageNotes, rule: PackageRule, statements: Sequence[Sequence[SasToken]]
+) -> dict[str, list[str]] | None:
+    """Lists for the safe macro by its parameters; None if a variable is not named."""
+    values: list[str] = []
+    cells: list[str] = []
+    for tokens in statements[1:]:
+        name = tokens[0].upper
+        if name in ("VAR", "VARIABLES", "WITH", "PARTIAL", "PAIRED"):
+            found = _names([t for t in tokens[1:] if t.text != ":"])
+            into = values
+        elif name in ("CLASS", "CLASSES"):
+            plain = _without_parentheses(tokens[1:])
+            found, into = _names(plain), cells
+        elif rule.gate == "model" and (
+            name == "MODEL" or (len(tokens) > 2 and tokens[1].text == ":")
+        ):
+            tokens = tokens if name == "MODEL" else tokens[2:]
+            plain = _before_slash(_without_parentheses(tokens[1:]))
+            found = _names([t for t in plain if t.text not in ("=", "@") and t.kind != "number"])
+            into = values
+        else:
+            continue
+        if found is None:
+            return None
+        into += [each for each in found if each not in into]
+    if rule.gate == "model":
+        if not values:
+            return None
+        return {"values": [*dict.fromkeys([*values, *cells])], "classes": cells}
+    if not values and rule.gate == "groups":
+        return None
+    return {"cells": cells, "values": values}
+
+
+def _without_parentheses(tokens: Sequence[SasToken]) -> list[SasToken]:
+    """A list without options in parentheses: `outcome(event='1')`."""
+    found, depth = [], 0
+    for at, token in enumerate(tokens):
+        if token.text == "(" and at and tokens[at - 1].kind == "word":
+            depth += 1
+        elif depth:
+            depth += (token.text == "(") - (token.text == ")")
+        elif token.text not in ("(", ")"):
+            found.append(token)
+    return found
+
+
+def _before_slash(tokens: Sequence[SasToken]) -> list[SasToken]:
+    at = next((n for n, token in enumerate(tokens) if token.text == "/"), len(tokens))
+    return list(tokens[:at])
+
+
+def _put(
+    notes: PackageNotes,
+    rule: PackageRule,
+    step: _Step,
+    source: _Source,
+    asked: dict[str, list[str]],
+    refused: list[tuple[int, int]],
+) -> None:
+    """Edits: the macro before the procedure, another data set, and options that go."""
+    statement, first = step[0]
+    start = first[0].start
+    kind = rule.gate
+    cells = [*dict.fromkeys([*source.by, *asked.get("cells", [])])]
+    if kind == "groups" and not cells:
+        kind = "table"
+    lists = {**asked, "cells": cells} if kind != "model" else asked
+    lines = [_call(source, kind, **{n: lists.get(n, []) for n in ("cells", "values", "classes")})]
+    reason = rule.reason
+    if rule.name == "PROC TTEST":
+        lines.append("ods exclude Statistics;")
+
+    def change(span: tuple[int, int], after: str) -> None:
+        notes.notes.replace(span, after, "procedure", rule.name, Action.WRAPPED, reason)
+
+    change((start, start), notes.newline.join([*lines, ""]))
+    if rule.name == "PROC UNIVARIATE":
+        change((start, statement.end), f"proc means data={_DATA} n mean std var skewness kurtosis;")
+        return
+    change(source.span, _DATA)
+    for span in refused:
+        change(_with_blank(notes.text, span), "")
+    more = ""
+    options = {token.upper for token in first if (token.start, token.end) not in refused}
+    if rule.name in ("PROC MEANS", "PROC SUMMARY") and not options & _STATISTICS:
+        more = " n mean std"
+    elif rule.name == "PROC CORR" and "NOSIMPLE" not in options:
+        more = " nosimple"
+    elif rule.name == "PROC REG":
+        more = " plots=none"
+    if more:
+        change((source.span[1], source.span[1]), more)
+
+
+def _with_blank(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A word with one blank before it."""
+    start, end = span
+    return (start - 1, end) if start and text[start - 1] in " \t" else span
+
+
+def _frequencies(
+    notes: PackageNotes,
+    rule: PackageRule,
+    step: _Step,
+    source: _Source,
+    refused: list[tuple[int, int]],
+) -> str:
+    """Each table of PROC FREQ as a procedure of its own."""
+    statement, first = step[0]
+    tables = [(one, tokens) for one, tokens in step if tokens[0].upper in ("TABLES", "TABLE")]
+    if not tables:
+        return "list"
+    others = [
+        _text(notes, tokens) + ";"
+        for _, tokens in step[1:]
+        if tokens[0].upper not in ("TABLES", "TABLE")
+    ]
+    head = _cut(
+        notes.text,
+        (first[0].start, statement.end),
+        [(source.span, _DATA), *((span, "") for span in refused)],
+    )
+    lines: list[str] = []
+    for one, tokens in tables:
+        requests = _requests(_before_slash(tokens[1:]))
+        if requests is None:
+            return "list"
+        slash = next((t.start for t in tokens if t.text == "/"), None)
+        options = (
+            ";"
+            if slash is None
+            else f" {_cut(notes.text, (slash, one.end), [(span, '') for span in refused])}"
+        )
+        missing = any(t.upper in ("MISSING", "MISSPRINT") for t in tokens)
+        for request in requests:
+            cells = [*dict.fromkeys([*source.by, *request])]
+            call = _call(source, "groups" if len(cells) == 1 else "table", cells=cells)
+            lines.append(call.replace(");", ", missing=1);") if missing else call)
+            lines += [head, *others, f"tables {'*'.join(request)}{options}", "run;"]
+    reason = rule.reason
+    last = step[-1][0].end
+    after = notes.newline.join(" ".join(line.split()) for line in lines)
+    span = (first[0].start, last)
+    notes.notes.replace(span, after, "procedure", rule.name, Action.WRAPPED, reason)
+    return ""
+
+
+def _requests(tokens: Sequence[SasToken]) -> list[list[str]] | None:
+    """The tables that are asked for, each the variables that it crosses."""
+    text = "".join(
+        f" {token.text}" if token.kind in ("word", "reference") else token.text for token in tokens
+    )
+    text = re.sub(r"\s*\*\s*", "*", text).replace("( ", "(")
+    if re.search(r"[^\w\s&.*()]", text) or re.search(r"\b_\w+_\b", text):
+        return None
+    found: list[list[str]] = []
+    for item in re.findall(r"(?:\([^()]*\)|[^\s()*])+(?:\*(?:\([^()]*\)|[^\s()*])+)*", text):
+        made: list[list[str]] = [[]]
+        for factor in item.split("*"):
+            names = factor.strip("()").split()
+            if "(" in factor.strip("()"):
+                return None
+            made = [[*one, name] for one in made for name in names]
+        found += made
+    return found or None
+
+
+def _cut(text: str, span: tuple[int, int], changes: Iterable[tuple[tuple[int, int], str]]) -> str:
+    """A passage with some words replaced."""
+    start, end = span
+    parts, at = [], start
+    for (first, last), after in sorted(changes):
+        if start <= first and last <= end and first >= at:
+            parts += [text[at:first], after]
+            at = last
+    return "".join([*parts, text[at:end]])

@@ -1,0 +1,792 @@
+"""SAS programs rewritten: procedures read what a safe macro lets through, others are comments.
+
+In: the text of a program and a policy. Out: a `Rewriting`. A first reading follows macro variables
+that hold values of the data, through assignments and calls of macros; a second one judges each
+statement in its step. What no rule knows goes to review.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from discreet_fire.catalogue.package_policy import PackagePolicy, PackageRule
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.rewriting.changes import Language, Rewriting
+from discreet_fire.rewriting.package_programs import PackageNotes, of_network
+from discreet_fire.rewriting.sas_gates import gated
+from discreet_fire.scripts.sas_syntax import SasStatement, SasSyntaxError, SasToken, parse_sas
+
+_Tokens = Sequence[SasToken]
+_REFERENCE = re.compile(r"(&+)([A-Za-z_]\w*)")
+_CALL = re.compile(r"%([A-Za-z_]\w*)")
+_PLAIN_TEXT = re.compile(r"'")
+_GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
+_EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO", "ASSIGN"}
+_ROUNDS = 6
+
+
+def rewrite_sas(
+    text: str,
+    policy: PackagePolicy | None = None,
+    *,
+    language: Language = "en",
+    folder: Path | None = None,
+) -> Rewriting:
+    r"""Rewrite the text of one SAS program.
+
+    Args:
+        text: The program.
+        policy: The rules; those that come with discreet if None.
+        language: Of what is written and told.
+        folder: Where it lies; programs in it, or below, may be run by it.
+
+    >>> print(rewrite_sas("proc print data=a; run;\ndata b; set a; run;\n").text)
+    /* FDZ: not permitted in remote execution: proc print data=a; run; */;
+    data b; set a; run;
+    >>> print(rewrite_sas("proc means data=a min mean; var x; run;").text)
+    %fire_gate(kind=table, data=a, values=x);
+    proc means data=work._fire_data mean; var x; run;
+    """
+    rules = policy or PackagePolicy.default("sas")
+    notes = PackageNotes(text=text, policy=rules, language=language, folder=folder)
+    try:
+        statements = parse_sas(text)
+    except SasSyntaxError as error:
+        notes.fail("syntax", (error.at, error.at), what=error.what)
+        return notes.rewriting()
+    _SasWalker(notes, statements).run()
+    return notes.rewriting()
+
+
+@dataclass(kw_only=True)
+class MacroValues:
+    """Macro variables that hold values of the data, by their names in capitals.
+
+    Args:
+        plain: The words that give nothing of the data.
+        functions: Functions of %sysfunc that give nothing of the data.
+    """
+
+    functions: frozenset[str]
+    names: set[str] = field(default_factory=set)
+    beginnings: set[str] = field(default_factory=set)
+    every: bool = False
+    parameters: dict[str, list[str]] = field(default_factory=dict)
+
+    def in_text(self, text: str, *, sure: bool = False) -> bool:
+        """Whether a text refers to one of them, or to one that surely is, by its whole name."""
+        for signs, name in _REFERENCE.findall(text):
+            several = len(signs) > 1 and (self.names or self.beginnings)
+            if self.holds(name, sure=sure) or (several and not sure):
+                return True
+        return False
+
+    def holds(self, name: str, *, sure: bool = False) -> bool:
+        """Whether a macro variable holds values of the data."""
+        upper = name.upper()
+        stem = upper.rstrip("0123456789")
+        begins = any(upper.startswith(each) for each in self.beginnings)
+        if sure:
+            return upper in self.names or stem in self.beginnings
+        return self.every or upper in self.names or begins
+
+    def in_tokens(self, tokens: _Tokens, *, sure: bool = False) -> bool:
+        """Whether one of the tokens does, or a function that reads data."""
+        for at, token in enumerate(tokens):
+            if token.kind == "reference" and self.in_text(token.text, sure=sure):
+                return True
+            double = token.kind == "text" and token.text.startswith('"')
+            if double and self.in_text(token.text, sure=sure):
+                return True
+            if token.upper in ("%SYSFUNC", "%QSYSFUNC"):
+                named = next(
+                    (each for each in tokens[at + 1 : at + 4] if each.kind != "sign"), None
+                )
+                if named is None or named.upper not in self.functions:
+                    return True
+            if token.upper in ("%SUPERQ", "%SYMGET") and len(tokens) > at + 2:
+                named = tokens[at + 2]
+                if named.kind != "word" or self.holds(named.text):
+                    return True
+        return False
+
+    def learn(self, statements: Sequence[SasStatement]) -> None:
+        """Read what holds values of the data, until nothing new is found."""
+        for one in statements:
+            if one.first == "%MACRO" and len(one.tokens) > 1:
+                inside = [t for t in one.tokens[2:] if t.kind == "word"]
+                self.parameters[one.tokens[1].upper] = [t.upper for t in inside]
+        for _ in range(_ROUNDS):
+            before = (len(self.names), len(self.beginnings), self.every)
+            for one in statements:
+                self._learn(one.tokens)
+            if before == (len(self.names), len(self.beginnings), self.every):
+                break
+
+    def _learn(self, tokens: _Tokens) -> None:
+        for at, token in enumerate(tokens):
+            upper = token.upper
+            if upper in ("SYMPUT", "SYMPUTX", "SYMPUTN") and len(tokens) > at + 3:
+                self._put(tokens[at + 2], tokens[at + 3])
+            elif upper == "INTO" and len(tokens) > at + 2:
+                self._into(tokens[at + 1 :])
+            elif upper == "%LET" and len(tokens) > at + 2:
+                self._let(tokens[at + 1 :])
+            elif upper == "%DO" and len(tokens) > at + 2 and self.in_tokens(tokens[at + 2 :]):
+                self.names.add(tokens[at + 1].upper)
+            elif token.kind == "macro" and upper[1:] in self.parameters:
+                inside = _parenthesis(tokens, at + 1)
+                if self.in_tokens(inside):
+                    self.names |= set(self.parameters[upper[1:]])
+
+    def _put(self, name: SasToken, behind: SasToken) -> None:
+        """A macro variable that a data step makes."""
+        text = name.text.strip("'\"").strip().upper()
+        if name.kind != "text" or "&" in text or not text:
+            self.every = True
+        elif behind.text == ",":
+            self.names.add(text)
+        else:
+            self.beginnings.add(text)  # "n" || left(i)
+
+    def _into(self, tokens: _Tokens) -> None:
+        """Macro variables that a query makes."""
+        for first, second in pairwise(tokens):
+            if first.upper == "FROM":
+                break
+            if first.text == ":":
+                if second.kind == "word":
+                    self.names.add(second.upper)
+                    self.beginnings.add(second.upper.rstrip("0123456789"))
+                else:
+                    self.every = True
+
+    def _let(self, tokens: _Tokens) -> None:
+        at = next((n for n, token in enumerate(tokens) if token.text == "="), None)
+        if at is None or not self.in_tokens(tokens[at + 1 :]):
+            return
+        name = tokens[0]
+        if at == 1 and name.kind == "word":
+            self.names.add(name.upper)
+        elif name.kind == "word":
+            self.beginnings.add(name.upper)
+        else:
+            self.every = True
+
+
+class _SasWalker:
+    """Judges the statements of a program, step by step."""
+
+    def __init__(self, notes: PackageNotes, statements: Sequence[SasStatement]) -> None:
+        self.notes = notes
+        self.rules = notes.policy.rules
+        self.words = notes.policy.words
+        self.statements = statements
+        self.values = MacroValues(functions=self.words["plain"])
+        self.values.learn(statements)
+        self.step = ""
+        self.opening: SasStatement | None = None
+        self.inside: list[tuple[SasStatement, _Tokens]] = []
+        self.arrays: set[str] = set()
+        self.retained: set[str] = set()
+        self.outputs: set[str] = set()
+        self.conditional = False
+        self.in_macro = 0
+
+    def run(self) -> None:
+        """Judge all."""
+        for statement in self.statements:
+            if statement.comment:
+                self._comment(statement)
+                continue
+            if any(self._reserved(token) for token in statement.tokens):
+                self.notes.fail("reserved", (statement.start, statement.end))
+            self.conditional = False
+            tokens = self._unwrapped(statement)
+            if tokens:
+                self._judge(statement, tokens)
+        self._close(None)
+
+    @staticmethod
+    def _reserved(token: SasToken) -> bool:
+        name = token.upper.lstrip("%&")
+        return token.kind != "text" and name.startswith(("FIRE_", "_FIRE_"))
+
+    def _say(
+        self, kind: str, action: Action, statement: SasStatement, name: str, **more: str
+    ) -> None:
+        self.notes.say(kind, action, (statement.start, statement.end), name=name, **more)
+
+    def _comment(self, statement: SasStatement) -> None:
+        """A comment with a star: calls of macros in it run, and quotes count within a macro."""
+        text = self.notes.text[statement.start : statement.end]
+        for name in _CALL.findall(text):
+            rule = self.rules.get(f"MACRO {name.upper()}")
+            unknown = rule is None and name.upper() not in self.words["macros"]
+            if unknown or name.upper() in ("PUT", "SYSEXEC", "INCLUDE", "INC"):
+                self._say("runtime", Action.REVIEW, statement, f"%{name}")
+        if self.in_macro and len(_PLAIN_TEXT.findall(text)) % 2:
+            self._say("quotes", Action.REVIEW, statement, "*")
+
+    # ------------------------------------------------------------------ macro language
+
+    def _unwrapped(self, statement: SasStatement) -> _Tokens:
+        """The tokens behind what the macro language puts before a statement."""
+        tokens: _Tokens = statement.tokens
+        for _ in range(40):
+            if not tokens or tokens[0].kind != "macro":
+                break
+            name = tokens[0].upper[1:]
+            if len(tokens) > 1 and tokens[1].text == ":":
+                tokens = tokens[2:]  # the goal of %goto
+            elif name == "IF":
+                at = next((n for n, t in enumerate(tokens) if t.upper == "%THEN"), len(tokens))
+                if self.values.in_tokens(tokens[:at], sure=True):
+                    self._say("decides", Action.REVIEW, statement, "%IF")
+                tokens, self.conditional = tokens[at + 1 :], True
+            elif name in ("ELSE", "THEN"):
+                tokens, self.conditional = tokens[1:], True
+            elif f"MACRO {name}" in self.rules:
+                self._macro_statement(statement, tokens, name)
+                return ()
+            else:
+                tokens = self._macro_call(statement, tokens)
+        if tokens and tokens[0].text == "*":
+            return ()
+        if tokens and tokens[0].kind == "reference":
+            self._say("runtime", Action.REVIEW, statement, tokens[0].text)
+            return ()
+        return tokens
+
+    def _macro_call(self, statement: SasStatement, tokens: _Tokens) -> _Tokens:
+        """A macro that is called, and what stands behind it."""
+        name = tokens[0].upper[1:]
+        inside = _parenthesis(tokens, 1)
+        rest = tokens[1 + len(inside) :]
+        if name in ("STR", "NRSTR") and not rest:
+            for part in _split_statements(inside[1:-1]):
+                made = SasStatement(
+                    tokens=part, start=part[0].start, end=part[-1].end, comment=False
+                )
+                if left := self._unwrapped(made):
+                    self._judge(made, left)
+            return ()
+        if name not in self.values.parameters and name not in self.words["macros"]:
+            self._say("unknown", Action.REVIEW, statement, tokens[0].text)
+        elif name in self.words["macros"] and name not in ("STR", "NRSTR"):
+            self._say("runtime", Action.REVIEW, statement, tokens[0].text)
+        if any(t.upper in ("PROC", "PUT", "%PUT") for t in inside) or (
+            name in ("STR", "NRSTR", "UNQUOTE") and inside
+        ):
+            self._say("text", Action.REVIEW, statement, tokens[0].text)
+        if rest and rest[0].text in ("=", "."):
+            return ()
+        return rest
+
+    def _macro_statement(self, statement: SasStatement, tokens: _Tokens, name: str) -> None:
+        rule = self.rules[f"MACRO {name}"]
+        span = (tokens[0].start, statement.end)
+        if rule.action is not Action.ALLOWED:
+            reason = rule.reason
+            self._say("reason", rule.action, statement, f"%{name}", reason=reason)
+            if rule.action is Action.REFUSED:
+                self._take_out([span], f"%{name}", reason)
+        elif name in ("INCLUDE", "INC"):
+            self._include(statement, tokens)
+        elif name == "PUT":
+            listed = any(t.upper in ("_ALL_", "_USER_", "_GLOBAL_", "_LOCAL_") for t in tokens)
+            holding = bool(self.values.names or self.values.beginnings or self.values.every)
+            unknown = self._unknown_macro(tokens[1:])
+            if (listed and holding) or self.values.in_tokens(tokens) or unknown:
+                self._say("shown", Action.REFUSED, statement, "%PUT")
+                self._take_out([span], "%PUT", rule.reason)
+        elif name == "DO" and self.values.in_tokens(tokens, sure=True):
+            self._say("decides", Action.REVIEW, statement, "%DO")
+        elif name == "LET" and (
+            self._unknown_macro(tokens[1:]) or any(t.text == ";" for t in tokens)
+        ):
+            self._say("text", Action.REVIEW, statement, "%LET")
+        self.in_macro += {"MACRO": 1, "MEND": -1}.get(name, 0)
+
+    def _unknown_macro(self, tokens: _Tokens) -> bool:
+        known = self.words["macros"] | set(self.values.parameters)
+        return any(
+            t.kind == "macro"
+            and t.upper[1:] not in known
+            and f"MACRO {t.upper[1:]}" not in self.rules
+            for t in tokens
+        )
+
+    def _include(self, statement: SasStatement, tokens: _Tokens) -> None:
+        texts = [token for token in tokens if token.kind == "text"]
+        plain = len(tokens) == 2 and len(texts) == 1 and "&" not in texts[0].text
+        name = self.notes.called("%INCLUDE", (texts[0].start, texts[0].end)) if plain else None
+        if name is None:
+            self._say("called", Action.REFUSED, statement, "%INCLUDE")
+            self._take_out([(tokens[0].start, statement.end)], "%INCLUDE", "")
+            return
+        sign = texts[0].text[0]
+        place = (texts[0].start, texts[0].end)
+        self.notes.notes.replace(
+            place, f"{sign}{name}{sign}", "call", "%INCLUDE", Action.WRAPPED, ""
+        )
+
+    # ------------------------------------------------------------------ steps
+
+    def _judge(self, statement: SasStatement, tokens: _Tokens) -> None:
+        first = tokens[0].upper
+        if first == "PROC":
+            self._open(statement, tokens)
+        elif first == "DATA" and not (len(tokens) > 1 and tokens[1].text == "="):
+            self._open_data(statement, tokens)
+        elif first in ("RUN", "QUIT") and len(tokens) <= 2:
+            self._close(statement)
+        elif (rule := self._global(first)) is not None and not _assigns(tokens):
+            self._global_statement(statement, tokens, rule)
+        elif self.step.startswith("PROC "):
+            self._in_procedure(statement, tokens)
+        else:
+            self._in_data(statement, tokens)
+
+    def _global(self, first: str) -> PackageRule | None:
+        found = _GLOBAL_WORD.match(first)
+        name = found.group(1) if found else first
+        if self.step == "DATA" and name == "MISSING":
+            return None
+        return self.rules.get(f"GLOBAL {name}")
+
+    def _global_statement(
+        self, statement: SasStatement, tokens: _Tokens, rule: PackageRule
+    ) -> None:
+        name = rule.name.removeprefix("GLOBAL ")
+        span = (tokens[0].start, statement.end)
+        action, what = rule.action, ""
+        if name in ("OPTIONS", "OPTION"):
+            action, what = self._of_words(rule, "OPTIONS", tokens[1:])
+        elif name == "ODS":
+            action, what = self._of_ods(rule, tokens)
+        elif name == "LIBNAME" and self._only_reads(tokens):
+            action = Action.ALLOWED
+        shown = name in ("TITLE", "FOOTNOTE")
+        if self.values.in_tokens(tokens, sure=not shown) and action is not Action.REFUSED:
+            self._say("shown" if shown else "holds", Action.REFUSED if shown else Action.REVIEW,
+                      statement, name)  # fmt: skip
+            if shown:
+                self._take_out([span], name, rule.reason)
+            return
+        if of_network(token.text for token in tokens if token.kind == "text"):
+            self._say("network", Action.REVIEW, statement, name)
+        if action is Action.ALLOWED:
+            return
+        reason = rule.reason
+        if what and action is Action.REVIEW:
+            self._say("part-unknown", action, statement, name, part=what)
+        elif what:
+            self._say("part", action, statement, name, part=what)
+        else:
+            self._say("reason", action, statement, name, reason=reason)
+        if action is Action.REFUSED:
+            self._take_out([span], name, reason)
+
+    @staticmethod
+    def _only_reads(tokens: _Tokens) -> bool:
+        """Whether a library is taken away, listed, or opened for reading only."""
+        words = [token.upper for token in tokens if token.kind == "word"]
+        return "CLEAR" in words or "LIST" in words or "READONLY" in words
+
+    def _of_ods(self, rule: PackageRule, tokens: _Tokens) -> tuple[Action, str]:
+        words = [token for token in tokens[1:] if token.kind in ("word", "macro", "reference")]
+        if not words:
+            return Action.REVIEW, "ODS"
+        return self._of_words(rule, words[0].upper, words[1:])
+
+    def _of_words(self, rule: PackageRule, part: str, tokens: _Tokens) -> tuple[Action, str]:
+        """What the words of a part of a rule say; the strictest counts."""
+        assert rule.parts is not None
+        one = rule.parts.get(part)
+        if one is None:
+            return Action.REVIEW, part
+        if one.action is not Action.ALLOWED:
+            return one.action, part
+        words = list(_options(tokens))
+        if not words:
+            return one.bare, part
+        said = [(Action.ALLOWED, "")]
+        for word in words:
+            if word.upper in one.refused:
+                said.append((Action.REFUSED, word.upper))
+            elif one.known is not None and word.upper not in one.known:
+                said.append((Action.REVIEW, word.upper))
+        return max(said, key=lambda each: each[0].rank)
+
+    def _open(self, statement: SasStatement, tokens: _Tokens) -> None:
+        self._close(statement)
+        name = tokens[1].upper if len(tokens) > 1 and tokens[1].kind == "word" else ""
+        adjacent = len(tokens) > 2 and tokens[2].kind in ("reference", "macro")
+        if not name or (adjacent and tokens[2].start == tokens[1].end):
+            self._say("runtime", Action.REVIEW, statement, "PROC")
+            self.step, self.opening = "PROC ?", statement
+            self.inside = [(statement, tokens)]
+            return
+        self.step, self.opening = f"PROC {name}", statement
+        self.inside = [(statement, tokens)]
+        rule = self.rules.get(self.step)
+        if rule is None:
+            self._say("unknown", Action.REVIEW, statement, self.step)
+        elif rule.action is Action.REVIEW:
+            reason = rule.reason
+            self._say("reason", Action.REVIEW, statement, self.step, reason=reason)
+        if self.values.in_tokens(tokens, sure=True):
+            self._say("holds", Action.REVIEW, statement, self.step)
+
+    def _open_data(self, statement: SasStatement, tokens: _Tokens) -> None:
+        self._close(statement)
+        self.step, self.opening = "DATA", statement
+        self.arrays, self.retained, self.outputs = set(), set(), set()
+        if any(token.kind == "text" for token in tokens):
+            self._say("network", Action.REVIEW, statement, "DATA")
+        if any(token.upper in ("PGM", "DEBUG", "STACK") for token in tokens[1:] if "/" in
+               [t.text for t in tokens]):  # fmt: skip
+            self._say("runtime", Action.REVIEW, statement, "DATA")
+        if self.values.in_tokens(tokens, sure=True):
+            self._say("holds", Action.REVIEW, statement, "DATA")
+
+    def _close(self, statement: SasStatement | None) -> None:
+        """A step ends: what its procedure shows is judged as a whole."""
+        step, inside = self.step, self.inside
+        self.step, self.inside, opening = "", [], self.opening
+        self.opening = None
+        if opening is None or not step.startswith("PROC "):
+            return
+        rule = self.rules.get(step)
+        if rule is None:
+            return
+        ends = statement is not None and statement.first in ("RUN", "QUIT")
+        reason = rule.reason
+        if rule.action is Action.REFUSED:
+            self._say("reason", Action.REFUSED, opening, step, reason=reason)
+            spans = [(t[0].start, one.end) for one, t in inside]
+            if ends and statement is not None:
+                spans.append((statement.start, statement.end))
+            self._take_out(spans, step, reason)
+        elif step == "PROC SQL":
+            self._queries(inside)
+        elif rule.action in (Action.WRAPPED, Action.ALLOWED) and rule.parts is not None:
+            self._parts(rule, inside, opening)
+
+    def _parts(
+        self,
+        rule: PackageRule,
+        inside: list[tuple[SasStatement, _Tokens]],
+        opening: SasStatement,
+    ) -> None:
+        """Statements and options of a procedure; one that shows figures gets its gate."""
+        assert rule.parts is not None
+        refused: list[tuple[int, int]] = []
+        for statement, tokens in inside:
+            name = "PROC" if statement is opening else tokens[0].upper
+            if name not in rule.parts and _assigns(tokens, colon=True):
+                name = tokens[2].upper  # label: model y = x
+            behind = tokens[2:] if name == "PROC" else _behind_slash(tokens)
+            action, what = self._of_words(rule, name, behind)
+            whole = rule.parts.get(name)
+            if action is Action.REVIEW:
+                self._say("part-unknown", Action.REVIEW, statement, rule.name, part=what)
+            elif action is Action.REFUSED:
+                self._say("part", Action.REFUSED, statement, rule.name, part=what)
+                if whole is not None and whole.action is Action.ALLOWED and rule.gate != "free":
+                    refused += _spans_of(behind, whole.refused)
+                else:
+                    self._take_out([(tokens[0].start, statement.end)], rule.name, "")
+                    continue
+            if name == "OUTPUT" or "OUT" in {t.upper for t in behind}:
+                single = [t for t in tokens[1:] if t.upper in self.words["single"]]
+                bare = rule.name in ("PROC MEANS", "PROC SUMMARY") and name == "OUTPUT" and not any(
+                    t.text == "=" and n > 3 for n, t in enumerate(tokens))  # fmt: skip
+                if (single and name == "OUTPUT") or bare:
+                    self._say("picks", Action.REVIEW, statement, rule.name)
+        if rule.gate == "free":
+            return
+        gone = self.notes.notes.spans
+        kept = [(one, t) for one, t in inside if (t[0].start, one.end) not in gone]
+        kind = gated(self.notes, rule, kept, refused)
+        if kind:
+            self._say(kind, Action.REFUSED, opening, rule.name)
+            spans = [(t[0].start, one.end) for one, t in inside]
+            self._take_out(spans, rule.name, rule.reason)
+
+    def _in_procedure(self, statement: SasStatement, tokens: _Tokens) -> None:
+        self.inside.append((statement, tokens))
+        shown = tokens[0].upper in ("LABEL", "VALUE", "TITLE", "FOOTNOTE")
+        if self.values.in_tokens(tokens, sure=not shown):
+            self._say("shown" if shown else "holds", Action.REVIEW, statement, self.step)
+
+    def _queries(self, inside: list[tuple[SasStatement, _Tokens]]) -> None:
+        """A query shows its rows, unless it makes a table or macro variables."""
+        silent = any(token.upper == "NOPRINT" for token in inside[0][1])
+        for statement, tokens in inside:
+            first = tokens[0].upper
+            words = {token.upper for token in tokens}
+            span = (tokens[0].start, statement.end)
+            shows = first in ("SELECT", "DESCRIBE", "(") or (first == "CREATE" and "INTO" in words)
+            if first == "RESET":
+                silent = silent and "PRINT" not in words
+            if (shows and "INTO" not in words and not silent) or (
+                shows and "INTO" in words and not silent
+            ):
+                rule = self.rules["PROC SQL"]
+                reason = rule.reason
+                self._say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)
+                self._take_out([span], "PROC SQL", reason)
+            elif (
+                first in ("CONNECT", "EXECUTE", "DISCONNECT", "VALIDATE", "RESET")
+                and first != "RESET"
+            ):
+                self._say("part-unknown", Action.REVIEW, statement, "PROC SQL", part=first)
+            elif first not in (
+                "PROC",
+                "SELECT",
+                "CREATE",
+                "DROP",
+                "ALTER",
+                "INSERT",
+                "UPDATE",
+                "DELETE",
+                "RESET",
+            ):
+                self._say("part-unknown", Action.REVIEW, statement, "PROC SQL", part=first[:30])
+            elif first in ("CREATE", "INSERT", "UPDATE") and words & self.words["single"]:
+                self._say("picks", Action.REVIEW, statement, "PROC SQL")
+            self._functions(statement, tokens, "PROC SQL")
+
+    # ------------------------------------------------------------------ data step
+
+    def _in_data(self, statement: SasStatement, tokens: _Tokens) -> None:
+        """A statement of a data step, behind what decides whether it runs."""
+        shown = tokens[0].upper == "LABEL"
+        if self.values.in_tokens(tokens, sure=not shown):
+            self._say("shown" if shown else "holds", Action.REVIEW, statement, tokens[0].upper[:30])
+        for _ in range(40):
+            first = tokens[0].upper
+            if first == "IF" and (at := _at_word(tokens, "THEN")) is not None:
+                self._functions(statement, tokens[:at], "IF")
+                tokens, self.conditional = tokens[at + 1 :], True
+            elif first in ("ELSE", "OTHERWISE"):
+                tokens, self.conditional = tokens[1:], True
+            elif first == "WHEN" and len(tokens) > 1 and tokens[1].text == "(":
+                tokens = tokens[1 + len(_parenthesis(tokens, 1)) :]
+                self.conditional = True
+            elif len(tokens) > 1 and tokens[1].text == ":" and tokens[0].kind == "word":
+                tokens = tokens[2:] if tokens[2:3] and tokens[2].text != "*" else ()
+            else:
+                break
+            if not tokens:
+                return
+            if tokens[0].kind == "macro":
+                rest = SasStatement(tokens=tuple(tokens), start=statement.start,
+                                    end=statement.end, comment=False)  # fmt: skip
+                tokens = self._unwrapped(rest)
+                if not tokens:
+                    return
+        self._data_statement(statement, tokens)
+
+    def _data_statement(self, statement: SasStatement, tokens: _Tokens) -> None:
+        first = tokens[0].upper
+        rule = self.rules.get(f"DATA {first}")
+        glued = len(tokens) > 1 and tokens[1].kind in ("reference", "macro") and (
+            tokens[1].start == tokens[0].end)  # fmt: skip
+        if _assigns(tokens) or (rule is None and _is_assignment(tokens)):
+            self._assignment(statement, tokens)
+        elif rule is None or glued:
+            self._say("unknown", Action.REVIEW, statement, first[:30])
+        elif rule.action is not Action.ALLOWED:
+            reason = rule.reason
+            self._say("reason", rule.action, statement, first, reason=reason)
+            if rule.action is Action.REFUSED:
+                self._refused_data(statement, tokens, first, reason)
+        else:
+            self._allowed_data(statement, tokens, first)
+
+    def _refused_data(
+        self, statement: SasStatement, tokens: _Tokens, name: str, reason: str
+    ) -> None:
+        """A data-step statement becomes an empty one, so that `then` still fits."""
+        self._take_out([(tokens[0].start, statement.end)], name, reason)
+
+    def _allowed_data(self, statement: SasStatement, tokens: _Tokens, first: str) -> None:
+        words = [token for token in tokens[1:] if token.kind == "word"]
+        if first == "ARRAY" and words:
+            self.arrays.add(words[0].upper)
+        elif first == "RETAIN":
+            self.retained |= {word.upper for word in words}
+        elif first == "OUTPUT":
+            target = " ".join(token.upper for token in tokens[1:])
+            if not self.conditional and target in self.outputs:
+                self._say("twice", Action.REVIEW, statement, "OUTPUT")
+            self.outputs |= set() if self.conditional else {target}
+        elif first == "SET":
+            names = [word.upper for word in words]
+            if any(word in ("POINT", "KEY") for word in names):
+                self._say("record", Action.REVIEW, statement, "SET")
+            sets = _data_sets(tokens[1:])
+            if self.conditional or len(set(sets)) < len(sets):
+                self._say("picks", Action.REVIEW, statement, "SET")
+        elif first == "CALL":
+            self._routine(statement, tokens)
+        elif first in ("INFILE", "DECLARE", "DCL") and (
+            of_network(t.text for t in tokens if t.kind == "text")
+            or any(word.upper in ("PIPE", "FILEVAR", "URL", "EMAIL") for word in words)
+        ):
+            self._say("network", Action.REVIEW, statement, first)
+        if first in _EXPRESSION:
+            self._functions(statement, tokens, first)
+
+    def _routine(self, statement: SasStatement, tokens: _Tokens) -> None:
+        name = tokens[1].upper if len(tokens) > 1 else ""
+        named = tokens[3] if len(tokens) > 3 else None
+        if name.startswith("SYMPUT") and (named is None or named.kind != "text"):
+            self._say("text", Action.REVIEW, statement, "CALL SYMPUT")
+        if name not in self.words["routines"]:
+            self._say("function", Action.REFUSED, statement, "CALL", part=name or "?")
+            self._refused_data(statement, tokens, "CALL", "")
+
+    def _assignment(self, statement: SasStatement, tokens: _Tokens) -> None:
+        name = tokens[0].upper
+        self._functions(statement, tokens, "=")
+        total = len(tokens) > 1 and tokens[1].text == "+"
+        others = [
+            token for a, token in pairwise(tokens)
+            if token.kind == "word" and token.upper != name and a.text != "."
+            and token.upper not in self.words["functions"]
+        ]  # fmt: skip
+        if others and (name in self.retained or (total and self.conditional)):
+            self._say("carries", Action.REVIEW, statement, tokens[0].text)
+
+    def _functions(self, statement: SasStatement, tokens: _Tokens, name: str) -> None:
+        """Functions that reach files or other records, or that no rule knows."""
+        for before, (token, behind) in zip([None, *tokens], pairwise(tokens), strict=False):
+            if token.kind != "word" or behind.text != "(" or token.upper in self.arrays:
+                continue
+            if before is not None and before.text in (".", "%"):
+                continue
+            upper = token.upper
+            if upper in self.words["picks"]:
+                self._say("record", Action.REVIEW, statement, upper)
+            elif upper not in self.words["functions"] and token is not tokens[0]:
+                self._say("function", Action.REVIEW, statement, name, part=upper)
+
+    def _take_out(self, spans: Sequence[tuple[int, int]], name: str, reason: str) -> None:
+        """Make statements comments, each an empty statement, so that what is before still fits."""
+        merged = [spans[0]]
+        for span in spans[1:]:
+            if self.notes.text[merged[-1][1] : span[0]].strip():
+                merged.append(span)
+            else:
+                merged[-1] = (merged[-1][0], span[1])
+        for span in merged:
+            after = f"/* {self.notes.comment(span, '*')} */;"
+            self.notes.notes.replace(span, after, "statement", name, Action.REFUSED, reason)
+
+
+def _assigns(tokens: _Tokens, *, colon: bool = False) -> bool:
+    """Whether a statement begins as `name =`, or `label :` does."""
+    return len(tokens) > 2 and tokens[0].kind == "word" and tokens[1].text == ("=:"[colon])
+
+
+def _is_assignment(tokens: _Tokens) -> bool:
+    """Whether a statement puts something into a variable, an array or an object."""
+    if len(tokens) < 3 or tokens[0].kind not in ("word", "reference", "text"):
+        return False
+    if tokens[1].text in ("+", "[", "{", "."):
+        return True
+    if tokens[1].kind in ("reference", "word") and any(t.text == "=" for t in tokens[1:4]):
+        return tokens[1].start == tokens[0].end
+    if tokens[1].text == "(":
+        at = 1 + len(_parenthesis(tokens, 1))
+        return at < len(tokens) and tokens[at].text in ("=", ".")
+    return False
+
+
+def _at_word(tokens: _Tokens, word: str) -> int | None:
+    return next((n for n, token in enumerate(tokens) if token.upper == word), None)
+
+
+def _parenthesis(tokens: _Tokens, start: int) -> _Tokens:
+    """What stands in the parentheses that open here, with them."""
+    depth = 0
+    for at in range(start, len(tokens)):
+        depth += (tokens[at].text == "(") - (tokens[at].text == ")")
+        if depth <= 0:
+            return tokens[start : at + 1] if tokens[start].text == "(" else ()
+    return tokens[start:] if len(tokens) > start and tokens[start].text == "(" else ()
+
+
+def _split_statements(tokens: _Tokens) -> list[tuple[SasToken, ...]]:
+    """Statements within a quoting function."""
+    found: list[list[SasToken]] = [[]]
+    for token in tokens:
+        if token.text == ";":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [tuple(each) for each in found if each]
+
+
+def _behind_slash(tokens: _Tokens) -> _Tokens:
+    """Options: what stands behind a slash, outside of parentheses."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.text == "/":
+            return tokens[at + 1 :]
+    return ()
+
+
+def _options(tokens: _Tokens) -> Iterator[SasToken]:
+    """Names of options, without what they are set to."""
+    depth, value = 0, False
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text == "=":
+            value = True
+        elif depth == 0 and token.kind in ("word", "reference", "macro") and not value:
+            yield token
+        elif depth == 0 and value and token.text not in (".", ":", "\\", "/"):
+            value = False
+
+
+def _spans_of(tokens: _Tokens, refused: frozenset[str]) -> list[tuple[int, int]]:
+    """Where refused options stand, with what they are set to."""
+    found = []
+    for at, token in enumerate(tokens):
+        if token.upper in refused and token.kind == "word":
+            end = token.end
+            if len(tokens) > at + 2 and tokens[at + 1].text == "=":
+                end = tokens[at + 2].end
+                if tokens[at + 2].text == "(":
+                    end = _parenthesis(tokens, at + 2)[-1].end
+            elif len(tokens) > at + 1 and tokens[at + 1].text == "(":
+                end = _parenthesis(tokens, at + 1)[-1].end
+            found.append((token.start, end))
+    return found
+
+
+def _data_sets(tokens: _Tokens) -> list[str]:
+    """Names of data sets in SET, without their options."""
+    found: list[str] = []
+    depth = 0
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text == "=":
+            return found[:-1]
+        if depth or token.kind != "word":
+            continue
+        if before is not None and before.text == "." and found:
+            found[-1] += f".{token.upper}"
+        else:
+            found.append(token.upper)
+    return found

@@ -1,0 +1,153 @@
+"""SAS programs read: statements with their words, texts, macro calls and references.
+
+In: the text of a program. Out: `SasStatement`s with their places. Nothing is run. A statement ends
+at a semicolon outside of texts, comments and quoting functions of the macro language; data lines
+are no statements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"(?P<note>/\*.*?\*/|%\*[^;]*;)"
+    r"|(?P<escaped>%[%'\"()])"
+    r"|(?P<text>'(?:[^']|'')*'[A-Za-z]{0,2}|\"(?:[^\"]|\"\")*\"[A-Za-z]{0,2})"
+    r"|(?P<macro>%[A-Za-z_]\w*)"
+    r"|(?P<reference>&+[A-Za-z_]\w*\.?)"
+    r"|(?P<word>[^\W\d]\w*)"
+    r"|(?P<number>\d[\w.]*|\.\d\w*)"
+    r"|(?P<sign>\S)",
+    re.S,
+)
+_QUOTING = {"%STR", "%NRSTR", "%QUOTE", "%NRQUOTE", "%BQUOTE", "%NRBQUOTE"}
+_LINES = {
+    "DATALINES",
+    "CARDS",
+    "LINES",
+    "DATALINES4",
+    "CARDS4",
+    "LINES4",
+    "PARMCARDS",
+    "PARMCARDS4",
+}
+
+
+class SasSyntaxError(Exception):
+    """A text that cannot be read as statements.
+
+    Args:
+        what: What is wrong.
+        at: Where, in characters.
+    """
+
+    def __init__(self, what: str, at: int) -> None:
+        super().__init__(what)
+        self.what = what
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class SasToken:
+    """A word, text, number, sign, macro call or reference of a program.
+
+    Args:
+        kind: ``word``, ``text``, ``number``, ``macro``, ``reference``, ``escaped`` or ``sign``.
+        text: As it is written.
+        start: Where it starts.
+        end: Where it ends.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def upper(self) -> str:
+        """In capitals, as names are compared."""
+        return self.text.upper()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SasStatement:
+    """One statement.
+
+    Args:
+        tokens: Its tokens, without the semicolon; none for a comment.
+        start: Where it starts.
+        end: Where it ends, with its semicolon.
+        comment: Whether it is a comment that begins with a star.
+    """
+
+    tokens: tuple[SasToken, ...]
+    start: int
+    end: int
+    comment: bool
+
+    @property
+    def first(self) -> str:
+        """Its first word, in capitals."""
+        return self.tokens[0].upper if self.tokens else ""
+
+
+def parse_sas(text: str) -> list[SasStatement]:
+    r"""The statements of a program.
+
+    >>> [one.first for one in parse_sas("data a; set b; /* x; */ run; * proc print; proc sort;")]
+    ['DATA', 'SET', 'RUN', '', 'PROC']
+    """
+    return list(_statements(text))
+
+
+def _statements(text: str) -> Iterator[SasStatement]:
+    found: list[SasToken] = []
+    at, quoting = 0, 0
+    while (match := _TOKEN.search(text, at)) is not None:
+        kind, start, at = str(match.lastgroup), match.start(), match.end()
+        token = SasToken(kind, match.group(), start, at)
+        if kind == "note":
+            continue
+        _check_closed(text, token)
+        if token.text == "*" and not found:
+            stop = text.find(";", at)
+            at = len(text) if stop < 0 else stop + 1
+            yield SasStatement(tokens=(), start=start, end=at, comment=True)
+            continue
+        if quoting:
+            quoting += (token.text == "(") - (token.text == ")")
+            quoting = 0 if quoting == 1 else quoting
+        elif kind == "sign" and token.text == "(" and found and found[-1].upper in _QUOTING:
+            quoting = 2
+        if token.text == ";" and not quoting:
+            if found:
+                yield SasStatement(tokens=tuple(found), start=found[0].start, end=at, comment=False)
+                if len(found) == 1 and found[0].upper in _LINES:
+                    at = _after_lines(text, at, four=found[0].upper.endswith("4"))
+            found = []
+        else:
+            found.append(token)
+    if quoting:
+        raise SasSyntaxError("a parenthesis is not closed", found[0].start)
+    if found:
+        yield SasStatement(tokens=tuple(found), start=found[0].start, end=len(text), comment=False)
+
+
+def _check_closed(text: str, token: SasToken) -> None:
+    if token.kind == "sign" and token.text in "'\"":
+        raise SasSyntaxError("a quotation mark is not closed", token.start)
+    if token.text == "/" and text.startswith("/*", token.start):
+        raise SasSyntaxError("a comment is not closed", token.start)
+
+
+def _after_lines(text: str, at: int, *, four: bool) -> int:
+    """Behind data lines: they end with the first line that holds a semicolon, or four of them."""
+    end = re.compile(r"^;;;;" if four else r"^[^\r\n]*;", re.M)
+    line = re.compile(r"\r\n|\n|\r").search(text, at)
+    close = None if line is None else end.search(text, line.end())
+    if close is None:
+        return len(text)
+    # A statement on that line would be read as data by SAS, too.
+    return close.end()

@@ -1,0 +1,340 @@
+"""SPSS programs read: commands, their subcommands, macros and blocks.
+
+In: the text of a program. Out: `SpssCommand`s with their places. Nothing is run. A command ends
+with a period at the end of a line, or at an empty line; bodies of macros are read as commands too,
+and a period within a line ends a command there as well, since a macro may put it at an end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"(?P<text>'(?:[^'\r\n]|'')*(?:'|(?=[\r\n]|\Z))|\"(?:[^\"\r\n]|\"\")*(?:\"|(?=[\r\n]|\Z)))"
+    r"|(?P<note>/\*(?:(?!\*/)[^\r\n])*(?:\*/)?)"
+    r"|(?P<macro>![A-Za-z_*][\w.]*)"
+    r"|(?P<word>[Tt]-[Tt][Ee][Ss][Tt]\b|[^\W\d][\w@#$.]*|[@#$][\w@#$.]*)"
+    r"|(?P<number>\d[\w.]*)"
+    r"|(?P<end>\r\n|\n|\r)"
+    r"|(?P<sign>\S)"
+)
+_DATA_END = re.compile(r"^[ \t]*END[ \t]+DATA\b", re.I | re.M)
+_PROGRAM_END = re.compile(r"^[ \t]*END[ \t]+(?:PROGRAM|GPL)\b[^\r\n]*", re.I | re.M)
+_MATRIX_END = re.compile(r"^[ \t]*END[ \t]+MATRIX\b[^\r\n]*", re.I | re.M)
+_MACRO_END = re.compile(r"!ENDDEFINE\b[ \t]*\.?", re.I)
+_BLOCKS = {
+    "BEGIN PROGRAM": _PROGRAM_END,
+    "BEGIN GPL": _PROGRAM_END,
+    "BEGIN DATA": _DATA_END,
+    "MATRIX": _MATRIX_END,
+}
+#: What stands around commands in the body of a macro.
+_CLOSING = {"!DOEND", "!ELSE", "!IFEND"}
+_CONTROL = {"!DO", "!DOEND", "!IF", "!ELSE", "!IFEND", "!LET", "!OFFEXPAND", "!ONEXPAND"}
+
+
+class SpssSyntaxError(Exception):
+    """A text that cannot be read as commands.
+
+    Args:
+        what: What is wrong.
+        at: Where, in characters.
+    """
+
+    def __init__(self, what: str, at: int) -> None:
+        super().__init__(what)
+        self.what = what
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class SpssToken:
+    """A word, text, number or sign of a program.
+
+    Args:
+        kind: ``word``, ``text``, ``number``, ``macro`` or ``sign``.
+        text: As it is written.
+        start: Where it starts.
+        end: Where it ends.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def upper(self) -> str:
+        """In capitals, as names are compared."""
+        return self.text.upper()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpssPart:
+    """A subcommand, or what stands before the first one.
+
+    Args:
+        name: In capitals, as it is written; ``MAIN`` for what stands before the first.
+        tokens: What it holds, without its name and the equals sign behind it.
+        start: Where it starts, with its slash.
+        end: Where it ends.
+    """
+
+    name: str
+    tokens: tuple[SpssToken, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpssCommand:
+    """One command.
+
+    Args:
+        kind: ``command``, ``comment``, ``block`` (of another language, or of data), ``macro`` (a
+            definition) or ``body`` (a command within one).
+        tokens: Its words, texts and signs, without comments and without the period.
+        start: Where it starts.
+        end: Where it ends, with its period.
+    """
+
+    kind: str
+    tokens: tuple[SpssToken, ...]
+    start: int
+    end: int
+
+    def words(self, most: int = 4) -> list[str]:
+        """The words at its beginning, in capitals."""
+        found: list[str] = []
+        for token in self.tokens[:most]:
+            if token.kind != "word":
+                break
+            found.append(token.upper)
+        return found
+
+    def parts(self, skip: int) -> list[SpssPart]:
+        """Its subcommands.
+
+        Args:
+            skip: How many words are its name.
+        """
+        parts: list[SpssPart] = []
+        tokens = self.tokens[skip:]
+        cuts = [0, *_slashes(tokens), len(tokens)]
+        for first, last in itertools.pairwise(cuts):
+            inside = tokens[first:last]
+            if not inside:
+                continue
+            name, start = "MAIN", inside[0].start
+            if inside[0].text == "/":
+                inside = inside[1:]
+                if inside and inside[0].kind == "word":
+                    name, inside = inside[0].upper, inside[1:]
+                    inside = inside[1:] if inside and inside[0].text == "=" else inside
+            elif len(inside) > 1 and inside[0].kind == "word" and inside[1].text == "=":
+                # FREQUENCIES VARIABLES=a: the first subcommand needs no slash.
+                name, inside = inside[0].upper, inside[2:]
+            end = tokens[last - 1].end
+            parts.append(SpssPart(name=name, tokens=tuple(inside), start=start, end=end))
+        return parts
+
+
+def _slashes(tokens: Sequence[SpssToken]) -> list[int]:
+    """Where subcommands start: slashes outside of parentheses."""
+    depth, found = 0, []
+    for at, token in enumerate(tokens):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text == "/" and token.kind == "sign" and depth <= 0:
+            found.append(at)
+    return [at for at in found if at]
+
+
+def parse_spss(text: str) -> list[SpssCommand]:
+    r"""The commands of a program.
+
+    >>> [one.words() for one in parse_spss("GET FILE='a.sav'.\n* a note.\nfreq x\n  /hist.\n")]
+    [['GET', 'FILE'], [], ['FREQ', 'X']]
+    """
+    return list(_Reader(text, 0, len(text), "command").commands())
+
+
+class _Reader:
+    """Commands of a stretch of a text."""
+
+    def __init__(self, text: str, start: int, end: int, kind: str) -> None:
+        self.text = text
+        self.at = start
+        self.end = end
+        self.kind = kind
+
+    def commands(self) -> Iterator[SpssCommand]:
+        """All commands, in their order."""
+        while (first := self._first()) is not None:
+            start = first.start
+            if first.text == "*" or first.upper == "COMMENT":
+                self.at = self._comment_end(start)
+                yield SpssCommand(kind="comment", tokens=(), start=start, end=self.at)
+                continue
+            if self.kind == "body" and first.upper in _CONTROL:
+                self.at = self._control_end(first)
+                continue
+            tokens, self.at = self._command(start)
+            if not tokens:
+                continue
+            made = SpssCommand(kind=self.kind, tokens=tokens, start=start, end=self.at)
+            words = made.words()
+            block = next(
+                (end for name, end in _BLOCKS.items() if _is_name(words, name.split())), None
+            )
+            if words and words[0] == "DEFINE":
+                yield from self._macro(made)
+            elif block is not None and len(words) <= 2 + (words[:1] == ["BEGIN"]):
+                yield self._block(made, block)
+            else:
+                yield made
+
+    def _first(self) -> SpssToken | None:
+        """The first token of the next command."""
+        for token in self._tokens(self.at):
+            # Signs in the first column start a command in batch mode.
+            if token.kind not in ("note", "end") and token.text not in (".", "+", "-"):
+                return token
+            self.at = token.end
+        self.at = self.end
+        return None
+
+    def _tokens(self, start: int) -> Iterator[SpssToken]:
+        at = start
+        while (found := _TOKEN.search(self.text, at, self.end)) is not None:
+            kind, at, stop = str(found.lastgroup), found.end(), found.start()
+            words = found.group()
+            if kind in ("word", "number", "macro") and words.endswith("."):
+                words = words.rstrip(".")
+                at = stop + len(words)
+            yield SpssToken(kind, words, stop, at)
+
+    def _command(self, start: int) -> tuple[tuple[SpssToken, ...], int]:
+        """The tokens of the command that starts here, and where it ends."""
+        found: list[SpssToken] = []
+        blank = fresh = False
+        last = start
+        for token in self._tokens(start):
+            if token.kind == "end":
+                if blank:
+                    return tuple(found), last
+                blank = fresh = True
+                continue
+            if token.kind == "note":
+                blank = fresh = False
+                continue
+            if token.text == "." and token.kind == "sign":
+                return tuple(found), token.end
+            if found and fresh and self.kind == "body" and token.upper in _CLOSING:
+                return tuple(found), last
+            blank = fresh = False
+            found.append(token)
+            last = token.end
+        return tuple(found), self.end if not found else last
+
+    def _comment_end(self, start: int) -> int:
+        """A comment ends with a period at the end of a line, or before an empty line."""
+        at = start
+        while at < self.end:
+            found = re.compile(r"\r\n|\n|\r").search(self.text, at, self.end)
+            stop = found.start() if found else self.end
+            line = re.sub(r"/\*.*$", "", self.text[at:stop]).rstrip()
+            if not line and at > start:
+                return at
+            at = found.end() if found else self.end
+            if line.endswith(".") or not found:
+                return stop
+        return self.end
+
+    def _block(self, opening: SpssCommand, end: re.Pattern[str]) -> SpssCommand:
+        """What stands between two commands, and is no command itself."""
+        close = end.search(self.text, opening.tokens[0].end, self.end)
+        if close is None:
+            raise SpssSyntaxError("a block is not closed", opening.start)
+        stop = close.end()
+        if self.text[stop : stop + 1] == ".":
+            stop += 1
+        self.at = stop
+        return SpssCommand(kind="block", tokens=opening.tokens, start=opening.start, end=stop)
+
+    def _macro(self, opening: SpssCommand) -> Iterator[SpssCommand]:
+        """A definition, and the commands of its body."""
+        close = _MACRO_END.search(self.text, opening.start, self.end)
+        if close is None:
+            raise SpssSyntaxError("a macro is not closed by !ENDDEFINE", opening.start)
+        if self.kind == "body":
+            raise SpssSyntaxError("a macro is defined within a macro", opening.start)
+        head, depth, body = [], 0, None
+        for token in self._tokens(opening.start):
+            if token.start >= close.start():
+                break
+            if token.kind in ("note", "end"):
+                continue
+            head.append(token)
+            depth += (token.text == "(") - (token.text == ")")
+            if depth == 0 and token.text == ")":
+                body = token.end
+                break
+        if body is None:
+            raise SpssSyntaxError("a macro has no list of arguments", opening.start)
+        self.at = close.end()
+        yield SpssCommand(kind="macro", tokens=tuple(head), start=opening.start, end=close.end())
+        yield from _Reader(self.text, body, close.start(), "body").commands()
+
+    def _control_end(self, first: SpssToken) -> int:
+        """Where a statement of the macro language ends, and a command may start."""
+        if first.upper in _CLOSING or first.upper.endswith("EXPAND"):
+            return first.end
+        depth, seen, last = 0, 0, first.end
+        for token in self._tokens(first.end):
+            if token.kind in ("note", "end"):
+                if first.upper == "!LET" and token.kind == "end" and depth == 0 and seen > 2:
+                    return last
+                continue
+            seen += 1
+            depth += (token.text == "(") - (token.text == ")")
+            last = token.end
+            if first.upper == "!IF" and token.upper == "!THEN":
+                return last
+            if first.upper == "!DO" and depth == 0 and seen > 2 and token.text == ")":
+                return last
+            if first.upper == "!DO" and seen > 2 and token.upper == "!TO":
+                return self._after_number(token.end)
+        return last
+
+    def _after_number(self, at: int) -> int:
+        """Behind the end, and the step, of a counting loop."""
+        depth, taken = 0, False
+        for token in self._tokens(at):
+            if token.kind in ("note", "end"):
+                continue
+            if taken and depth == 0 and token.text != "(" and token.upper != "!BY":
+                return at
+            depth += (token.text == "(") - (token.text == ")")
+            taken = token.upper != "!BY"
+            at = token.end
+        return at
+
+
+def _is_name(words: Sequence[str], name: Sequence[str]) -> bool:
+    """Whether words are a name, each at least its first three letters."""
+    if len(words) < len(name):
+        return False
+    pairs = zip(words, name, strict=False)
+    return all(word == full or (len(word) > 2 and full.startswith(word)) for word, full in pairs)
+
+
+def names_spss(words: Sequence[str], name: str) -> bool:
+    """Whether a command that begins with these words is the one of this name.
+
+    >>> names_spss(["SAV", "TRANS"], "SAVE TRANSLATE"), names_spss(["SA"], "SAVE")
+    (True, False)
+    """
+    return _is_name(words, name.split())
