@@ -256,9 +256,12 @@ def _generic(known: Sequence[FigureRole]) -> bool:
 
 
 def _unknown(table: ListingTable) -> TableJudgement:
-    cells = withheld(table.figures() or table.figures(0), "unknown-table")
-    whole = table.odd or table.doubtful or not (table.heads and table.rows)
-    return TableJudgement(cells, UNKNOWN, whole=whole)
+    """All figures of a table go, in labels too; without a frame or headings also the words."""
+    cells = table.figures() + [one for one in table.figures(0) if is_figure(one)]
+    told = table.heads and table.rows and any(table.heads)
+    whole = table.odd or table.doubtful or table.bare or not told
+    cuts = list(dict.fromkeys(withheld(cells, "unknown-table")))
+    return TableJudgement(cuts, UNKNOWN, whole=whole)
 
 
 def _plain(table: ListingTable, rules: CleaningRules) -> TableJudgement:
@@ -513,6 +516,7 @@ def _of_records(
 ) -> TableJudgement:
     """What goes of records; with more than one total, or several in a row, all with the first."""
     for record in records:
+        record.closed |= any(rules.few(one.value) for one in record.kinds.get("count", []))
         if record.count is None and not record.closed and "missing" not in record.kinds:
             record.count = scope.groups.get(record.stub, scope.cases if scope.shared else None)
     blind = [record for record in records if "count" not in record.kinds]
@@ -700,7 +704,7 @@ def _counts_by_two(
         scope.closed = scope.closed or "small-cells"
     elif counts.total is not None and counts.has_total_column:
         scope.count(counts.total.figures[-1], rules)
-    review = "" if complete or few else "part of a wide table"
+    review = "" if complete else "part of a wide table"
     return TableJudgement(list(dict.fromkeys(cuts)), review)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,50 @@ def test_pages_for_browsers_are_refused_and_listings_keep_their_suffix(tmp_path:
     assert done.out is not None
     assert done.out.name == "run_FiRe.lst"
     assert done.described["format"] == "sas"
+
+
+_HEADS = re.compile(
+    r"Minimum|Maximum|Range|Lowest|Obs\b|Case Number|Frequency|Cumulative|Percent|Mean\b|\bN\b"
+    r"|Std\.? Dev\w*|Quantile|Estimate|Residual|Error\b|Count\b|Total\b"
+)
+
+
+def _without_a_head(name: str) -> Iterator[str]:
+    """The listing with one word of a heading or a label made unknown."""
+    text = (LISTINGS / name).read_text(encoding="utf-8")
+    for found in _HEADS.finditer(text):
+        yield text[: found.start()] + "Zz".ljust(len(found[0])) + text[found.end() :]
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("pspp.lst", 71),
+        ("sas.lst", 29),
+        pytest.param("pspp.lst", 4, marks=pytest.mark.exhaustive),
+        pytest.param("sas.lst", 2, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_a_heading_that_is_not_known_shows_nothing_more(name: str, step: int) -> None:
+    shown = Counter(re.findall(r"[\d.,]+", _cleaned(name)[1].text))
+    for text in list(_without_a_head(name))[::step]:
+        done = clean_log(text)
+        more = Counter(re.findall(r"[\d.,]+", done.text)) - shown
+        assert done.needs_review or not more, more
+
+
+def test_a_group_without_a_value_and_a_small_number_of_cases_is_withheld() -> None:
+    log = (
+        "                                      The MEANS Procedure\n\n"
+        "             region     N Obs      N            Mean\n"
+        "             ---------------------------------------\n"
+        "             North         25     25         3629.00\n"
+        "             South          1      0               .\n"
+        "             ---------------------------------------\n"
+    )
+    done = clean_log(log)
+    assert re.search(r"South +# +# +#", done.text)
+    assert "3629.00" in done.text
 
 
 def _one_way(counts: list[int], sas: bool) -> str:
