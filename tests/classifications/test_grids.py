@@ -101,3 +101,16 @@ def test_there_and_back_again_over_all_of_europe() -> None:
     assert back[0] == pytest.approx(longitude, abs=1e-9)
     assert back[1] == pytest.approx(latitude, abs=1e-9)
     assert geographic(np.array([4_321_000]), np.array([3_210_000]))[1][0] == pytest.approx(52)
+
+
+def test_short_codes_stay_short_on_every_level() -> None:
+    given = ["100mN26841E43340", "100mN26842E43340", "100mN26951E43340"]
+    short = Classification.from_squares("square", given, short=True)
+    long = Classification.from_squares("square", given)
+    assert set(given) <= set(short.codes)
+    assert [GridSquare.read(code).code for code in short.codes[1:]] == list(long.codes[1:])
+    assert short.codes[1:3] == ("100kmN26E43", "10kmN268E433")
+    halves = Classification.from_squares(
+        "square", ["50mN536820E866805"], sizes=[250, 50], short=True
+    )
+    assert halves.codes[1:] == ("250mN536800E866800", "50mN536820E866805")

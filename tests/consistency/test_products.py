@@ -59,7 +59,8 @@ def test_each_municipality_has_a_table_of_its_own(products: ReleasedProducts) ->
 
 def test_squares_on_the_map_are_those_of_the_table(products: ReleasedProducts) -> None:
     out = products.release.out
-    table = {(row["grid_cell"], row["sex"]): row["value"] for row in rows(out / "squares.csv")}
+    table = {(row["square"], row["sex"]): row["value"] for row in rows(out / "squares.csv")}
+    assert {len(code) for code, _ in table} >= {len("100mN10000E20003"), len("Total")}
     drawn = json.loads((out / "squares.geojson").read_text("utf-8"))["features"]
     assert drawn
     for one in drawn:

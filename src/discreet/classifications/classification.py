@@ -229,6 +229,7 @@ class Classification(CodeTree):
         *,
         sizes: Sequence[int] = grids.SIZES,
         total: str = TOTAL,
+        short: bool = False,
         **details: Unpack[Details],
     ) -> Self:
         """A classification of squares of the European grid, such as 1 km below 10 km.
@@ -238,16 +239,19 @@ class Classification(CodeTree):
         Args:
             name: Name of the variable.
             codes: The squares of the smallest size that occur, as INSPIRE codes or short
-                ones, in any order; the column of the data has the long form.
+                ones, in any order; the column of the data has the form that `short` says.
             sizes: Sides in metres, coarsest first; each is a multiple of the next.
             total: Code of the total.
+            short: Whether codes of the data are short ones, such as 1kmN2684E4334.
             details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
 
         >>> Classification.from_squares("km", ["1kmN2684E4334"], sizes=[10_000, 1_000]).codes
         ('Total', 'CRS3035RES10000mN2680000E4330000', 'CRS3035RES1000mN2684000E4334000')
         """
         found = details.pop("found", "all")
-        tree = grids.tree_of_squares(name, codes, sizes=sizes, total=total, found=found)
+        tree = grids.tree_of_squares(
+            name, codes, sizes=sizes, total=total, found=found, short=short
+        )
         return cls._of(tree, details)
 
     @classmethod

@@ -126,19 +126,29 @@ def read_squares(codes: Iterable[str]) -> tuple[IntArray, IntArray, IntArray]:
     return size, north, east
 
 
-def square_codes(size: int, north: IntArray, east: IntArray) -> list[str]:
-    """The codes of squares of one size.
+def square_codes(size: int, north: IntArray, east: IntArray, *, short: bool = False) -> list[str]:
+    """The codes of squares of one size, long or short.
 
     >>> square_codes(1000, np.array([2684000]), np.array([4334000]))
     ['CRS3035RES1000mN2684000E4334000']
+    >>> square_codes(1000, np.array([2684000]), np.array([4334000]), short=True)
+    ['1kmN2684E4334']
     """
-    frame = pl.DataFrame({"north": north, "east": east})
-    text = pl.format(f"CRS3035RES{size}mN{{}}E{{}}", "north", "east")
+    cut = 10 ** (len(str(size)) - len(str(size).rstrip("0"))) if short else 1
+    frame = pl.DataFrame({"north": north // cut, "east": east // cut})
+    side = _side(size).replace(" ", "") if short else f"CRS3035RES{size}m"
+    text = pl.format(f"{side}N{{}}E{{}}", "north", "east")
     return frame.select(text).to_series().to_list()
 
 
 def tree_of_squares(
-    name: str, codes: Iterable[str], *, sizes: Sequence[int], total: str, found: Found = "none"
+    name: str,
+    codes: Iterable[str],
+    *,
+    sizes: Sequence[int],
+    total: str,
+    found: Found = "none",
+    short: bool = False,
 ) -> CodeTree:
     """The tree of squares: those given, and the larger ones that hold them.
 
@@ -148,6 +158,7 @@ def tree_of_squares(
         sizes: Sides in metres, coarsest first; each is a multiple of the next.
         total: Code of the total.
         found: Which codes are listed only because they occur in the data.
+        short: Whether codes are short, as in the data, or long.
     """
     _check_sizes(name, sizes)
     given: object = codes
@@ -161,12 +172,14 @@ def tree_of_squares(
     corners = [(north // side * side, east // side * side) for side in sizes]
     # By the outermost square first, so that each stands before those that it holds.
     order = np.lexsort([part for pair in reversed(corners) for part in reversed(pair)])
-    tiers, below, places = [], np.zeros(len(order), dtype=np.int64), []
+    tiers: list[tuple[int, list[str], IntArray]] = []
+    below, places = np.zeros(len(order), dtype=np.int64), []
     for side, (norths, easts) in zip(sizes, corners, strict=True):
         norths, easts = norths[order], easts[order]
         new = np.ones(len(order), dtype=np.bool_)
         new[1:] = (np.diff(norths) != 0) | (np.diff(easts) != 0)
-        tiers.append((side, norths[new], easts[new], np.flatnonzero(new)))
+        named = square_codes(side, norths[new], easts[new], short=short)
+        tiers.append((side, named, np.flatnonzero(new)))
         places.append(np.cumsum(new) - 1)
     return _tree(name, total, tiers, places, below, found)
 
@@ -174,7 +187,7 @@ def tree_of_squares(
 def _tree(
     name: str,
     total: str,
-    tiers: Sequence[tuple[int, IntArray, IntArray, IntArray]],
+    tiers: Sequence[tuple[int, list[str], IntArray]],
     places: Sequence[IntArray],
     none: IntArray,
     found: Found,
@@ -186,9 +199,9 @@ def _tree(
     at = np.empty(len(order), dtype=np.int64)
     at[order] = np.arange(1, len(order) + 1)
     starts = np.cumsum([0, *(len(rows) for *_, rows in tiers)])
-    above = [none[: len(tiers[0][3])]]
-    above += [at[starts[k] + places[k][tiers[k + 1][3]]] for k in range(len(tiers) - 1)]
-    codes = [code for side, norths, easts, _ in tiers for code in square_codes(side, norths, easts)]
+    above = [none[: len(tiers[0][2])]]
+    above += [at[starts[k] + places[k][tiers[k + 1][2]]] for k in range(len(tiers) - 1)]
+    codes = [code for _, named, _ in tiers for code in named]
     parents = np.concatenate(above)[order]
     return CodeTree(
         name=name,

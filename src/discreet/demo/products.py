@@ -111,7 +111,7 @@ def write_products(folder: str | os.PathLike[str]) -> Path:
     'products.toml'
     """
     head = write_programme(folder).read_text("utf-8").partition("\n# --- what is published")[0]
-    text = re.sub(r"(?m)^workbook = .*\n", "", head)
+    text = re.sub(r"(?m)^(?:workbook|atlas) = .*\n", "", head)
     own = files("discreet.demo").joinpath(PRODUCTS).read_text("utf-8")
     programme = Path(folder) / PRODUCTS
     write_text(programme, f"{text.rstrip()}\n\n{own}")

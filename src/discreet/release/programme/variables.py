@@ -194,8 +194,11 @@ def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str
                 name, codes[flat[name]], lengths=entry.prefixes, total=total
             )
         elif entry.squares is not None:
+            own = codes[flat[name]]
+            # Codes are published in the form that the data have.
+            short = not any(code.startswith("CRS") for code in own)
             found = Classification.from_squares(
-                name, codes[flat[name]], sizes=entry.squares, total=total
+                name, own, sizes=entry.squares, total=total, short=short
             )
         else:
             found = Classification.flat(name, codes[flat[name]], total=total)
