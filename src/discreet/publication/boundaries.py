@@ -37,6 +37,9 @@ _KNOWN: Mapping[str, Coordinates] = {
     "EPSG:4258": "EPSG:4326",
     "EPSG:3035": "EPSG:3035",
 }
+_MEND = "mend it, for example with ogr2ogr -makevalid"
+#: So many edges are held against their neighbours at a time.
+_EDGES = 20_000
 _CONVERT = "convert it: ogr2ogr -t_srs EPSG:4326 NEW OLD"
 #: The central meridian of the grid, east of its origin: parallels bend away from the pole there.
 _MERIDIAN = 4_321_000
@@ -125,7 +128,21 @@ class Boundaries:
             areas=_starts([len(polygons) for polygons in kept]),
             coordinates=coordinates,
         )
+        made._check_crossings(where)
         return made._turned()
+
+    def _check_crossings(self, where: str) -> None:
+        """Raise an error if a ring crosses itself."""
+        rings = _crossed(self.points, self.rings)
+        area = (
+            np.searchsorted(self.rings[self.polygons[self.areas]], self.rings[rings], "right") - 1
+        )
+        problems = [
+            Problem(f"a ring of {self.codes[k]!r} crosses itself", f"area {k + 1}", _MEND)
+            for k in np.unique(area).tolist()
+        ]
+        many = "rings of {} areas cross themselves"
+        raise_all(PublicationError, problems, code="boundaries", many=many, where=where)
 
     @classmethod
     def _joined(cls, parts: Sequence[Boundaries]) -> Self:
@@ -292,6 +309,46 @@ def _sizes(points: FloatArray, rings: IntArray) -> FloatArray:
     cross[rings[1:] - 1] = 0.0  # from one ring to the next
     found: FloatArray = np.add.reduceat(cross, rings[:-1])
     return found
+
+
+def _crossed(points: FloatArray, rings: IntArray) -> IntArray:
+    """The rings of which two edges cross."""
+    last = np.zeros(len(points), dtype=np.bool_)
+    last[rings[1:] - 1] = True
+    start = np.flatnonzero(~last)
+    ring = np.repeat(np.arange(len(rings) - 1), np.diff(rings) - 1)
+    a, b = points[start], points[start + 1]
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    # Edges of a ring from west to east: only those that begin before another ends can cross it.
+    width = float(np.ptp(points[:, 0])) + 1
+    order = np.argsort(ring * width + low[:, 0], kind="stable")
+    a, b, low, high, ring = a[order], b[order], low[order], high[order], ring[order]
+    west = points[:, 0].min()
+    ends = np.searchsorted(
+        ring * width + (low[:, 0] - west), ring * width + (high[:, 0] - west), "right"
+    )
+    found = []
+    for first in range(0, len(ring), _EDGES):
+        here = np.arange(first, min(first + _EDGES, len(ring)))
+        many = np.maximum(ends[here] - here - 1, 0)
+        one = np.repeat(here, many)
+        two = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(many) - many, many)
+        near = (low[one, 1] < high[two, 1]) & (low[two, 1] < high[one, 1])
+        one, two = one[near], two[near]
+        sides = [
+            _side(a[k], b[k], c)
+            for k, c in ((one, a[two]), (one, b[two]), (two, a[one]), (two, b[one]))
+        ]
+        cross = (sides[0] * sides[1] < 0) & (sides[2] * sides[3] < 0)
+        found.append(ring[one[cross]])
+    return np.unique(np.concatenate(found))
+
+
+def _side(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
+    """On which side of lines from a to b points c lie: its sign."""
+    (x, y), (u, v) = (b - a).T, (c - a).T
+    side: FloatArray = np.sign(x * v - y * u)
+    return side
 
 
 def _wrong(place: Path | str, what: str, hint: str) -> PublicationError:

@@ -24,6 +24,7 @@ from discreet.tables import CellNote, CellStatus, Note
 from tests.conftest import without
 
 SHOWN, HIDDEN = CellStatus.published, CellStatus.suppressed
+BOWTIE = [[0, 0], [4, 4], [4, 1], [0, 5], [0, 0]]
 SQUARES = ["1kmN2684E4334", "1kmN2684E4335", "1kmN2700E4400"]
 
 
@@ -223,6 +224,7 @@ def test_what_is_hidden_makes_no_difference(regions, outlines, tmp_path, suffix)
         (lambda f: f.append(feature(7, ring(1, 1))), "its code is no text"),
         (lambda f: f.append(feature("X", ring(1, 1)[:4])), "is not closed"),
         (lambda f: f.append(feature("X", [[1, 1]] * 5)), "encloses nothing"),
+        (lambda f: f.append(feature("X", BOWTIE)), "a ring of 'X' crosses itself"),
         (lambda f: f.append(feature("X", ring(432_000, 5_000_000))), "are no degrees"),
         (lambda f: f.append(feature("X", [["a", "b"]] * 4)), "are no numbers"),
         (lambda f: f.append(feature("X", parts=[])), "has no polygon"),
@@ -237,6 +239,35 @@ def test_boundaries_that_are_wrong_are_named(outlines, change, message):
     with pytest.raises(PublicationError, match=message) as error:
         Boundaries.read(outlines, key="ags")
     assert error.value.code == "boundaries"
+
+
+def crosses(ring: np.ndarray) -> bool:
+    """Whether two edges of a ring cross, each held against each."""
+
+    def side(a, b, c):
+        return np.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+    edges = list(itertools.pairwise(ring))
+    return any(
+        side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+        for (a, b), (c, d) in itertools.combinations(edges, 2)
+    )
+
+
+def test_rings_that_cross_themselves_are_found_among_many():
+    chance = np.random.default_rng(5)
+    polygons = {}
+    for number in range(150):
+        points = chance.random((chance.integers(3, 9), 2)) + chance.integers(0, 4, 2)
+        polygons[f"a{number}"] = np.concatenate([points, points[:1]])
+    wrong = {code for code, ring in polygons.items() if crosses(ring)}
+    assert 20 < len(wrong) < 130
+    given = [(code, [[ring]]) for code, ring in polygons.items()]
+    with pytest.raises(PublicationError) as error:
+        Boundaries.of_polygons(given, "EPSG:4326")
+    assert {problem.what.split("'")[1] for problem in error.value.problems} == wrong
+    fine = [(code, polygon) for code, polygon in given if code not in wrong]
+    assert len(Boundaries.of_polygons(fine, "EPSG:4326")) == 150 - len(wrong)
 
 
 def test_other_coordinates_are_refused_and_those_of_the_grid_are_read(outlines, tmp_path):
