@@ -157,6 +157,7 @@ OTHER = "4 of 4 keys of before are not those"
         (SECOND, {"previous": KEYED, "period": " "}, "a period has a name"),
         (SECOND, {"previous": KEYED, "option": "other"}, "is not a choice"),
         (SECOND, {"option": "same"}, "no change of a unit matters"),
+        (SECOND, {"previous": KEYED, "option": "same", "watched": ()}, OTHER),
         (SECOND, {"previous": UNDATED}, "do not say since when"),
     ],
 )  # fmt: skip

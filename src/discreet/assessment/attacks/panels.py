@@ -106,7 +106,7 @@ def attacked_panel(
     chances = NoiseChances.of(ptable)
     catalogue = panel.published(ptable, option, secret)
     pairs = list(period_pairs(catalogue, chances, option))
-    found = [_changed_cells(panel, pairs, touched=touched) for touched in (False, True)]
+    found = [_changed_cells(panel, pairs, *kind) for kind in _KINDS]
     found += [_units(panel, pairs, event, quiet=quiet) for quiet in (False, True)
               for event in ("left", "come", "changed")]  # fmt: skip
     found += _counts(panel, catalogue, chances, option, pairs)
@@ -229,15 +229,28 @@ def _success(
     )
 
 
-def _changed_cells(panel: _Panel, pairs: _Pairs, *, touched: bool) -> AttackSuccess:
-    """Cells of all layers whose set of units changed: how many are proven, and how many wrongly.
+#: What is proven of cells; whether by changes of any kind; whether of the finest layer only.
+_KINDS = (
+    ("cells proven to hold other units", False, False),
+    ("the same of cells by all variables", False, True),
+    ("cells proven to hold somebody to whom something happened", True, False),
+)
+
+
+def _changed_cells(
+    panel: _Panel, pairs: _Pairs, attack: str, touched: bool, finest: bool
+) -> AttackSuccess:
+    """Cells whose set of units changed: how many are proven, and how many wrongly.
 
     Or, if `touched`, that hold somebody who came, left or changed in anything the tables tell.
     """
     proven, false, changed = 0, 0, 0
     for first, second, pair in pairs:
         codes = Codes(pair.first)
+        longest = max(map(len, pair.layers))
         for key, layer in pair.layers.items():
+            if finest and len(key) < longest:
+                continue
             sets = [panel.sets(codes, key, name, units=not touched) for name in (first, second)]
             others = {at for at in sets[0] | sets[1] if sets[0].get(at) != sets[1].get(at)}
             certain = layer.ids[pair.proven(key, touched=touched)].tolist()
@@ -246,9 +259,8 @@ def _changed_cells(panel: _Panel, pairs: _Pairs, *, touched: bool) -> AttackSucc
             false += len(certain) - right
     low, high = wilson(proven, changed)
     claims = proven + false
-    what = "hold somebody to whom something happened" if touched else "hold other units"
     return AttackSuccess(
-        attack=f"cells proven to {what}", cases=changed, alone=None,
+        attack=attack, cases=changed, alone=None,
         found=proven / max(changed, 1), low=low, high=high, sure=claims,
         right=proven / claims if claims else None,
     )  # fmt: skip
