@@ -16,6 +16,7 @@ from discreet.demo.census import (
 )
 from discreet.demo.demonstration import Demonstration, run
 from discreet.demo.firms import write_firms
+from discreet.demo.hypercubes import write_hypercubes
 from discreet.demo.products import agreed_figures, release_products, write_products
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "write_census",
     "write_firms",
     "write_products",
+    "write_hypercubes",
     "write_programme",
 ]

@@ -136,41 +136,36 @@ def _whole(lines: pl.DataFrame) -> str:
     return "".join(f" {name}={quoteattr(lines[name][0])}" for name in named if lines.height)
 
 
-def structure_message(structure: DataStructure, *, prepared: str = "") -> str:
-    """The structure as a message, with its dataflow, concepts and code lists.
+def structure_message(*structures: DataStructure, prepared: str = "") -> str:
+    """Structures as a message, with their dataflows, concepts and code lists.
 
     Args:
-        structure: The structure.
+        structures: The structures; code lists that several have stand there once.
         prepared: The date of the release, if it has one.
     """
-    lists = [
-        _code_list(structure, each.codelist, each.titles, each.codes)
-        for each in structure.dimensions
-        if each.codelist
-    ]
-    lists += [
-        _code_list(
-            structure,
-            f"CL_{name}",
-            one.titles,
-            [ListedCode(c, "", t) for c, t in one.codes.items()],
-        )
-        for name, one in ATTRIBUTES.items()
-        if one.codes
-    ]
+    lists: dict[tuple[str, str], str] = {}
+    for one in structures:
+        for each in one.dimensions:
+            if each.codelist:
+                text = _code_list(one, each.codelist, each.titles, each.codes)
+                lists.setdefault((one.agency, each.codelist), text)
+        for name, said in ATTRIBUTES.items():
+            if said.codes:
+                codes = [ListedCode(code, "", labels) for code, labels in said.codes.items()]
+                text = _code_list(one, f"CL_{name}", said.titles, codes)
+                lists.setdefault((one.agency, f"CL_{name}"), text)
+    parts = {
+        "Dataflows": map(_flow, structures),
+        "Codelists": lists.values(),
+        "Concepts": map(_concepts, structures),
+        "DataStructures": map(_data_structure, structures),
+    }
+    spaces = {"str": f"{_SCHEMAS}/structure"}
     return "".join(
         [
-            _opening(
-                "Structure",
-                {"str": f"{_SCHEMAS}/structure"},
-                prepared,
-                structure.agency,
-            ),
+            _opening("Structure", spaces, prepared, structures[0].agency),
             "<message:Structures>\n",
-            f"<str:Dataflows>\n{_flow(structure)}</str:Dataflows>\n",
-            f"<str:Codelists>\n{''.join(lists)}</str:Codelists>\n",
-            f"<str:Concepts>\n{_concepts(structure)}</str:Concepts>\n",
-            f"<str:DataStructures>\n{_data_structure(structure)}</str:DataStructures>\n",
+            *(f"<str:{name}>\n{''.join(texts)}</str:{name}>\n" for name, texts in parts.items()),
             "</message:Structures>\n</message:Structure>\n",
         ]
     )

@@ -1,0 +1,263 @@
+"""Programmes from structures of SDMX, such as those of Eurostat's hypercubes.
+
+In: a structure message, and which column of the records holds each dimension. Out: a folder with
+code trees made of the code lists, a programme with a table for each structure, and the names
+that a transmission needs. Public: nothing is read of the records but names of columns.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.classifications import Classification
+from discreet.errors import Problem, PublicationError, raise_all
+from discreet.files import check_writable, toml_key, toml_value, write_text
+from discreet.publication.data_structures import (
+    DataStructure,
+    StructureDimension,
+    read_structures,
+)
+from discreet.release.first_programmes import check_saved, programme_text
+
+#: Codes that stand for all, in the order in which they are looked for.
+_TOTALS = ("_T", "TOTAL", "T", "TOT", "Total")
+#: Codes of ages → the first age, and the one behind the last; None where they are open.
+_AGES: tuple[tuple[re.Pattern[str], Callable[..., tuple[int, int | None]]], ...] = (
+    (re.compile(r"Y_?LT(\d+)"), lambda low: (0, low)),
+    (re.compile(r"Y_?GE(\d+)"), lambda low: (low, None)),
+    (re.compile(r"Y(\d+)[T-](\d+)"), lambda low, high: (low, high + 1)),
+    (re.compile(r"Y(\d+)"), lambda age: (age, age + 1)),
+)
+_SQUARES = (1000,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructureDraft:
+    """What structures ask for.
+
+    Args:
+        structures: The structures, each of which becomes a table.
+        columns: Dimension → column of the records that holds its codes.
+        constant: Dimension → the code that all figures have.
+        squares: Dimensions of squares of the European grid.
+    """
+
+    structures: tuple[DataStructure, ...]
+    columns: Mapping[str, str]
+    constant: Mapping[str, str]
+    squares: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        columns: Mapping[str, str],
+        constant: Mapping[str, str] | None = None,
+        squares: Sequence[str] = (),
+    ) -> StructureDraft:
+        """Read structures, and check that each dimension is told.
+
+        Args:
+            path: The structure message.
+            columns: Dimension → column of the records.
+            constant: Dimension → the code of all figures, such as TIME_PERIOD.
+            squares: Dimensions without a code list whose codes are squares of 1 km.
+
+        Raises:
+            PublicationError: If a dimension is neither a column nor constant.
+        """
+        found = tuple(read_structures(path))
+        draft = cls(
+            structures=found,
+            columns=dict(columns),
+            constant=dict(constant or {}),
+            squares=tuple(squares),
+        )
+        problems = list(draft._problems())
+        raise_all(
+            PublicationError,
+            problems,
+            code="structure",
+            many="{} dimensions are not told",
+            where=str(path),
+        )
+        return draft
+
+    def _problems(self) -> Iterator[Problem]:
+        every = {each.name: each for one in self.structures for each in one.dimensions}
+        for name in (*self.columns, *self.constant, *self.squares):
+            if name not in every:
+                yield Problem(f"there is no dimension {name!r}", "", f"known: {', '.join(every)}")
+        for name, each in every.items():
+            if (name in self.columns) == (name in self.constant):
+                hint = f"{name}=COLUMN of the records, or {name}=CODE of all figures"
+                yield Problem(f"{name} is neither a column nor constant, or both", "", hint)
+            known = {code.code for code in each.codes}
+            if each.codelist and name in self.constant and self.constant[name] not in known:
+                yield Problem(f"{self.constant[name]!r} is no code of {each.codelist}", name)
+            if not each.codelist and name in self.columns and name not in self.squares:
+                hint = "name it among the squares, or give the structure a code list"
+                yield Problem(f"{name} has no code list", "", hint)
+
+    def variables(self) -> dict[str, StructureDimension]:
+        """Name in the programme → dimension: by its name, with the code list where these differ."""
+        found: dict[str, StructureDimension] = {}
+        for structure in self.structures:
+            for each in self._spanning(structure):
+                found[self._variable(each)] = each
+        return found
+
+    def _spanning(self, structure: DataStructure) -> list[StructureDimension]:
+        return [each for each in structure.dimensions if each.name in self.columns]
+
+    def _variable(self, each: StructureDimension) -> str:
+        lists = {
+            one.codelist
+            for structure in self.structures
+            for one in structure.dimensions
+            if one.name == each.name
+        }
+        return each.name if len(lists) == 1 else f"{each.name}_{each.codelist}"
+
+    def tables(self) -> dict[str, list[str]]:
+        """Table → what spans it."""
+        return {
+            structure.name: [self._variable(each) for each in self._spanning(structure)]
+            for structure in self.structures
+        }
+
+    def names(self, totals: Mapping[str, str]) -> str:
+        """The names of a transmission, as TOML."""
+        renamed = {name: each.name for name, each in self.variables().items() if name != each.name}
+        sections: dict[str, Mapping[str, str]] = {
+            "structures": {each.name: each.reference for each in self.structures},
+            "dimensions": renamed,
+            **{f"codes.{toml_key(name)}": {"Total": code} for name, code in totals.items()},
+            "constant": self.constant,
+        }
+        return "\n".join(
+            "\n".join(
+                [f"[{section}]", *(f"{toml_key(k)} = {toml_value(v)}" for k, v in own.items()), ""]
+            )
+            for section, own in sections.items()
+            if own
+        )
+
+
+def code_tree(dimension: StructureDimension, name: str, column: str) -> Classification:
+    """The code tree of a code list; its total is the root, or the code that stands for all.
+
+    Classes of age, such as Y_LT15, Y15T29 and Y_GE85, become groups of a number.
+
+    Raises:
+        PublicationError: If there are several roots and none of them stands for all.
+
+    >>> from discreet.publication.data_structures import ListedCode
+    >>> codes = tuple(map(ListedCode, ("_T", "Y_LT15", "Y15T64", "Y_GE65")))
+    >>> ages = StructureDimension(name="AGE", titles={}, codelist="CL_AGE", codes=codes)
+    >>> tree = code_tree(ages, "AGE", "age")
+    >>> tree.codes, tree.bounds
+    (('_T', 'Y_LT15', 'Y15T64', 'Y_GE65'), (0.0, 15.0, 65.0, inf))
+    """
+    roots = [each.code for each in dimension.codes if not each.above]
+    total = roots[0] if len(roots) == 1 else next((t for t in _TOTALS if t in roots), "")
+    if not total:
+        what = f"{dimension.codelist} has several codes at the top, and none stands for all"
+        hint = f"a code for all is {', '.join(_TOTALS[:4])}"
+        raise PublicationError(what, code="structure", where=dimension.name, hint=hint)
+    above = {each.code: each.above or total for each in dimension.codes if each.code != total}
+    parents = {code: None if one == total else one for code, one in above.items()}
+    tree = Classification.from_parents(
+        name,
+        parents,
+        total=total,
+        labels={each.code: dict(each.labels) for each in dimension.codes if each.labels},
+        titles=dict(dimension.titles),
+        column=column,
+    )
+    bounds = _bounds(tree.leaves)
+    return tree if bounds is None else tree.replace(bounds=bounds)
+
+
+def _bounds(leaves: Sequence[str]) -> tuple[float, ...] | None:
+    """The bounds of classes of age; None unless all leaves are such, each beginning at the last."""
+    classes = []
+    for code in leaves:
+        found = [
+            made(*map(int, match.groups()))
+            for pattern, made in _AGES
+            if (match := pattern.fullmatch(code))
+        ]
+        if not found:
+            return None
+        classes.append(found[0])
+    lows = [low for low, _ in classes]
+    highs = [high for _, high in classes]
+    if len(classes) < 2 or highs[:-1] != lows[1:]:
+        return None
+    return (*map(float, lows), float("inf") if highs[-1] is None else float(highs[-1]))
+
+
+def write_structure_programme(
+    draft: StructureDraft,
+    out: str | os.PathLike[str],
+    *,
+    data: Mapping[str, Any],
+    keys: Mapping[str, Any],
+    ptable: str,
+    title: str = "Hypercubes",
+) -> Path:
+    """Write code trees, the programme and the names of a transmission into a folder.
+
+    Args:
+        draft: What the structures ask for.
+        out: The folder; an existing programme in it is never replaced.
+        data: The keys of [data].
+        keys: The keys of [keys].
+        ptable: The file of the perturbation table.
+        title: The heading of the release.
+    """
+    place = Path(out)
+    check_writable(place)
+    programme = place / "programme.toml"
+    check_saved(programme)
+    variables: dict[str, Any] = {}
+    trees: dict[str, Classification] = {}
+    totals: dict[str, str] = {}
+    for name, each in draft.variables().items():
+        column = draft.columns[each.name]
+        if each.name in draft.squares:
+            variables[name] = {"squares": list(_SQUARES), "column": column}
+            totals[name] = _TOTALS[0]
+            continue
+        trees[name] = code_tree(each, name, column)
+        variables[name] = {"hierarchy": str(place / f"{name}.json"), "column": column}
+    tables = {
+        structure.name: {
+            "by": by,
+            "title": structure.titles.get("en") or structure.name,
+            "formats": ["csv", "sdmx-csv"],
+        }
+        for structure, by in zip(draft.structures, draft.tables().values(), strict=True)
+    }
+    document = {
+        "title": title,
+        "languages": ["en"],
+        "data": dict(data),
+        "keys": dict(keys),
+        "perturbation": {"table": ptable, "found_codes": "hide"},
+        "variables": variables,
+        "tables": tables,
+    }
+    text = programme_text(document, place)
+    for name, tree in trees.items():
+        tree.write(place / f"{name}.json")
+    write_text(place / "names.toml", draft.names(totals))
+    write_text(programme, f"# Drafted from structures of SDMX.\n\n{text}")
+    return programme
