@@ -402,6 +402,8 @@ class _SpssWalker:
             if action is not Action.REFUSED:
                 kept.append((part, self.notes.text[part.start : part.end]))
                 continue
+            span = (command.start, command.end)
+            self.notes.say("part", Action.REFUSED, span, name=rule.name, part=word)
             assert rule.parts is not None
             one = next(
                 (each for name, each in rule.parts.items() if names_spss([part.name], name)), None

@@ -1,0 +1,96 @@
+"""SPSS and SAS: ways to print single values or to carry them out, and honest programs.
+
+A trap counts as seen if something of it is refused or goes to review. Nothing is run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet_fire.finding_words import sentence_in
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.changes import Rewriting
+from discreet_fire.rewriting.sas_programs import rewrite_sas
+from discreet_fire.rewriting.spss_programs import rewrite_spss
+from tests.helpers.places import FIRE_DATA
+
+FOLDER = FIRE_DATA / "packages"
+REWRITERS = {"spss": rewrite_spss, "sas": rewrite_sas}
+
+
+def traps() -> list[tuple[str, str]]:
+    return [
+        (language, text.strip("\n"))
+        for language in REWRITERS
+        for text in (FOLDER / f"{language}_traps.txt").read_text("utf-8").split("\n----\n")
+    ]
+
+
+def graver(done: Rewriting) -> list[Severity]:
+    return [one.severity for one in done.findings if one.severity is not Severity.INFO]
+
+
+def test_there_are_many_of_them() -> None:
+    found = traps()
+    assert len(set(found)) == len(found)
+    assert all(sum(language == each for language, _ in found) >= 60 for each in REWRITERS)
+
+
+@pytest.mark.parametrize(("language", "text"), traps())
+def test_a_trap_is_seen(language: str, text: str) -> None:
+    done = REWRITERS[language](text)
+    assert graver(done), done.text
+    # What is refused is no longer a command of the program.
+    taken = [edit for edit in done.edits if edit.action == "refused"]
+    assert all("FDZ:" in edit.after for edit in taken)
+
+
+@pytest.mark.parametrize(("language", "text"), traps())
+def test_a_second_reading_changes_nothing_more(language: str, text: str) -> None:
+    done = REWRITERS[language](text)
+    if done.refused or "fire_" in done.text:  # names of the safe macros are not for programs
+        return
+    again = REWRITERS[language](done.text)
+    assert not again.edits
+
+
+def test_all_that_is_said_is_known_in_german() -> None:
+    told = {
+        text
+        for language, trap in traps()
+        for one in REWRITERS[language](trap).findings
+        for text in (one.what, one.hint)
+        if text
+    }
+    assert len(told) > 80
+    assert [one for one in sorted(told) if sentence_in(one, "de") == one] == []
+
+
+def honest() -> list[Path]:
+    return sorted((FOLDER / "honest").iterdir())
+
+
+@pytest.mark.parametrize("path", honest(), ids=lambda path: str(path.name))
+def test_an_honest_program_stays_usable(path: Path) -> None:
+    language = "spss" if ".sps" in path.name else "sas"
+    text = path.read_text("utf-8")
+    done = REWRITERS[language](text)
+    assert not done.refused
+    assert len(graver(done)) <= 1 + text.count("\n") // 20, done.findings
+    assert any(edit.action == "wrapped" for edit in done.edits)
+
+
+@pytest.mark.parametrize("language", list(REWRITERS))
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n\n", ".", ";", "'", '"', "/*", "(((((", "DEFINE", "DEFINE !m", "%macro", "%if", "proc",
+     "data", "BEGIN DATA\n1 2\n", "%let x=%str(;", "&", "%", "!", "\ufeff", "DO IF", "proc freq;",
+     "FREQUENCIES.", "CROSSTABS a BY.", "CTABLES /TABLE (a.", "%put", "select", "proc sql; (",
+     "x" * 5000, "MEANS BY.", "T-TEST", "%do", "data a; if then; else; when; run;", "call;",
+     "%include", "ods;"],
+)  # fmt: skip
+def test_bad_input_is_no_crash(language: str, text: str) -> None:
+    done = REWRITERS[language](text)
+    assert done.text is not None
