@@ -32,19 +32,19 @@ FORM = OutputForms(
     "matrix_title record_title plain_title opens residual count_word echo text_row log_program "
     "log_note log_note_starts log_dump log_plain log_symbol crosstab_title "
     "plain_words pair_test absent of_valid difference counts_title included summary_title "
-    "descriptives numbered_head response_head mark plain_label",
+    "descriptives numbered_head response_head mark plain_label plain_heads",
 )
 _COUNTS = frozenset(("count", "percent", "cumulative"))
 _CASES = frozenset(
     ("valid", "valid_share", "missing", "missing_share", "whole", "whole_share", "percent")
 )
-_MODELS = frozenset(("coefficient", "test", "df"))
+MODELS = frozenset(("coefficient", "test", "df"))
 _CELLS = frozenset(("count", "percent", "expected"))
 _SHARED = ("share", "share2", "share3")
 _CODE = re.compile(r"\d{1,4}")
 _LAST_WORD = re.compile(r"\S+(?=\s*$)")
 #: Rules by which a whole record goes.
-_CLOSING = frozenset(("few-cases", "all-same", "secondary"))
+CLOSING = frozenset(("few-cases", "all-same", "secondary"))
 #: Headings of figures that only their rows name.
 _GENERIC = frozenset(
     ("statistic", "statistik", "value", "wert", "estimate", "schätzwert", "quantile", "quantil")
@@ -206,7 +206,8 @@ def judged_table(
     labels = [one for row in table.rows for some in row.cells[1:first] for one in some]
     if any(is_figure(one) and one.text for one in labels) and not _groups(known, table, first):
         return _unknown(table)
-    if all(FORM.plain_label.fullmatch(label) for label, _ in rows):
+    heads = " ".join(" ".join(parts) for parts in table.heads)
+    if FORM.plain_heads.fullmatch(heads) or all(FORM.plain_label.fullmatch(one) for one, _ in rows):
         return TableJudgement()
     named = all(role_of_label(label) for label, _ in rows)
     if FORM.matrix_title.fullmatch(table.title) and not (known or named):
@@ -301,7 +302,7 @@ def _by_columns(
         if len({role.name.lower() for role in roles}) == len(roles):
             return TableJudgement(_list_of_counts(table, rows, kinds, first, scope, rules))
         return TableJudgement(_all_or_none(rows, kinds, first, scope, rules))
-    if present & _MODELS:
+    if present & MODELS:
         return TableJudgement(_model(table, rows, roles, first, scope, rules))
     if present == {"distinct"}:  # the levels of classifications
         values = (one for one in table.figures(first) if not is_figure(one))
@@ -529,7 +530,7 @@ def _of_records(
     else:
         return TableJudgement()
     cuts = claim.cuts
-    gone = any(cut.rule in _CLOSING for cut in cuts) or any(record.closed for record in records)
+    gone = any(cut.rule in CLOSING for cut in cuts) or any(record.closed for record in records)
     totals = sum(record.stub == _TOTAL for record in records)
     if gone and (several or totals > 1):
         cuts += withheld((one for some in records for one in some.figures()), "secondary")
@@ -612,7 +613,7 @@ def _records_by_rows(
                     record = by_column[key] = StatisticsRecord("")
                     records.append(record)
                 record.add(mine.kind, mine.name, one)
-    if {role.kind for role in roles} & _MODELS:
+    if {role.kind for role in roles} & MODELS:
         return TableJudgement(_models_by_rows(table, records, first, scope, rules))
     return _of_records(records, scope, rules, several=False)
 
@@ -728,70 +729,3 @@ def judged_box(box: BoxedCounts, scope: ProcedureScope, rules: CleaningRules) ->
     counts = CrosstabCounts(rows, 1, totals, box.end)
     complete = totals and counts.total is not None
     return _counts_by_two(counts, shares, scope, rules, complete=complete)
-
-
-# Pairs --------------------------------------------------------------------------------------------
-
-
-def pairs_of(cells: Sequence[LogFigure]) -> list[tuple[str, LogFigure]]:
-    """Words and figures that take turns in a line without headings; none if they do not.
-
-    >>> from discreet_fire.logs.listing_tables import stretches
-    >>> line = stretches("Root MSE     11.2    R-Square    0.77", 0, commas=False)
-    >>> [(words, one.text) for words, one in pairs_of(line)]
-    [('Root MSE', '11.2'), ('R-Square', '0.77')]
-    """
-    words, shown = cells[::2], cells[1::2]
-    if not cells or len(words) != len(shown) or any(map(is_figure, words)):
-        return []
-    pairs = [(one.text, figure) for one, figure in zip(words, shown, strict=True)]
-    known = all(
-        ((role_of(word) or FORM.pair_test.fullmatch(word)) and is_figure(figure))
-        or FORM.pair_plain.fullmatch(word)
-        or (FORM.pair_count.fullmatch(word) and is_figure(figure))
-        for word, figure in pairs
-    )
-    return pairs if known else []
-
-
-def judged_pairs(
-    pairs: Sequence[tuple[str, LogFigure]], scope: ProcedureScope, rules: CleaningRules
-) -> list[LogCut]:
-    """Look at words and figures that take turns: numbers of cases, statistics of one variable."""
-    record = StatisticsRecord("")
-    cuts: list[LogCut] = []
-    for word, figure in pairs:
-        role = role_of(word)
-        if FORM.pair_count.fullmatch(word):
-            if rules.few(figure.value):
-                cuts += withheld([figure], "few-cases")
-            if FORM.pair_cases.fullmatch(word):
-                scope.count(figure, rules)
-        elif FORM.pair_plain.fullmatch(word):
-            continue
-        elif role is None or role.kind in _MODELS:
-            scope.hold(figure.line, withheld([figure], "few-cases"))
-        else:
-            record.add(role.kind, role.name, figure)
-            if role.kind == "count":
-                scope.count(figure, rules)
-    if not record.kinds:
-        return cuts
-    if scope.closed:
-        return cuts + withheld(record.figures(), scope.closed)
-    record.count = scope.cases if record.count is None else record.count
-    scope.shared = True
-    claim = statistics_claim(0, [record], rules)
-    if any(cut.rule in _CLOSING for cut in claim.cuts):
-        scope.closed = "few-cases"
-    return cuts + claim.cuts
-
-
-def small_missing(texts: Sequence[str], line: int, rules: CleaningRules) -> Iterator[LogCut]:
-    """A small number in lines such as Frequency Missing = 2."""
-    for form in (FORM.missing_line, FORM.sample_line):
-        found = form.fullmatch(texts[line])
-        if found is not None and found["count"] != "#":
-            figure = LogFigure(found["count"], line, *found.span("count"))
-            if rules.few(figure.value):
-                yield figure.cut("few-cases")._replace(align="none")

@@ -12,19 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from discreet_fire.logs.claims import HIDDEN, LogCut, LogFigure
+from discreet_fire.logs.claims import HIDDEN, LogCut, LogFigure, withheld
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.listing_outputs import (
+    CLOSING,
     FORM,
+    MODELS,
     UNKNOWN,
     ProcedureScope,
     TableJudgement,
     judged_box,
-    judged_pairs,
     judged_table,
     opens,
-    pairs_of,
-    small_missing,
+    role_of,
 )
 from discreet_fire.logs.listing_tables import (
     BoxedCounts,
@@ -47,6 +47,7 @@ from discreet_fire.logs.listing_tables import (
 )
 from discreet_fire.logs.outputs import WITHHELD, BlockJudgement, EchoBlock, Passages
 from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.logs.statistics import StatisticsRecord, statistics_claim
 
 _LONGEST = 2_000
 _MOST_HEADS = 12
@@ -343,7 +344,7 @@ class _Reader:
             if FORM.group_line.fullmatch(text):
                 self._open(at)
             return self.put(at, at + 1)
-        cuts = list(small_missing(self.texts, at, self.rules))
+        cuts = list(_small_missing(self.texts, at, self.rules))
         if cuts or FORM.missing_line.fullmatch(text) or FORM.sample_line.fullmatch(text):
             return self.put(at, at + 1, cuts)
         if FORM.footnote.fullmatch(text):
@@ -386,14 +387,16 @@ class _Reader:
         """Lines of words and figures that take turns."""
         pairs: list[tuple[str, LogFigure]] = []
         end = last = at
-        while end < len(self.texts) and (not self.texts[end].strip() or pairs_of(self._cells(end))):
-            if self.texts[end].strip():
-                pairs += pairs_of(self._cells(end))
-                last = end
+        while end < len(self.texts):
+            found = _pairs_of(self._cells(end))
+            if self.texts[end].strip() and not found:
+                break
+            pairs += found
+            last = end if found else last
             end += 1
         if not pairs:
             return 0
-        return self.put(at, last + 1, judged_pairs(pairs, self.scope, self.rules))
+        return self.put(at, last + 1, _judged_pairs(pairs, self.scope, self.rules))
 
     def _columns(self, at: int) -> int:
         """Headings and the rows below them, or a line of words."""
@@ -420,9 +423,10 @@ class _Reader:
             if len(heads) > _MOST_HEADS and not rows:
                 break
             cells = self._cells(line)
-            is_row = any(map(is_figure, cells))
+            plain = FORM.plain_heads.fullmatch(" ".join(text.split()))
+            is_row = not plain and any(map(is_figure, cells))
             width = len(self._cells(heads[-1])) if heads else 0
-            paired = bool(pairs_of(cells)) and len(cells) != width
+            paired = bool(_pairs_of(cells)) and len(cells) != width
             if rows and (not is_row or paired) and not self._wraps(line, last):
                 break
             named = not is_row and FORM.label_line.fullmatch(text)
@@ -456,7 +460,7 @@ class _Reader:
         follows = any(one.strip() in WITHHELD.values() for one in self.texts[at : at + 8])
         boxed = any(self._box(line) for line in range(at + 1, min(at + 4, len(self.texts))))
         after = _next_filled(self.texts, at + 1)
-        paired = after < len(self.texts) and bool(pairs_of(self._cells(after)))
+        paired = after < len(self.texts) and bool(_pairs_of(self._cells(after)))
         if len(self._cells(at)) > 1 and not (follows or boxed or paired):
             end = max(heads, default=at) + 1
             return self.put(at, end, gone=True, review=UNKNOWN)
@@ -470,6 +474,73 @@ def _next_filled(texts: Sequence[str], start: int) -> int:
 
 def _is_ruled(text: str) -> bool:
     return bool(re.fullmatch(r"\s*[-_=]{3,}[-_= +]*", text))
+
+
+def _pairs_of(cells: Sequence[LogFigure]) -> list[tuple[str, LogFigure]]:
+    """Words and figures that take turns in a line without headings; none if they do not.
+
+    >>> line = stretches("Root MSE     11.2    R-Square    0.77", 0, commas=False)
+    >>> [(words, one.text) for words, one in _pairs_of(line)]
+    [('Root MSE', '11.2'), ('R-Square', '0.77')]
+    """
+    pairs: list[tuple[str, LogFigure]] = []
+    at = 0
+    while at < len(cells):
+        word, plain = cells[at].text, FORM.pair_plain.fullmatch(cells[at].text)
+        value = cells[at + 1] if at + 1 < len(cells) else None
+        empty = value is None or FORM.pair_plain.fullmatch(value.text)
+        known = plain or role_of(word) or FORM.pair_test.fullmatch(word)
+        known = known or FORM.pair_count.fullmatch(word)
+        if not known or (not plain and (value is None or not is_figure(value))):
+            return []
+        if value is not None and not (plain and empty):
+            pairs.append((word, value))
+            at += 1
+        at += 1
+    return pairs
+
+
+def _judged_pairs(
+    pairs: Sequence[tuple[str, LogFigure]], scope: ProcedureScope, rules: CleaningRules
+) -> list[LogCut]:
+    """Look at words and figures that take turns: numbers of cases, statistics of one variable."""
+    record = StatisticsRecord("")
+    cuts: list[LogCut] = []
+    for word, figure in pairs:
+        role = role_of(word)
+        if FORM.pair_count.fullmatch(word):
+            if rules.few(figure.value):
+                cuts += withheld([figure], "few-cases")
+            if FORM.pair_cases.fullmatch(word):
+                scope.count(figure, rules)
+        elif FORM.pair_plain.fullmatch(word):
+            continue
+        elif role is None or role.kind in MODELS:
+            scope.hold(figure.line, withheld([figure], "few-cases"))
+        else:
+            record.add(role.kind, role.name, figure)
+            if role.kind == "count":
+                scope.count(figure, rules)
+    if not record.kinds:
+        return cuts
+    if scope.closed:
+        return cuts + withheld(record.figures(), scope.closed)
+    record.count = scope.cases if record.count is None else record.count
+    scope.shared = True
+    claim = statistics_claim(0, [record], rules)
+    if any(cut.rule in CLOSING for cut in claim.cuts):
+        scope.closed = "few-cases"
+    return cuts + claim.cuts
+
+
+def _small_missing(texts: Sequence[str], line: int, rules: CleaningRules) -> Iterator[LogCut]:
+    """A small number in lines such as Frequency Missing = 2."""
+    for form in (FORM.missing_line, FORM.sample_line):
+        found = form.fullmatch(texts[line])
+        if found is not None and found["count"] != "#":
+            figure = LogFigure(found["count"], line, *found.span("count"))
+            if rules.few(figure.value):
+                yield figure.cut("few-cases")._replace(align="none")
 
 
 @dataclass(slots=True)
