@@ -108,6 +108,7 @@ class _SpssWalker:
         self.bare = frozenset(name for name in heads if not name.startswith("!"))
         self.temporary = False
         self.split: list[str] | None = []
+        self.filter = ""
         self.nested = 0
 
     def run(self) -> None:
@@ -260,6 +261,12 @@ class _SpssWalker:
             self.temporary = True
         if name == "SPLIT FILE":
             self._split(command, length)
+        if name == "FILTER":
+            names = [t for t in command.tokens[length:] if t.upper != "BY"]
+            plain = command.kind != "body" and len(names) == 1 and self._is_name(names[0])
+            self.filter = names[0].text if plain and names[0].upper != "OFF" else ""
+        elif name.startswith(("GET", "DATASET", "NEW FILE")):
+            self.filter = ""
         if rule.parts is not None:
             worst, part = self._worst(command, rule, length)
             if worst is Action.REFUSED:
@@ -590,8 +597,12 @@ class _SpssWalker:
     def _write(self, command: SpssCommand, rule: PackageRule, blocks: Sequence[_Block]) -> None:
         lines: list[str] = []
         for block in blocks:
-            lines += ["!fire_begin.", *block.checks, "TEMPORARY.", "SELECT IF fire_show."]
+            # A filter is set aside while its records are counted, since it may lose the others.
+            begin = f"!fire_begin filter={self.filter}." if self.filter else "!fire_begin."
+            lines += ["FILTER OFF."] * bool(self.filter)
+            lines += [begin, *block.checks, "TEMPORARY.", "SELECT IF fire_show."]
             lines += [f"{' '.join(block.text.split()).rstrip(' .')}.", "!fire_end."]
+            lines += [f"FILTER BY {self.filter}."] * bool(self.filter)
         after = self.notes.newline.join(lines)
         if not self.notes.notes.last_on_line(command.end):
             after += self.notes.newline

@@ -123,6 +123,14 @@ def test_filters_count_and_the_order_of_records_stays(tmp_path: Path) -> None:
 
 
 @pspp
+def test_only_records_of_the_filter_count(tmp_path: Path) -> None:
+    rows = [(n, "xyz"[n % 3], n % 2 + 1, n, 0) for n in range(24)]
+    program = "COMPUTE f=(id < {}).\nFILTER BY f.\nFREQUENCIES a.\nMEANS y BY a.\n"
+    assert not {"a", "Report"} & set(run(program.format(8), rows, tmp_path))  # 3, 3 and 2
+    assert {"a", "Report"} <= set(run(program.format(9), rows, tmp_path))
+
+
+@pspp
 def test_descriptions_show_no_extremes(tmp_path: Path) -> None:
     rows = [(n, "x", 1, n * n, 0) for n in range(9)]
     text = str(run("DESCRIPTIVES y.\n", rows, tmp_path)["Descriptive Statistics"])
