@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
@@ -28,7 +29,7 @@ from discreet.tables import Table
 
 PLACES = 10_787
 DISTRICTS = 400
-RULES = {"max_share_small": 0.7, "min_average_size": 1.5}
+RULES: dict[str, Any] = {"max_share_small": 0.7, "min_average_size": 1.5}
 
 PROGRAMME = """
 [data]
@@ -137,7 +138,7 @@ def _bounds(
                 moved = moved.reshape(-1, *moved.shape[len(axes) :])
                 cells = moved.reshape(moved.shape[0], -1).T
                 rows += [(each, inner.ravel()[each].sum()) for each in cells]
-    model = highspy.Highs()
+    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     model.setOptionValue("output_flag", False)
     for _ in range(inner.size):
         model.addVar(0, highspy.kHighsInf)

@@ -14,8 +14,8 @@ import pytest
 import discreet as dc
 from discreet.demo import example_perturbation_table
 from discreet.errors import ProgrammeError, PublicationError
-from discreet.release.area_tables import area_tables
 from discreet.release import protect
+from discreet.release.area_tables import area_tables
 
 PLACES = [f"{state}{district}{place}" for state in "12" for district in "34" for place in "567"]
 
@@ -306,3 +306,11 @@ def test_an_area_without_records_has_a_table_of_zeros(made: Made, tmp_path: Path
     empty = dict(area_tables(safe, "region", 3))["138"]
     assert empty.get("Total") == 0
     assert empty.title() == "sex: 138"
+
+
+def test_a_check_lists_levels_that_there_are_not(made: Made) -> None:
+    from discreet.release import check_release
+
+    with pytest.raises(ProgrammeError, match="there is no level 'village' of areas"):
+        check_release(made('level = "village"'))
+    check_release(made())

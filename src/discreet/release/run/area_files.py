@@ -31,6 +31,19 @@ def check_area_levels(
     programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Refuse levels of areas that there are not, before anything is counted."""
+    raise_all(
+        ProgrammeError,
+        area_level_problems(programme, names, spanning),
+        code="programme",
+        many="{} tables name levels that there are not",
+        where=str(programme.path),
+    )
+
+
+def area_level_problems(
+    programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
+) -> list[Problem]:
+    """Levels of areas that there are not."""
     from discreet.release.area_tables import AreaCut
 
     problems: list[Problem] = []
@@ -47,13 +60,7 @@ def check_area_levels(
         except DiscreetError as error:
             place = ("tables", name, "areas", "level")
             problems.append(programme.problem(place, error.what, error.hint))
-    raise_all(
-        ProgrammeError,
-        problems,
-        code="programme",
-        many="{} tables name levels that there are not",
-        where=str(programme.path),
-    )
+    return problems
 
 
 @dataclass(frozen=True)

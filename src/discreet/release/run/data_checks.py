@@ -25,6 +25,7 @@ from discreet.release.programme.file import Programme, RecordSource, key_line, r
 from discreet.release.programme.problems import Opener, not_yet_known
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.variables import check_codes, columns_of, spanning_variables
+from discreet.release.run.area_files import area_level_problems
 from discreet.release.run.counts import KeyedRecords, counts_of
 from discreet.release.run.grids import check_grids
 from discreet.release.run.inputs import OtherData, open_inputs
@@ -91,6 +92,8 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
     # A remark on a code that does not occur is left out; a base that does not occur is none.
     figures = [problem for problem in named if ".figures." in problem.where]
     opener.problems += not_yet_known(opener.problems, figures)
+    known = _known_tables(inputs.programme, spanning)
+    opener.problems += area_level_problems(inputs.programme, known, spanning)
     opener.attempt(("defaults", "formats"), partial(_grids, spanning))
     return opener.problems
 
@@ -100,13 +103,17 @@ def _with_keys(keyed: KeyedRecords, name: str, _: Any) -> Any:
     return keyed.of(name)
 
 
-def _grids(spanning: Mapping[str, Mapping[str, Any]], programme: Any) -> None:
-    complete = [
+def _known_tables(programme: Programme, spanning: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The tables of which all variables are known."""
+    return [
         name
         for name, table in programme.tables.items()
         if set(table.by or []) <= set(spanning[programme.source_of(name).name])
     ]
-    check_grids(programme, complete, spanning)
+
+
+def _grids(spanning: Mapping[str, Mapping[str, Any]], programme: Programme) -> None:
+    check_grids(programme, _known_tables(programme, spanning), spanning)
 
 
 class _SourceChecks:
