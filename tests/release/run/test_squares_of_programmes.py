@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.assessment.slivers import merge_slivers
 from discreet.errors import ProgrammeError
 from discreet.release.run.data_checks import check_release
 from discreet.release.stores import build_store
@@ -132,3 +133,65 @@ def test_mistakes_are_named(programme: Path, old: str, new: str, said: str) -> N
     with pytest.raises(ProgrammeError, match=said):
         dc.protect(programme, programme.parent / "release")
     assert not (programme.parent / "release").exists()
+
+
+def crossed(moved: int) -> pl.DataFrame:
+    """Two towns whose border is that of squares, but for some who live across it."""
+    frame = people().with_columns(town=pl.format("t{}", (pl.col("x") >= 4_321_000).cast(pl.Int8)))
+    west = (pl.col("x") < 4_321_000) & (pl.col("x") >= 4_320_900)
+    across = west & (west.cum_sum() <= moved)
+    return frame.with_columns(town=pl.when(across).then(pl.lit("t1")).otherwise("town"))
+
+
+@pytest.mark.parametrize("text", ['by = ["place"]', 'by = ["place"]\nwhere = "sex == \'m\'"'])
+def test_slivers_stop_a_release(programme: Path, text: str) -> None:
+    folder = programme.parent
+    own = PROGRAMME.replace('by = ["square", "sex"]', 'by = ["town", "sex"]').replace(
+        "[10000, 1000, 100]", "[1000]"
+    )
+    own = own.replace('by = ["place"]', text)
+    stated = '\n[slivers]\nareas = ["town", "square"]\nleast = 10\n'
+    for moved, stops in ((0, False), (3, True), (40, False)):
+        crossed(moved).write_parquet(folder / "people.parquet")
+        programme.write_text(own + stated)
+        if not stops:
+            check_release(programme)
+            dc.protect(programme, folder / f"release{moved}")
+            continue
+        for run in (check_release, lambda path: dc.protect(path, folder / "none")):
+            with pytest.raises(ProgrammeError, match="slivers of fewer than 10 records") as error:
+                run(programme)
+            assert "t1" not in str(error.value)
+        assert not (folder / "none").exists()
+        programme.write_text(own)
+        dc.protect(programme, folder / "unasked")
+    frame = dc.with_squares(crossed(3), east="x", north="y", size=1_000)
+    merged = merge_slivers(frame, "town", "square", least=10, merge="square")
+    assert merged.groups
+
+
+def test_mistakes_in_slivers_are_named(programme: Path) -> None:
+    wrong = {
+        'areas = ["town"]\nleast = 10': "at least 2",
+        'areas = ["town", "street"]\nleast = 10': "no table is made of 'street'",
+        'areas = ["town", "place"]\nleast = 10': "'place' has no areas",
+        'areas = ["town", "town"]\nleast = 10': "named twice",
+        'areas = ["town", "square"]\nleast = 1': "2",
+    }
+    for text, said in wrong.items():
+        programme.write_text(f"{PROGRAMME}\n[slivers]\n{text}\n")
+        with pytest.raises(ProgrammeError, match=said):
+            check_release(programme)
+
+
+def test_what_is_searched_in_part_is_no_release(programme: Path) -> None:
+    few = people(300).with_columns(post=pl.format("p{}", pl.col("x") // 70))
+    few.write_parquet(programme.parent / "people.parquet")
+    text = PROGRAMME.replace('by = ["square", "sex"]', 'by = ["post"]')
+    text += '\n[tables.both]\nby = ["square", "post"]\nformats = ["csv"]\n[slivers]\nareas = ["post", "square"]\n'
+    programme.write_text(f"{text}least = 2\neffort = 1\n")
+    with pytest.raises(ProgrammeError, match="searched in part"):
+        check_release(programme)
+    programme.write_text(f"{text}least = 2\neffort = 1\npartly = true\n")
+    with pytest.raises(ProgrammeError, match="slivers of fewer than 2"):
+        check_release(programme)

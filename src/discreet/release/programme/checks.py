@@ -43,6 +43,7 @@ from discreet.release.programme.relations import check_relations
 from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import places_of
+from discreet.release.programme.variables import used_variables
 
 _WAYS = ("column", "id", "inherit")
 _MAIN_HINT = 'column = "record_key", or id = "person_id" with secret_file = "secret.key"'
@@ -239,6 +240,7 @@ def check_programme(programme: Programme) -> list[Problem]:
         *_period(programme),
         *check_parameters(programme),
         *_variables(programme),
+        *_slivers(programme),
         *_table_names(programme),
         *_tables(programme),
         *check_figures(programme),
@@ -315,6 +317,25 @@ def _variables(programme: Programme) -> Found:
         if name in _RESERVED:
             yield programme.at(path, f"a variable cannot be called {name!r}", "rename it")
         yield from _alternatives(programme, name, entry)
+
+
+def _slivers(programme: Programme) -> Found:
+    entry = programme.document.slivers
+    named = entry.areas if entry is not None else []
+    for doubled in named_twice(named):
+        yield programme.at(("slivers", "areas"), f"{doubled!r} is named twice")
+    used = {
+        variable
+        for table in programme.tables
+        for variable in (*(programme.tables[table].by or []), *used_variables(programme, table))
+    }
+    for number, name in enumerate(named):
+        variable = programme.variables.get(name)
+        path: KeyPath = ("slivers", "areas", number)
+        if name not in used:
+            yield programme.at(path, f"no table is made of {name!r}", nearest(name, sorted(used)))
+        elif variable is not None and (variable.alternatives or variable.intervals):
+            yield programme.at(path, f"{name!r} has no areas", "name variables with codes of areas")
 
 
 def _squares(programme: Programme, path: KeyPath, entry: VariableEntry) -> Found:

@@ -334,6 +334,15 @@ class AttacksEntry(ProgrammeEntry):
         return {name: float(limit) for name, limit in stated.items() if limit is not None}
 
 
+class SliversEntry(ProgrammeEntry):
+    """[slivers]: by how many records unions of areas of two geographies differ at least."""
+
+    areas: Annotated[list[Text], Field(min_length=2)]
+    least: Annotated[int, Field(ge=2, strict=True)]
+    effort: Count = 1000
+    partly: bool = False
+
+
 class QualityEntry(ProgrammeEntry):
     """[quality]: the report on quality."""
 
@@ -769,6 +778,7 @@ class Document(ProgrammeEntry):
     relations: dict[str, Text] = Field(default_factory=dict)
     quality: QualityEntry = QualityEntry()
     attacks: AttacksEntry | None = None
+    slivers: SliversEntry | None = None
     release: SealEntry = SealEntry()
     variables: dict[str, VariableEntry] = Field(default_factory=dict)
     defaults: ReleaseSettings = ReleaseSettings()

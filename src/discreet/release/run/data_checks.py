@@ -29,6 +29,7 @@ from discreet.release.run.area_files import area_level_problems
 from discreet.release.run.counts import KeyedRecords, counts_of
 from discreet.release.run.grids import check_grids
 from discreet.release.run.inputs import OtherData, open_inputs
+from discreet.release.run.slivers import check_slivers
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -95,6 +96,7 @@ def data_problems(inputs: Inputs, *, show_values: bool = False) -> list[Problem]
     known = _known_tables(inputs.programme, spanning)
     opener.problems += area_level_problems(inputs.programme, known, spanning)
     opener.attempt(("defaults", "formats"), partial(_grids, spanning))
+    opener.attempt(("slivers", "areas"), lambda _: check_slivers(inputs))
     return opener.problems
 
 

@@ -12,6 +12,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +32,7 @@ from discreet.release.packages.versions import check_succession
 from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.universes import UNIVERSE
-from discreet.release.programme.variables import spanning_variables
+from discreet.release.programme.variables import LEVEL, codes_at, spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
 from discreet.release.run.counts import counted_tables
@@ -46,10 +47,11 @@ from discreet.release.run.plan import (
     report_files,
     table_digests,
 )
+from discreet.release.run.slivers import check_slivers
 from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.seal import SEAL, read_seal
 from discreet.release.state.sealed_quality import sealed_quality
-from discreet.tables import CellNote, Note, ProtectedTable
+from discreet.tables import CellNote, Dimension, Note, ProtectedTable
 from discreet.tables.protected import note_of
 
 if TYPE_CHECKING:
@@ -134,6 +136,7 @@ def carry_out(
     """
     inside = _internal_folder(inputs, internal)
     check_internal(inside, Path(out))
+    check_slivers(inputs)
     name, seals = inputs.programme.name, inputs.seals
     shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
     run = partial(_Release, inputs, shelf, resume=resume, internal=inside, progress=progress)
@@ -253,17 +256,22 @@ def _with_remarks(entry: TableEntry, protected: ProtectedTable) -> ProtectedTabl
     """
     if not entry.notes:
         return protected
-    listed = {dimension.name: dimension.index for dimension in protected.dimensions}
     remarks = tuple(
-        CellNote(
-            tuple(remark.cells.get(name) for name in listed),
-            # In place of other languages stands English, which is never missing.
-            Note("cells", {"en": next(iter(remark.text.values())), **remark.text}),
-        )
+        # In place of other languages stands English, which is never missing.
+        CellNote(codes, Note("cells", {"en": next(iter(remark.text.values())), **remark.text}))
         for remark in entry.notes
-        if all(code in listed[name] for name, code in remark.cells.items())
+        for codes in product(*(_codes_meant(remark.cells, d) for d in protected.dimensions))
     )
     return dataclasses.replace(protected, cell_notes=(*protected.cell_notes, *remarks))
+
+
+def _codes_meant(cells: Mapping[str, str], dimension: Dimension) -> list[str | None]:
+    """The codes of a variable that a remark is about: one, all of a level, or any."""
+    name = dimension.name
+    if name in cells:
+        return [cells[name]] if cells[name] in dimension.index else []
+    level = cells.get(f"{name}{LEVEL}")
+    return [None] if level is None else [*codes_at(dimension, level)]
 
 
 def _additive(made: Mapping[str, ReleasedOutcome]) -> dict[str, ReleasedOutcome]:
