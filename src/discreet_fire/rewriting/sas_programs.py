@@ -751,7 +751,7 @@ def _options(tokens: _Tokens) -> Iterator[SasToken]:
     depth, value = 0, False
     for token in tokens:
         depth += (token.text == "(") - (token.text == ")")
-        if token.text == "=":
+        if token.text in ("=", "."):
             value = True
         elif depth == 0 and token.kind in ("word", "reference", "macro") and not value:
             yield token

@@ -103,6 +103,10 @@ class _SpssWalker:
         self.rules = notes.policy.rules
         self.words = notes.policy.words
         self.commands = commands
+        self.starts: dict[str, list[PackageRule]] = {}
+        for rule in self.rules.values():
+            self.starts.setdefault(rule.name.split()[0][:3], []).append(rule)
+        self.fitting: dict[tuple[str, ...], list[PackageRule]] = {}
         heads = [one.tokens[1].upper for one in commands if one.kind == "macro"]
         self.macros = frozenset(heads)
         self.bare = frozenset(name for name in heads if not name.startswith("!"))
@@ -128,14 +132,18 @@ class _SpssWalker:
     def _reserved(token: SpssToken) -> bool:
         return token.kind != "text" and token.upper.lstrip("!").startswith("FIRE_")
 
+    def _fitting(self, words: Sequence[str]) -> list[PackageRule]:
+        """Rules whose names a command may begin with."""
+        key = tuple(words)
+        if key not in self.fitting:
+            near = self.starts.get(words[0][:3], ()) if words else ()
+            self.fitting[key] = [rule for rule in near if names_spss(words, rule.name)]
+        return self.fitting[key]
+
     def _named(self, command: SpssCommand) -> tuple[PackageRule | None, int]:
         """The rule of a command, and how many words are its name; the strictest of the longest."""
         words = command.words()
-        found = [
-            (len(name.split()), rule)
-            for name, rule in self.rules.items()
-            if names_spss(words, name)
-        ]
+        found = [(len(rule.name.split()), rule) for rule in self._fitting(words)]
         if not found:
             return None, 1
         most = max(length for length, _ in found)
@@ -204,10 +212,10 @@ class _SpssWalker:
         for at, token in enumerate(command.tokens[1:], 1):
             words = [one.upper for one in command.tokens[at : at + 3] if one.kind == "word"]
             found = [
-                rule for name, rule in self.rules.items()
+                rule
+                for rule in self._fitting(words or [token.upper.strip("'\"")])
                 if token.kind in ("word", "text") and rule.action is not Action.ALLOWED
-                and names_spss(words or [token.upper.strip("'\"")], name)
-            ]  # fmt: skip
+            ]
             if found and len(token.text) > 2:
                 self.notes.say("text", Action.REVIEW, span, name=first.text)
                 return
@@ -620,8 +628,7 @@ class _SpssWalker:
             return
         for found in _LINE.finditer(text):
             words = [each.upper() for each in found.groups()[1:] if each]
-            hits = [rule for name, rule in self.rules.items() if names_spss(words, name)]
-            if any(rule.action is not Action.ALLOWED for rule in hits):
+            if any(rule.action is not Action.ALLOWED for rule in self._fitting(words)):
                 at = command.start + found.end()
                 reason = SAID["runtime"].format(name=words[0])
                 self.notes.notes.replace((at, at), " ", "line", words[0], Action.WRAPPED, reason)
