@@ -259,7 +259,22 @@ def _codes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     for at in order:
         below = _hierarchy(layout.dimension(at))
         if below:
+            yield from _levels(layout.dimension(at), spoken, names[at])
             yield keyword("HIERARCHIES", below, key=names[at][0])
+
+
+def _levels(
+    dimension: Dimension, spoken: Sequence[_Spoken], names: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    """Number and names of levels, where all codes that have no parts stand at the lowest one."""
+    tree = dimension.classifications[0]
+    depth = int(dimension.levels.max(initial=0))
+    regular = set(dimension.levels[dimension.is_leaf].tolist()) == {depth}
+    if not regular or len(dimension.classifications) > 1 or len(tree.level_names) != depth:
+        return
+    yield keyword("HIERARCHYLEVELS", str(depth + 1), key=names[0])
+    texts = [listing([labels_of(dimension, one.language)[0], *tree.level_names]) for one in spoken]
+    yield from _each("HIERARCHYNAMES", spoken, texts, names)
 
 
 def _hierarchy(dimension: Dimension) -> str:

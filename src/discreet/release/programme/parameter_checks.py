@@ -259,7 +259,8 @@ def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
             yield programme.at((*path, "text"), "the text in English is missing")
         for variable, code in note.cells.items():
             place: KeyPath = (*path, "cells", variable)
-            if variable not in known:
+            bare = variable.removesuffix(".level")
+            if bare not in known or (variable != bare and bare in (FIGURE, *note.cells)):
                 what = f"the table is not spanned by {variable!r}"
                 yield programme.at(place, what, nearest(variable, known))
             elif variable == FIGURE and code not in shown:

@@ -25,6 +25,7 @@ from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 
 if TYPE_CHECKING:
+    from discreet.tables import Dimension
     from discreet.tables.table import Spanning
 
 _FIXED = ("hierarchy", "codes", "intervals")
@@ -459,7 +460,42 @@ def check_codes(programme: Programme, trees: Mapping[str, Classification]) -> li
         if known is not None and code not in known:
             what = f"{variable} has no code {code!r}"
             problems.append(programme.problem(path, what, nearest(code, known)))
-    return problems
+    return [*problems, *_unknown_levels(programme, trees)]
+
+
+def codes_at(dimension: Dimension, level: str) -> list[str]:
+    """The codes of a level, by its name or its number from 1.
+
+    Raises:
+        ProgrammeError: If the variable has no such level.
+    """
+    found = [
+        code
+        for tree in dimension.classifications
+        for code, depth in zip(tree.codes, tree.levels.tolist(), strict=True)
+        if depth and level in (str(depth), *tree.level_names[depth - 1 : depth])
+    ]
+    if not found:
+        what = f"{dimension.name} has no level {level!r}"
+        raise ProgrammeError(what, code="programme", where=f"{dimension.name}.level")
+    return [code for code in dict.fromkeys(found) if code in dimension.index]
+
+
+def _unknown_levels(
+    programme: Programme, trees: Mapping[str, Classification]
+) -> Iterator[Problem]:
+    """Every level that remarks name and a stated variable does not have."""
+    for name, table in programme.tables.items():
+        for number, note in enumerate(table.notes):
+            for key, level in note.cells.items():
+                tree = trees.get(key.removesuffix(".level"))
+                if not key.endswith(".level") or tree is None:
+                    continue
+                known = [*tree.level_names, *map(str, range(1, tree.depth + 1))]
+                if level not in known:
+                    path = ("tables", name, "notes", number, "cells", key)
+                    what = f"{tree.name} has no level {level!r}"
+                    yield programme.problem(path, what, nearest(level, known))
 
 
 def _named(programme: Programme) -> Iterator[tuple[KeyPath, str, str]]:

@@ -32,7 +32,7 @@ from discreet.release.packages.versions import check_succession
 from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.universes import UNIVERSE
-from discreet.release.programme.variables import LEVEL, codes_at, spanning_variables
+from discreet.release.programme.variables import codes_at, spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.area_files import check_area_files, check_area_levels
 from discreet.release.run.counts import counted_tables
@@ -270,7 +270,7 @@ def _codes_meant(cells: Mapping[str, str], dimension: Dimension) -> list[str | N
     name = dimension.name
     if name in cells:
         return [cells[name]] if cells[name] in dimension.index else []
-    level = cells.get(f"{name}{LEVEL}")
+    level = cells.get(f"{name}.level")
     return [None] if level is None else [*codes_at(dimension, level)]
 
 
