@@ -87,6 +87,8 @@ class RewritingFacts:
             `program`.
         table: Whether it makes tables of stored results.
         before: Whether as a prefix it runs a model of its own, so that a safe command goes before.
+        data: Whether it may put "any" other data into memory, has them "kept", changed by nothing
+            but what the statement says, or "drawn" and kept; or draws "models" that are stored.
     """
 
     calls: bool
@@ -94,6 +96,7 @@ class RewritingFacts:
     reserved: Literal["none", "global", "macro", "program"]
     table: bool
     before: bool
+    data: Literal["any", "kept", "drawn", "models"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.stata_values import StatementParts
 from discreet_fire.rewriting.called_files import written_place
@@ -53,6 +54,51 @@ _PLACES = {
         "using",
     ),
 }
+
+
+#: A picture by points, of which no figure can be read but what the graph shows.
+_PICTURE = re.compile(
+    r"\s++ex\w*+\s++(?:\"[\w ./-]+\.{0}\"|[\w./-]+\.{0})\s*+"
+    r"(?:,(?:\s++|replace\b|(?:width|height|quality)\(\d+\))*+)?".replace(
+        "{0}", "(?:png|tiff?|jpe?g|gif)"
+    )
+)
+_DRAWING = commands_where(lambda row: row.rewriting.data in ("drawn", "models"))
+_MODELS = commands_where(lambda row: row.rewriting.data == "models")
+#: Stored models side by side, with options that lay the graph out.
+_MODELS_ONLY = re.compile(
+    r"(?:[\s|]|[A-Za-z]\w*+\*?(?!\s*+\()"
+    r"|\((?:\s*+[A-Za-z]\w*+)++\s*+(?:,(?:\s++|label\(\s*+\))*+)?\))*+"
+    r"(?:,(?:\s++|\b(?:vertical|horizontal|eform|noci|nokey|nolabels|nooffsets|baselevels|omitted"
+    r"|drop|keep|order|xline|yline|title|xtitle|ytitle|subtitle|levels|scheme|msymbol|mcolor|msize"
+    r"|color|ciopts|recast|headings|groups|coeflabels|legend|graphregion|plotregion|xlabel|ylabel"
+    r"|note|name)\b(?:\((?:[^()]|\([^()]*\))*\))?)*+)?"
+)
+
+
+def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
+    """Whether a statement draws nothing but models that are stored, or files a graph that was
+    judged where it was drawn.
+
+    Args:
+        part: The statement.
+        dofile: Its do-file.
+        earlier: Whether a graph is drawn before it in the do-file.
+    """
+    statement = part.statement
+    code = statement.source[part.start : statement.end]
+    if part.name == "graph":
+        picture = earlier and _PICTURE.fullmatch(code) is not None
+        return picture and written_place(statement, dofile, r"ex\w*")[0] is Action.ALLOWED
+    if part.name not in _MODELS or "$" in code or "`" in code:
+        return False
+    return _MODELS_ONLY.fullmatch(part.outside) is not None
+
+
+def draws(part: StatementParts) -> bool:
+    """Whether a statement draws a graph, which is judged there."""
+    files = re.match(r"\s+(?:ex|pr|save|des|dir|drop|ren|set|q|cl|co|use|di|rep|ed)", part.outside)
+    return part.name in _DRAWING and not (part.name == "graph" and files)
 
 
 def holds_no_data(

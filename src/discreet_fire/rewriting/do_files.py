@@ -19,6 +19,7 @@ from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
+from discreet_fire.flow.stata_datasets import estimates_drawn
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import Taints, statements_of
 from discreet_fire.rewriting.called_files import (
@@ -36,7 +37,7 @@ from discreet_fire.rewriting.changes import (
     applied,
     newline_of,
 )
-from discreet_fire.rewriting.constant_outputs import holds_no_data
+from discreet_fire.rewriting.constant_outputs import draws, draws_judged, holds_no_data
 from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
 from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.parser import parse_do
@@ -199,6 +200,7 @@ def rewrite_parsed(
     by_start: dict[tuple[int, int], Decision] = {}
     for one in decisions:
         by_start.setdefault((one.statement.start, one.statement.end), one)
+    _pass_estimates(dofile, following, by_start, dofile.programs | programs)
     _stop_shown(dofile, following, by_start)
     _pass_constants(dofile, following, by_start)
     calls = _point_calls(dofile, by_start, place_call)
@@ -239,15 +241,34 @@ def _stop_shown(
             decision.changes.append(WordChange(start, end, after, "scalar", name, reason))
 
 
+def _pass_estimates(
+    dofile: DoFile,
+    following: FigureFlow,
+    decisions: dict[tuple[int, int], Decision],
+    programs: frozenset[str],
+) -> None:
+    """Take back what is said of graphs of records, where estimates are drawn."""
+    drawn = estimates_drawn(dofile, following, programs)
+    for (start, _), decision in decisions.items() if drawn else ():
+        if start not in drawn:
+            continue
+        if decision.refused is not None and decision.refused[0] in _OF_COMMAND:
+            decision.refused = None
+        decision.notes = [note for note in decision.notes if note.rule not in _OF_COMMAND]
+
+
 def _pass_constants(
     dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
 ) -> None:
     """Take back what a command is told for, where it holds nothing of the data."""
+    earlier = False
     for part, _ in following.placed:
         decision = decisions.get((part.statement.start, part.statement.end))
+        earlier = earlier or draws(part)
         if decision is None or not decision.notes or decision.refused is not None:
             continue
         clean = part.name == "post" and following.tells_nothing(part)
+        clean = clean or draws_judged(part, dofile, earlier)
         if clean or holds_no_data(part, dofile, following.known, following.temporary_files):
             decision.notes = [note for note in decision.notes if note.rule not in _OF_COMMAND]
 

@@ -457,11 +457,11 @@ def submission_causes(
         severities: Which findings to take.
     """
     wanted = set(severities)
-    folders = [os.path.abspath(outcome.source.parent) for outcome in outcomes]
+    folders = [outcome.source.resolve().parent for outcome in outcomes]
     folder = os.path.commonpath(folders) if folders else "."
     merged: dict[tuple[Severity, str, str, str], tuple[Counter[str], dict[str, list[int]]]] = {}
     for outcome in outcomes:
-        name = Path(os.path.relpath(outcome.source, folder)).as_posix()
+        name = Path(os.path.relpath(outcome.source.resolve(), folder)).as_posix()
         for cause in causes(each for each in outcome.findings if each.severity in wanted):
             key = (cause.severity, cause.rule, cause.reason, cause.hint)
             names, files = merged.setdefault(key, (Counter(), {}))

@@ -2289,3 +2289,919 @@ display "`c'"
 snapshot save, label("`=wage[17]'")
 * ---- review 1: words that are searched
 search `=wage[17]'
+* ---- refused 9: estimates in memory, then records
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+use persons, clear
+twoway line b k
+* ---- refused 9: estimates joined to records
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+merge 1:1 k using persons
+twoway line b k
+* ---- refused 9: estimates with records below
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+append using persons
+twoway line b k
+* ---- refused 9: estimates crossed with records
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+cross using persons
+twoway line b k
+* ---- refused 9: estimates joined by a key
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+joinby k using persons
+twoway line b k
+* ---- refused 10: a matrix of records beside estimates
+mkmat wage in 1/5, matrix(A)
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+svmat A
+twoway line b k
+* ---- refused 9: records by an import
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+import delimited persons.csv, clear
+twoway line b k
+* ---- refused 9: records by old input
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+insheet using persons.csv, clear
+twoway line b k
+* ---- refused 11: records typed in
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+input k b
+1 2
+end
+twoway line b k
+* ---- refused 10: records back by restore
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+preserve
+use `f', clear
+restore
+twoway line b k
+* ---- refused 9: records in another frame
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+frame change people
+twoway line b k
+* ---- refused 12: records by a program of the file
+program p
+use persons, clear
+end
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+p
+twoway line b k
+* ---- refused 9: records by a do-file
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+do other.do
+twoway line b k
+* ---- refused 9: records by an included file
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+include other.do
+twoway line b k
+* ---- refused 9: records by mata
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+mata: x = 1
+twoway line b k
+* ---- refused 9: records by a command nobody knows
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+nosuch
+twoway line b k
+* ---- refused 9: records by a macro command
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+`load' persons, clear
+twoway line b k
+* ---- refused 9: records behind a condition
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+if 1 use persons, clear
+twoway line b k
+* ---- refused 11: records in a block
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+quietly {
+use persons, clear
+}
+twoway line b k
+* ---- refused 9: records caught
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+capture use persons, clear
+twoway line b k
+* ---- refused 9: records behind an empty macro
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+`x' use persons, clear
+twoway line b k
+* ---- refused 9: records by a snapshot
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+snapshot restore 1
+twoway line b k
+* ---- refused 9: records turned over
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+xpose, clear
+twoway line b k
+* ---- refused 9: records by webuse
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+sysuse auto, clear
+twoway line b k
+* ---- refused 9: a file that may not be there
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use persons, clear
+capture use `f', clear
+twoway line b k
+* ---- refused 9: a file loaded under a condition
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use persons, clear
+if 0 use `f', clear
+twoway line b k
+* ---- refused 11: a file loaded in a loop
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use persons, clear
+forvalues i = 1/0 {
+use `f', clear
+}
+twoway line b k
+* ---- refused 8: a part of a file that is loaded
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use k b using `f', clear
+twoway line b k
+* ---- refused 10: records saved over the estimates
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use persons, clear
+save `f', replace
+use `f', clear
+twoway line b k
+* ---- refused 11: records saved over the file in memory
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+merge 1:1 k using persons
+save, replace
+use `f', clear
+twoway line b k
+* ---- refused 10: records saved over the estimates by quotes
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use persons, clear
+quietly save "`f'", replace
+use `f', clear
+twoway line b k
+* ---- refused 11: records saved by a global
+use persons, clear
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+global g "`f'"
+save "$g", replace
+use `f', clear
+twoway line b k
+* ---- refused 11: records saved by a macro of a macro
+use persons, clear
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+local i f
+save "``i''", replace
+use `f', clear
+twoway line b k
+* ---- refused 12: records saved by the name of the file
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+local p = c(filename)
+use persons, clear
+save "`p'", replace
+use `f', clear
+twoway line b k
+* ---- refused 12: records saved by an old name of the file
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+local p "$S_FN"
+use persons, clear
+save "`p'", replace
+use `f', clear
+twoway line b k
+* ---- refused 11: records saved by a copy of a macro
+use persons, clear
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+local p : copy local f
+save "`p'", replace
+use `f', clear
+twoway line b k
+* ---- refused 10: results of groups saved over the estimates
+use persons, clear
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+statsby m=r(mean), by(id) saving(`f', replace): summarize wage
+use `f', clear
+twoway line b k
+* ---- refused 10: a program is given the file
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use persons, clear
+p `f'
+use `f', clear
+twoway line b k
+* ---- refused 12: a program named like a command that sorts
+program sort
+use persons, clear
+end
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+sort k
+twoway line b k
+* ---- refused 11: a program named like a plot
+program twoway
+use persons, clear
+end
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 10: a record's value in a scalar beside estimates
+scalar top = wage[17]
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+generate y = top
+twoway line y k
+* ---- refused 10: a record's value in a macro beside estimates
+local v = wage[17]
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+generate y = `v'
+twoway line y k
+* ---- refused 10: a record's value of a matrix beside estimates
+mkmat wage, matrix(A)
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+generate y = A[1,1]
+twoway line y k
+* ---- refused 9: a record's value of a frame beside estimates
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+generate y = _frval(people, wage, _n)
+twoway line y k
+* ---- refused 9: a linked frame's values beside estimates
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+generate y = frval(people, wage)
+twoway line y k
+* ---- refused 10: a largest value beside estimates
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+summarize wage
+use `f', clear
+replace b = r(max)
+twoway line b k
+* ---- refused 10: a median beside estimates
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+summarize wage, detail
+use `f', clear
+replace b = r(p50)
+twoway line b k
+* ---- refused 9: an unknown macro beside estimates
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+generate y = `x'
+twoway line y k
+* ---- refused 9: a global beside estimates
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+generate y = $x
+twoway line y k
+* ---- refused 9: a title with a record's value over estimates
+local v = wage[17]
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+twoway line b k, title("`v'")
+* ---- refused 9: a line at a record's value over estimates
+local v = wage[17]
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+twoway line b k, yline(`v')
+* ---- refused 8: a plot of estimates filed with its data
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+twoway line b k, saving(x.gph, replace)
+* ---- refused 9: a plot in a loop that comes round with records
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+forvalues i = 1/2 {
+twoway line b k
+use persons, clear
+}
+* ---- refused 7: a record posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+post `h' (1) (wage[17])
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 7: a first record posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+post `h' (1) (wage)
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 8: a mean of a group posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+summarize wage if id == 17
+post `h' (1) (r(mean))
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 8: a count of a group posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+count if wage > 5000
+post `h' (1) (r(N))
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 8: an argument posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+args x
+post `h' (1) (`x')
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 8: an option posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+syntax, x(string)
+post `h' (1) (`x')
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 8: a scalar posted beside estimates
+scalar top = wage[17]
+tempname h
+tempfile f
+postfile `h' k b using `f'
+post `h' (1) (scalar(top))
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 7: a text posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+post `h' (1) ("`=name[17]'")
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 10: values of a loop posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+levelsof wage, local(l)
+foreach x of local l {
+post `h' (`x') (_b[age])
+}
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 9: a bound of a loop posted
+tempname h
+tempfile f
+postfile `h' k b using `f'
+forvalues k = 1/`=wage[17]' {
+post `h' (`k') (_b[age])
+}
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 10: a counter that is given a value
+tempname h
+tempfile f
+postfile `h' k b using `f'
+forvalues k = 1/3 {
+local k = wage[17]
+post `h' (`k') (_b[age])
+}
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 10: a counter that levels replace
+tempname h
+tempfile f
+postfile `h' k b using `f'
+forvalues k = 1/3 {
+levelsof wage, local(k)
+post `h' (`k') (_b[age])
+}
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 9: estimates made of records
+tempname h
+tempfile f
+postfile `h' k b using `f'
+matrix B = (1, wage[17])
+ereturn post B
+post `h' (1) (_b[c2])
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 8: one of two posts of records
+tempname h
+tempfile f
+postfile `h' k b using `f'
+post `h' (1) (_b[age])
+post g (1) (wage[17])
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 8: a do-file that posts
+tempname h
+tempfile f
+postfile `h' k b using `f'
+post `h' (1) (_b[age])
+do other.do
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 7: a posted frame value
+tempname h
+tempfile f
+postfile `h' k b using `f'
+post `h' (1) (_frval(people, wage, 17))
+postclose `h'
+use `f', clear
+twoway line b k
+* ---- refused 7: a posted file of another macro
+tempfile f g
+postfile h k b using `f'
+post h (1) (_b[age])
+postclose h
+save `g'
+use `g', clear
+twoway line b k
+* ---- refused 6: a posted file that is a lasting one
+local f out.dta
+postfile h k b using `f', replace
+post h (1) (_b[age])
+postclose h
+use `f', clear
+twoway line b k
+* ---- refused 7: a posted file of an argument
+args f
+tempfile f
+postfile h k b using `f'
+post h (1) (_b[age])
+postclose h
+use `f', clear
+twoway line b k
+* ---- refused 10: records under the plot of estimates, in a program
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+program p
+args x
+use `f', clear
+twoway line b k
+end
+* ---- refused 12: a program of egen that loads records
+program _gpeople
+use persons, clear
+end
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+egen y = people(b)
+twoway line b k
+* ---- refused 12: a program by a short name of a plot
+program tw
+use persons, clear
+twoway line wage id
+end
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+tw line b k
+* ---- refused 12: a program whose name is a macro
+program `p'
+use persons, clear
+end
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+sort k
+twoway line b k
+* ---- refused 13: a program after it was dropped
+capture program drop sort
+capture program define sort
+use persons, clear
+end
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+sort k
+twoway line b k
+* ---- refused 9: a file name by Python
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+python: Macro.setLocal(chr(102), 'persons.dta')
+use `f', clear
+twoway line b k
+* ---- refused 9: a file name by c_local
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+c_local f persons.dta
+use `f', clear
+twoway line b k
+* ---- refused 9: a file name by mata
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+mata: st_local(char(102), "persons.dta")
+use `f', clear
+twoway line b k
+* ---- refused 9: estimates by a file of another
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+use "`f'_2", clear
+twoway line b k
+* ---- refused 10: estimates under a prefix that loads
+tempname h
+tempfile f
+postfile `h' k b using `f'
+regress wage age
+post `h' (1) (_b[age])
+postclose `h'
+use `f', clear
+frame people: use persons, clear
+frame change people
+twoway line b k
+* ---- review 2: a picture of points as numbers
+histogram wage
+graph export x.svg, replace
+* ---- review 2: a picture by curves
+histogram wage
+graph export x.pdf, replace
+* ---- review 2: a picture in PostScript
+histogram wage
+graph export x.eps, replace
+* ---- review 2: a picture whose option says it holds numbers
+histogram wage
+graph export x.png, as(svg) replace
+* ---- review 2: a picture in a folder above
+histogram wage
+graph export ../x.png, replace
+* ---- review 2: a picture at home
+histogram wage
+graph export "~/x.png", replace
+* ---- review 2: a picture by a macro
+histogram wage
+graph export "$out/x.png", replace
+* ---- review 2: a picture of a graph by a macro
+histogram wage
+graph export x.png, name(`g')
+* ---- review 2: a picture of a graph that lies there
+graph display a
+graph export x.png, replace
+* ---- review 1: a picture of a graph that is loaded
+graph use a.gph
+graph export x.png, replace
+* ---- review 1: a picture before there is a graph
+graph export x.png, replace
+histogram wage
+* ---- review 1: a picture of few
+histogram wage if id == 17
+graph export x.png, replace
+* ---- review 1: coefplot of a matrix in brackets
+coefplot (matrix(A[,1]), ci((A[,2] A[,3])))
+* ---- review 1: coefplot of other results
+coefplot m, b(minima)
+* ---- review 1: coefplot with labels from the data
+coefplot m, mlabel(name)
+* ---- review 1: coefplot with a place from a matrix
+coefplot m, at(matrix(A))
+* ---- review 1: coefplot with intervals of a matrix
+coefplot m, ci(A)
+* ---- review 1: coefplot of a model by a macro
+coefplot `m'
+* ---- review 1: coefplot with an unknown title
+coefplot m, title("`x'")
+* ---- refused 1: coefplot with a record's value
+coefplot m, title("`=wage[17]'")
+* ---- review 1: coefplot with a line at a record's value
+coefplot m, xline(wage[17])
+* ---- review 1: coefplot that saves its data
+coefplot m, generate(b)
+* ---- review 1: coefplot that saves its graph
+coefplot m, saving(x.gph)
+* ---- refused 1: coefplot with records under it
+coefplot m, addplot(scatter wage age)
