@@ -308,7 +308,8 @@ def _by_columns(
         values = (one for one in table.figures(first) if not is_figure(one))
         return TableJudgement(withheld(filter(_numbered, values), "distinct-values"))
     if present <= {"percent", "cumulative", "expected"}:
-        return TableJudgement(review="shares without the counts they rest on")
+        cuts = withheld(table.figures(first), "few-cases")
+        return TableJudgement(cuts, "shares without the counts they rest on")
     return _statistics(rows, roles, first, scope, rules)
 
 
