@@ -181,7 +181,8 @@
       to.fillStyle = kind === "limited" ? patternOf(to, kind, 1) : fillOf(to, kind, 1);
       to.fillRect(0, 0, 30, 20);
       const beside = make("span", `${text} `, item);
-      make("small", `(${words.areas.replace("{number}", number.toLocaleString(data.language))})`, beside);
+      const areas = words.areas.replace("{number}", number.toLocaleString(data.language));
+      make("small", `(${number === 1 ? words.one : areas})`, beside);
     }
   };
   const listed = () => {

@@ -85,6 +85,7 @@ class Words:
     map_between: str
     map_from: str
     map_areas: str
+    map_one: str
     map_area: str
     map_level: str
     map_of: str

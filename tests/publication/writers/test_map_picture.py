@@ -85,7 +85,7 @@ def test_every_area_says_its_figure_and_has_the_colour_of_its_class(table, areas
     text = path.read_text()
     assert "under 4 (3 areas)" in text
     assert "10 and more (3 areas)" in text
-    assert "value unknown or secret (1 areas)" in text
+    assert "value unknown or secret (1 area)" in text
     assert text.count('fill="url(#map-limited)"') == 1
     assert "1000" not in text  # the total is no area
 

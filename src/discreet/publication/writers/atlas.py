@@ -230,7 +230,7 @@ def _data(data: _AtlasData, made: Sequence[Mapping[str, Any]], language: str) ->
     """What the script draws, as JSON that cannot end the element it stands in."""
     text = words(language)
     spoken = ("table", "interval", "official")
-    of_maps = ("none", "areas", "level", "listed")
+    of_maps = ("none", "one", "areas", "level", "listed")
     content = {
         "language": language,
         "words": {name: getattr(text, name) for name in spoken}

@@ -131,8 +131,9 @@ class _PicturedMap:
         ]
 
     def _areas(self, mask: BoolArray) -> str:
-        number = number_text(int(mask.sum()), 0, self.language)
-        return self.words.map_areas.format(number=number)
+        number = int(mask.sum())
+        text = number_text(number, 0, self.language)
+        return self.words.map_one if number == 1 else self.words.map_areas.format(number=text)
 
     @property
     def remarks(self) -> list[str]:
