@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.words import LANGUAGES, labels_of
 
 if TYPE_CHECKING:
+    from xml.etree import ElementTree
+
     import polars as pl
 
     from discreet.tables import ProtectedTable
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 MEASURE = "MEASURE"
 #: What names of variables, and codes, are made of.
 _NAME, _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*"), re.compile(r"[A-Za-z0-9_@$-]+")
-_REFERENCE = re.compile(r"([A-Za-z][\w.-]*):([A-Za-z0-9_@$-]+)\(([0-9][0-9A-Za-z.+-]*)\)")
+#: How files name a structure: agency, name and version.
+REFERENCE = re.compile(
+    r"([A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*):([\w@$-]+)\((\d+(?:\.\d+)*)\)", re.ASCII
+)
 #: Columns that are no dimensions.
 _TAKEN = (
     *("STRUCTURE", "STRUCTURE_ID", "ACTION", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"),
@@ -224,7 +228,7 @@ def parsed_reference(text: str) -> tuple[str, str, str]:
     >>> parsed_reference("ESTAT:CENSUS_HC(2.0)")
     ('ESTAT', 'CENSUS_HC', '2.0')
     """
-    found = _REFERENCE.fullmatch(text)
+    found = REFERENCE.fullmatch(text)
     if found is None:
         what, hint = "this is no name of a structure", 'such as "OFFICE:POPULATION(1.0)"'
         raise PublicationError(what, code="structure", where=text[:80], hint=hint)
@@ -288,6 +292,8 @@ def read_structures(path: str | os.PathLike[str]) -> list[DataStructure]:
     Raises:
         PublicationError: If it is no such message, or names code lists that it has not.
     """
+    from xml.etree import ElementTree
+
     file = Path(path)
     try:
         content = file.read_bytes()
@@ -399,6 +405,8 @@ def _item(reference: str) -> str:
 
 
 def _of_xml(content: bytes) -> list[DataStructure]:
+    from xml.etree import ElementTree
+
     # Entities can be made to grow without end; messages of SDMX need none.
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise ValueError("entities are not read")

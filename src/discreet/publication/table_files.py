@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
@@ -18,6 +17,7 @@ from typing import Any, Literal, Unpack
 
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
+from discreet.publication.data_structures import REFERENCE
 from discreet.publication.formats import (
     FORMATS,
     MAPS,
@@ -36,8 +36,6 @@ from discreet.publication.notation import check_values
 from discreet.publication.words import title_in, words
 from discreet.tables import ProtectedTable
 from discreet.tables.figures import FIGURE
-
-_STRUCTURE = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)
 
 _MOST_CLASSES = 7
 
@@ -150,7 +148,7 @@ def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOpti
     problems = [
         Problem(f"there is no variable {name!r}", "geo", found) for name in geo if name not in names
     ]
-    if structure and not _STRUCTURE.fullmatch(structure):
+    if structure and not REFERENCE.fullmatch(structure):
         what = f"{structure!r} does not name a dataflow"
         problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
     elif structure and not form.dataflow:

@@ -7,35 +7,25 @@ dimension MEASURE. Names of variables and codes are written as they are.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import polars as pl
 
 from discreet.publication.cells import ListedCells, cell_chunks
+from discreet.publication.data_structures import MEASURE, own_reference
 from discreet.publication.formats import WriteOptions
 from discreet.publication.writers.csv import notes_column, values_column
 from discreet.tables import CellStatus, ProtectedTable
 
-_AGENCY = "DISCREET"
-_VERSION = "1.0"
-_MEASURE = "MEASURE"
-
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the observations chunk by chunk."""
-    structure = options.structure or _own_structure(table)
+    structure = options.structure or own_reference(table.name)
     with path.open("wb") as file:
         for number, cells in enumerate(cell_chunks(table, options.complete)):
             observations(table, cells, structure, options).write_csv(
                 file, include_header=number == 0, line_terminator="\r\n"
             )
-
-
-def _own_structure(table: ProtectedTable) -> str:
-    """A dataflow named after the table."""
-    name = re.sub(r"[^A-Za-z0-9_@$-]", "_", table.name)
-    return f"{_AGENCY}:{name}({_VERSION})"
 
 
 def observations(
@@ -62,7 +52,7 @@ def observations(
     }
     for dimension, part in zip(table.spanning, cells.index, strict=False):
         columns[dimension.name] = pl.Series(dimension.codes, dtype=pl.String).gather(part)
-    columns |= _of_figures(table, cells, {_MEASURE: [figure.name for figure in table.figures]})
+    columns |= _of_figures(table, cells, {MEASURE: [figure.name for figure in table.figures]})
     columns["OBS_VALUE"] = values_column(table, cells)
     for at, name in enumerate(("OBS_STATUS", "CONF_STATUS")):
         codes = pl.Series([status.sdmx[at] for status in CellStatus], dtype=pl.String)
