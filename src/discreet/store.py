@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -186,9 +187,18 @@ def _columns_of(source: Any, names: Sequence[str]) -> _Column:
     problems = [Problem(f"column {name!r} is missing", "records") for name in missing]
     raise_all(MicrodataError, problems, code="missing-column", many="{} columns are missing")
     file = isinstance(source, str | os.PathLike) and not is_url(str(source))
-    if file and records.implementation.is_polars() and distant_records(records) is None:
-        return lambda name: collected(records.select(name))[name]
-    held = collected(records.select(*names))
+    if not records.implementation.is_polars() or distant_records(records) is not None:
+        held = collected(records.select(*names))
+        return lambda name: held[name]
+    # Codes take a tenth of the memory that texts such as those of squares do.
+    plan: Any = records.select(*names).to_native()
+    texts = [name for name, dtype in plan.collect_schema().items() if dtype == pl.String]
+    plan = plan.lazy().with_columns(
+        pl.col(name).cast(pl.Categorical(pl.Categories.random())) for name in texts
+    )
+    if file:
+        return lambda name: collected(nw.from_native(plan.select(name)))[name]
+    held = collected(nw.from_native(plan))
     return lambda name: held[name]
 
 
@@ -226,13 +236,12 @@ def _write_columns(
 
 def _coded(series: pl.Series) -> tuple[pl.Series, Any]:
     """The values of a column in order, missing last, and the code of each record."""
-    if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        series = series.cast(pl.String)
+    named = isinstance(series.dtype, pl.Categorical | pl.Enum)
     if series.dtype.is_float():
         series = series.fill_nan(None)
-    if series.dtype.is_integer():
+    if series.dtype.is_integer() or named:
         coded = code_column(series, CubeAxis(series.name)).compacted()
-        values = coded.values.cast(series.dtype)
+        values = coded.values if named else coded.values.cast(series.dtype)
         codes = coded.codes.cast(_width(len(values))).to_numpy()
         rank = values.arg_sort(nulls_last=True).to_numpy()
         if bool((rank == np.arange(len(rank))).all()):
