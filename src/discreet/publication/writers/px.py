@@ -23,7 +23,7 @@ from discreet.errors import PublicationError
 from discreet.publication.cells import stored_cells
 from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.formats import WriteOptions
-from discreet.publication.layout import BodyRows, PageLayout, footnotes, laid_out
+from discreet.publication.layout import BodyRows, Footnotes, PageLayout, footnotes, laid_out
 from discreet.publication.notation import (
     IMPRECISE,
     INAPPLICABLE,
@@ -325,23 +325,22 @@ def _remarks(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
 
     yield from _each("SOURCE", spoken, [source(one) for one in spoken])
     yield from _each("NOTE", spoken, [notes(one) for one in spoken])
-    for (at, code), numbers in footnotes(table).headings.items():
+    remarks = footnotes(table)
+    for (at, code), numbers in remarks.headings.items():
         keys = [[one.names[at], one.labels[at][code]] for one in spoken]
-        yield from _each("VALUENOTE", spoken, _note_texts(table, numbers, spoken), keys)
-    yield from _cell_notes(layout, spoken)
+        yield from _each("VALUENOTE", spoken, _note_texts(remarks, numbers, spoken), keys)
+    yield from _cell_notes(layout, spoken, remarks)
 
 
-def _note_texts(
-    table: ProtectedTable, numbers: Sequence[int], spoken: Sequence[_Spoken]
-) -> list[str]:
-    notes = [footnotes(table).notes[number - 1] for number in numbers]
+def _note_texts(remarks: Footnotes, numbers: Sequence[int], spoken: Sequence[_Spoken]) -> list[str]:
+    notes = [remarks.notes[number - 1] for number in numbers]
     return [text_value("#".join(note.text(one.language) for note in notes)) for one in spoken]
 
 
-def _cell_notes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
+def _cell_notes(layout: PageLayout, spoken: Sequence[_Spoken], remarks: Footnotes) -> Iterator[str]:
     """The notes about cells, those about the same cells together."""
     together: dict[tuple[int | None, ...], list[int]] = {}
-    for remark in footnotes(layout.table).remarks:
+    for remark in remarks.remarks:
         if sum(code is not None for code in remark.wanted) > 1:
             numbers = together.setdefault(remark.wanted, [])
             numbers += [remark.number] if remark.number not in numbers else []
@@ -350,7 +349,7 @@ def _cell_notes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
         keys = [
             ["*" if code is None else one.labels[at][code] for at, code in places] for one in spoken
         ]
-        yield from _each("CELLNOTE", spoken, _note_texts(layout.table, numbers, spoken), keys)
+        yield from _each("CELLNOTE", spoken, _note_texts(remarks, numbers, spoken), keys)
 
 
 def _marked(layout: PageLayout) -> Iterator[str]:
