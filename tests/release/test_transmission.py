@@ -20,7 +20,7 @@ from discreet.publication.data_structures import DataStructure, SdmxNames, read_
 from discreet.publication.examples import census_example
 from discreet.publication.writers.sdmx_ml import structure_message
 from discreet.release import protect, transmit
-from tests.helpers.firm_programmes import FIRST, firms
+from tests.helpers.firm_programmes import FIRST, HEAD, firms
 
 DOMINANT = FIRST.replace("p_percent = 12", "dominance = [[1, 60], [2, 75]]")
 RATIOS = (
@@ -139,6 +139,24 @@ def test_ratios_of_hidden_values_are_made_of_the_true_ones(tmp_path):
         found[name].cast(pl.Float64) for name in ("turnover", "wages", "wage_share")
     )
     assert ((part / whole - share).abs() < 0.0006).all()
+
+
+def test_weights_and_decimals_are_those_of_the_tables(tmp_path):
+    people = firms().with_columns(pl.lit(1.5).alias("w"), (pl.col("turnover") / 7).alias("money"))
+    people.write_parquet(tmp_path / "firms.parquet")
+    table = '[values.money]\ndecimals = 2\n[tables.A]\nby = ["region", "branch"]\n'
+    programme = tmp_path / "programme.toml"
+    programme.write_text(HEAD + table + 'value = "money"\nweight = "w"\n', encoding="utf-8")
+    programme.chmod(0o600)
+    protect(programme, tmp_path / "release")
+    transmit(programme, tmp_path / "release", tmp_path / "out", language="de")
+    found = lines(tmp_path, "A")
+    cells = people.group_by("region", "branch").agg((pl.col("money") * 1.5).sum().alias("true"))
+    both = found.join(cells, on=["region", "branch"])
+    assert len(both) == len(cells)
+    assert ((both["OBS_VALUE"].cast(pl.Float64) - both["true"]).abs() <= 0.005 + 1e-9).all()
+    assert found.filter(pl.col("CONF_STATUS") != "F")["OBS_VALUE"].str.len_chars().max() < 12
+    assert found["COMMENT_DSET"][0].startswith("Schutz: Sperrung von Feldern.")
 
 
 def test_files_are_private_listed_and_outside_of_the_release(firms_programme, tmp_path):

@@ -52,6 +52,14 @@ _PROTECTED: Mapping[str, str] = {
     "en": "Protected by: {}. Free values are those published.",
     "de": "Schutz: {}. Freie Werte sind die veröffentlichten.",
 }
+#: Methods of protection in German; others by their name.
+_GERMAN: Mapping[str, str] = {
+    "suppress": "Sperrung von Feldern",
+    "noise": "Überlagerung",
+    "invariant": "invariante Überlagerung",
+    "unit-noise": "Überlagerung der Einheiten",
+    "rounding": "Rundung",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,7 +281,8 @@ def _lines(
     """The observations; those that are hidden with their true values. CONFIDENTIAL."""
     import polars as pl
 
-    manner = inputs.programme.method(table.name).manner
+    method = inputs.programme.method(table.name)
+    manner = method.manner if language == "en" else _GERMAN.get(method.name, method.name)
     notes = [note.text(language) for note in printed_notes(table)]
     remark = " ".join([_PROTECTED[language].format(manner), *notes])
     for cells in cell_chunks(table):
