@@ -318,6 +318,13 @@ class _Reader:
         cuts = [LogCut(at, *one.span(), "small-cells", align="none") for one in numbers]
         return self.put(at, at + 1, cuts)
 
+    def _counts_only(self, said: str) -> bool:
+        """Whether the figures of a note are numbers of cases, which have rules."""
+        for message in self.rules.messages:
+            if message.may_be_in(said):
+                said = message.find.sub("", said)
+        return not _DIGIT.search(said)
+
     def _is_safe(self, text: str) -> bool:
         return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
 
@@ -464,7 +471,8 @@ class _Reader:
         if len(self._cells(at)) > 1 and not (follows or boxed or paired):
             end = max(heads, default=at) + 1
             return self.put(at, end, gone=True, review=UNKNOWN)
-        return self.put(at, at + 1, review=_TEXT if _DIGIT.search(text) else "")
+        known = self._counts_only(text)
+        return self.put(at, at + 1, review="" if known else _TEXT)
 
 
 def _next_filled(texts: Sequence[str], start: int) -> int:
@@ -521,6 +529,7 @@ def _judged_pairs(
             record.add(role.kind, role.name, figure)
             if role.kind == "count":
                 scope.count(figure, rules)
+    cuts += _read_and_used(pairs, rules)
     if not record.kinds:
         return cuts
     if scope.closed:
@@ -531,6 +540,20 @@ def _judged_pairs(
     if any(cut.rule in CLOSING for cut in claim.cuts):
         scope.closed = "few-cases"
     return cuts + claim.cuts
+
+
+def _read_and_used(
+    pairs: Sequence[tuple[str, LogFigure]], rules: CleaningRules
+) -> Iterator[LogCut]:
+    """The cases that are there, if they tell that few of them are left out."""
+    counted = [figure for word, figure in pairs if FORM.pair_count.fullmatch(word)]
+    used = [figure for word, figure in pairs if FORM.pair_cases.fullmatch(word)]
+    for one in counted:
+        for other in used:
+            if one.value is not None and other.value is not None and one not in used:
+                yield from withheld(
+                    [one] if rules.few(one.value - other.value) else (), "few-cases"
+                )
 
 
 def _small_missing(texts: Sequence[str], line: int, rules: CleaningRules) -> Iterator[LogCut]:
@@ -573,13 +596,6 @@ class _LogReader(_Reader):
             return self.put(at, end, gone=True)  # a number may be parted from its word
         known = FORM.log_plain.fullmatch(text) or self._is_safe(text) or self._counts_only(said)
         return self.put(at, end, review="" if known else _TEXT)
-
-    def _counts_only(self, said: str) -> bool:
-        """Whether the figures of a note are numbers of cases, which have rules."""
-        for message in self.rules.messages:
-            if message.may_be_in(said):
-                said = message.find.sub("", said)
-        return not _DIGIT.search(said)
 
     def _dump_end(self, at: int) -> int:
         """Behind the values of a record that a step has shown."""
