@@ -85,6 +85,33 @@ def estimates_drawn(dofile: DoFile, following: FigureFlow, programs: Set[str]) -
     return frozenset(drawn)
 
 
+_LOADED = re.compile(
+    r"\s++(?:(?:\w++\s++)+?using\s++)?\"?(?:[^\",\n]*[/\\])?([A-Za-z]\w*)(?:\.dta)?\"?\s*+(?:,\s*+clear\s*+)?"
+)
+#: Built into Stata, and without a new name or label for a variable.
+_SAME_NAMES = ("sort", "keep", "drop", "format", "display", "count", "local")
+
+
+def described_originals(following: FigureFlow) -> frozenset[int]:
+    """Where `describe` lists the variables of a file that no program of the submission writes."""
+    saved, found, known = following.taints.saved, set(), False
+    for part, around in following.placed if "*" not in saved else ():
+        statement = part.statement
+        text = statement.source[part.start : statement.end]
+        alone = not (statement.depth or statement.in_program or statement.block or around.all)
+        plain = alone and not part.by_macro and not statement.readings
+        plain = plain and all(one.canonical in _QUIET for one in statement.prefixes)
+        if part.name == "use":
+            loaded = _LOADED.fullmatch(text) if plain else None
+            known = loaded is not None and loaded[1].lower() not in saved
+        elif part.name == "describe":
+            if known and plain and re.fullmatch(r"[\w\s*,]*", text) and "using" not in text:
+                found.add(statement.start)
+        elif part.name not in _SAME_NAMES or not plain:
+            known = False
+    return frozenset(found)
+
+
 def _replaces(program: str) -> bool:
     """Whether a program may run where a command is meant, or as a part of one."""
     meant = canonical(program) or program

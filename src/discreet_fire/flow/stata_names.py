@@ -12,7 +12,7 @@ all texts are known, as in ``scalar `m' = r(max)``, names one of these and nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from discreet_fire.catalogue.commands import command_table, commands_where
 from discreet_fire.catalogue.policy import Policy
@@ -45,6 +45,10 @@ from discreet_fire.flow.stata_values import (
 )
 from discreet_fire.stata.statements import DoFile
 
+_NUMBER = re.compile(r"\s++(?:\w++|`\w++')++\s*+=\s*+r\((?:N|mean|sd|Var|sum)\)\s*+")
+_SAVES = re.compile(r"\b(?:sa(?:v\w*)?|\w+save|copy|export)\b")
+#: Other languages, which may write anything.
+_LANGUAGES = commands_where(lambda row: row.reading.body == "block")
 _TEMPORARY = commands_where(lambda row: row.flow.texts == "names")
 #: Commands that give texts to macros, or may do so in a way that is not read.
 _GIVE_TEXTS = commands_where(lambda row: row.flow.texts == "some")
@@ -116,8 +120,13 @@ def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
     return any(name.startswith(head) and name.endswith(tail) for head, tail in begun)
 
 
-def temporary_files(parts: Iterable[StatementParts]) -> frozenset[str]:
-    """The macros that name files which go with the session, and nothing else."""
+def temporary_files(parts: Iterable[StatementParts], *, or_numbers: bool = False) -> frozenset[str]:
+    """The macros that name files which go with the session, and nothing else.
+
+    Args:
+        parts: Statements.
+        or_numbers: With those that may hold the result of a statistic, a number, besides.
+    """
     found: set[str] = set()
     others: set[str] = set()
     begun: list[tuple[str, str]] = []
@@ -125,6 +134,8 @@ def temporary_files(parts: Iterable[StatementParts]) -> frozenset[str]:
         text = part.statement.source[part.start : part.statement.end]
         if part.name in _GIVE_ALL:
             return frozenset()
+        if or_numbers and part.name == "local" and _NUMBER.fullmatch(text):
+            continue
         if part.name in _GIVE_TEXTS and _MACRO_IN_NAME.match(text):
             begun.append(_ends(text))
         if part.name == "tempfile":
@@ -133,6 +144,29 @@ def temporary_files(parts: Iterable[StatementParts]) -> frozenset[str]:
             others.update(_WORD.findall(_MACRO.sub(" ", text)))
     left = {name for name in found - others if name.isidentifier()}
     return frozenset(name for name in left if not _may_be_meant(name, begun))
+
+
+def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str]:
+    """All words of statements that may write data sets; a star where a macro or a command of
+    users may name one.
+    """
+    found: set[str] = set()
+    temporary = temporary_files(parts, or_numbers=True)
+    known = command_table().rows.keys() | programs
+    for part in parts:
+        stated = part.statement.source[part.statement.start : part.statement.end]
+        if part.by_macro or part.name not in known or part.name in _LANGUAGES:
+            found.add("*")
+        if not _SAVES.search(stated):
+            continue
+        found.update(map(str.lower, _WORD.findall(stated)))
+        last = re.split(r"[/\\]", stated)[-1]
+        whole = part.statement.source[part.start : part.statement.end]
+        if part.name in ("save", "saveold") and not whole.partition(",")[0].strip():
+            found.add("*")  # it goes to the file it came from
+        if any(name not in temporary for name in re.findall(r"[`$]\{?(\w*)", last)):
+            found.add("*")
+    return found
 
 
 def _through_lists(
@@ -190,7 +224,8 @@ _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 #: A text that goes on from what a macro held, so that it counts how often it ran.
 _REPEATS = re.compile(r"\+\+|--|^\s*(?:de\w*\s+)?(\w+)\b.*(?<!\w)(?:`\1'|\$\{?\1\b|\1\b)", re.S)
 _COUNTED = re.compile(r"`(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)'")
-_MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
+#: What names and labels of variables may tell.
+MADE_OF_VALUES = Held(DOUBT, "names or labels made of values")
 _MAKE_COLUMNS = commands_where(lambda row: row.flow.columns == "made")
 _MAY_MAKE = commands_where(lambda row: row.flow.columns == "by option")
 _GENERATE = re.compile(r"\bg\w*\s*\(")
@@ -218,6 +253,7 @@ class FigureFlow:
         #: Local macros that hold nothing but known names.
         self.known = known_names(part for part, _ in different)
         self.temporary_files = temporary_files(part for part, _ in different)
+        taints.saved |= _saved_words(parts, dofile.programs)
         #: What is known of a figure because a statement ran at all.
         self._decided = CLEAN
         #: Macros whose text may be the name of a variable; globals with ``$``.
@@ -271,7 +307,7 @@ class FigureFlow:
         if part.name in _MAKE_COLUMNS or (
             part.name in _MAY_MAKE and _GENERATE.search(part.outside.partition(",")[2])
         ):
-            self.taints.columns["values"] = _MADE_OF_VALUES
+            self.taints.columns["values"] = MADE_OF_VALUES
         if (give := _GIVERS.get(part.name)) is not None:
             give(self, part)
         held = GIVEN_BY_OPTION.get(part.name, CLEAN)
@@ -445,7 +481,7 @@ class FigureFlow:
         words = re.sub(r"\(.*", "", left).split()
         condition = CONDITION.search(right)
         if "`" in left and self.taints.within(left, self.policy).rank:
-            self.taints.columns["values"] = _MADE_OF_VALUES
+            self.taints.columns["values"] = MADE_OF_VALUES
         if equals and words and part.name.endswith("egen"):
             if _ONE_OF_MANY.match(right):
                 held = Held(DOUBT, "the smallest or largest values of groups")

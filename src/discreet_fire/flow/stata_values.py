@@ -166,6 +166,8 @@ class Taints:
     unnamed: dict[str, Held] = field(default_factory=dict)
     #: What names and labels of variables tell, in any of the files.
     columns: dict[str, Held] = field(default_factory=dict)
+    #: Words of statements that may write data sets, in any of the files.
+    saved: set[str] = field(default_factory=set)
     #: Names that the files give to scalars and matrices at all.
     known_scalars: set[str] = field(default_factory=set)
     known_matrices: set[str] = field(default_factory=set)

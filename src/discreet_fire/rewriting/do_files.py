@@ -19,8 +19,8 @@ from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.flow.stata_datasets import estimates_drawn
-from discreet_fire.flow.stata_names import FigureFlow
+from discreet_fire.flow.stata_datasets import described_originals, estimates_drawn
+from discreet_fire.flow.stata_names import MADE_OF_VALUES, FigureFlow
 from discreet_fire.flow.stata_values import Taints, statements_of
 from discreet_fire.rewriting.called_files import (
     CALLERS,
@@ -224,10 +224,11 @@ def _stop_shown(
     dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
 ) -> None:
     """Add what following stored results has found to the decisions."""
+    originals = described_originals(following)
     for shown in following.shown():
         statement = shown.statement
         decision = decisions.get((statement.start, statement.end))
-        if decision is None:
+        if decision is None or (statement.start in originals and shown.what == MADE_OF_VALUES.what):
             continue
         name = statement.canonical or (statement.command.text if statement.command else "command")
         if shown.action is Action.REFUSED:

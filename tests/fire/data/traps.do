@@ -3205,3 +3205,173 @@ coefplot m, generate(b)
 coefplot m, saving(x.gph)
 * ---- refused 1: coefplot with records under it
 coefplot m, addplot(scatter wage age)
+* ---- review 3: names made of values, 1: describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+describe
+* ---- review 5: names made of values, 2: save made / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+save made
+use made, clear
+describe
+* ---- review 5: names made of values, 3: save "made.dta", replace / use MADE, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+save "made.dta", replace
+use MADE, clear
+describe
+* ---- review 5: names made of values, 4: save `x' / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+save `x'
+use made, clear
+describe
+* ---- review 5: names made of values, 5: save $x/`y' / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+save $x/`y'
+use made, clear
+describe
+* ---- review 5: names made of values, 6: use orig, clear / merge 1:1 k using made / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+merge 1:1 k using made
+describe
+* ---- review 5: names made of values, 7: use orig, clear / append using made / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+append using made
+describe
+* ---- review 4: names made of values, 8: use orig, clear / describe using made
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+describe using made
+* ---- review 5: names made of values, 9: use orig, clear / generate v`i' = 1 / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+generate v`i' = 1
+describe
+* ---- review 5: names made of values, 10: use orig, clear / rename a b`i' / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+rename a b`i'
+describe
+* ---- review 5: names made of values, 11: use orig, clear / label variable a "`: label k 1'" / describ
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+label variable a "`: label k 1'"
+describe
+* ---- review 4: names made of values, 12: capture use orig, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+capture use orig, clear
+describe
+* ---- review 4: names made of values, 13: if 0 use orig, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+if 0 use orig, clear
+describe
+* ---- review 4: names made of values, 14: use `made', clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+use `made', clear
+describe
+* ---- review 5: names made of values, 15: nosuch made / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+nosuch made
+use made, clear
+describe
+* ---- review 5: names made of values, 16: mata: x() / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+mata: x()
+use made, clear
+describe
+* ---- review 5: names made of values, 17: `c' made / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+`c' made
+use made, clear
+describe
+* ---- review 5: names made of values, 18: frame x: save made / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+frame x: save made
+use made, clear
+describe
+* ---- review 6: names made of values, 19: preserve / use orig, clear / restore / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+preserve
+use orig, clear
+restore
+describe
+* ---- review 5: names made of values, 20: sa made / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+sa made
+use made, clear
+describe
+* ---- review 5: names made of values, 21: use orig, clear / foreach v in a { / describe / use made, cl
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+foreach v in a {
+describe
+use made, clear
+}
+* ---- review 5: names made of values, 22: iesave made / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+iesave made
+use made, clear
+describe
+* ---- review 5: names made of values, 23: quietly saveold made / use made, clear / ds
+use persons, clear
+reshape wide wage, i(k) j(name)
+quietly saveold made
+use made, clear
+ds
+* ---- review 5: names made of values, 24: statsby m=r(mean), by(g) saving(made): summarize wage / use
+use persons, clear
+reshape wide wage, i(k) j(name)
+statsby m=r(mean), by(g) saving(made): summarize wage
+use made, clear
+describe
+* ---- review 5: names made of values, 25: mi export ice made / use made, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+mi export ice made
+use made, clear
+describe
+* ---- review 5: names made of values, 26: use orig, clear / frame change x / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+frame change x
+describe
+* ---- review 4: names made of values, 27: use orig, clear / bysort a: describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+use orig, clear
+bysort a: describe
+* ---- review 5: names made of values, 28: save, replace / use orig, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+save, replace
+use orig, clear
+describe
+* ---- review 5: names made of values, 29: quietly save , replace / use orig, clear / describe
+use persons, clear
+reshape wide wage, i(k) j(name)
+quietly save , replace
+use orig, clear
+describe
