@@ -33,7 +33,7 @@ def place(tmp_path, monkeypatch):
             "region": draw.choice(["N1", "N2", "S1"], number),
             "sex": draw.choice(["m", "w"], number),
             "age": draw.integers(0, 95, number),
-            "marital": draw.choice(["single", "married"], number),
+            "status": draw.choice(["single", "married"], number),
             "income": draw.uniform(900, 5000, number).round(2),
         }
     ).write_csv(tmp_path / "persons.csv")
@@ -71,7 +71,7 @@ def workbook(path):
     rows = [
         ["Married people"],
         [],
-        ["Marital", None, "male", "female"],
+        ["Status", None, "male", "female"],
         ["single", "North", None, None],
         [None, "South", None, None],
         ["married", "North", 0, 0],
@@ -117,7 +117,7 @@ def test_texts_become_variables_and_what_is_unknown_is_named_by_cell(place):
     assert [(each.name, each.by) for each in draft.tables] == [
         ("Table-1", ("region", "age")),
         ("Table-1-2", ("region", "sex")),
-        ("More", ("marital", "region", "sex")),
+        ("More", ("status_", "region", "sex")),
         ("More-2", ("region",)),
     ]
     (wrong,) = draft.unmatched
@@ -155,6 +155,7 @@ def test_the_programme_passes_its_check_and_is_carried_out(place):
     written = tomllib.loads((place / "p.toml").read_text("utf-8"))
     assert written["variables"]["region"] == {"hierarchy": "region.json"}
     assert written["tables"]["More"]["title"] == "Married people"
+    assert written["variables"]["status_"]["column"] == "status"  # files have such a column
     check_release(place / "p.toml")
     made = protect(place / "p.toml", place / "release")
     assert [each.name for each in made.tables] == list(written["tables"])

@@ -26,6 +26,7 @@ from discreet.microdata import read_microdata
 from discreet.record_batches import collected
 from discreet.release.drafted_programmes import Draft, drafted
 from discreet.release.first_programmes import check_saved, programme_text
+from discreet.release.programme.checks import RESERVED
 from discreet.release.table_templates import TableTemplate, TemplateText, read_templates
 
 #: Words for the sum of all, and for numbers of records.
@@ -365,6 +366,8 @@ def _variable(name: str, codes: tuple[str, ...], known: _Vocabulary) -> MatchedV
     keys = dict(known.keys[name])
     if keys.pop("found", False):
         keys = {"codes": list(codes)} if set(codes) >= set(tree.codes[1:]) else {}
+    if name in RESERVED:  # what columns of files are called
+        name, keys = f"{name}_", {"column": name, **keys}
     return MatchedVariable(
         name=name, codes=codes, levels=(max(shown, default=0), max(depths)), keys=keys
     )

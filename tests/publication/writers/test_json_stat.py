@@ -9,6 +9,7 @@ import math
 import pytest
 from pyjstat import pyjstat
 
+from discreet.classifications import Classification
 from discreet.publication import write
 from discreet.publication.examples import census_example
 from discreet.tables import CellStatus
@@ -110,3 +111,19 @@ def test_parts_that_a_table_lacks_have_no_value(make_table, region, sex, tmp_pat
     assert len(found["value"]) == 6
     frame = read(tmp_path / "t.jsonstat").write("dataframe", naming="id")
     assert frame["value"].notna().sum() == 6
+
+
+def test_levels_are_named_where_they_have_names(make_table, tmp_path):
+    tree = Classification(
+        name="v",
+        codes=("T", "a", "a1"),
+        parents=(-1, 0, 1),
+        level_names=("land", "town"),
+    )
+    table = make_table([tree], {("a1",): (9, CellStatus.published)})
+    found = json.loads(write(table, tmp_path / "t.jsonstat.json").read_text("utf-8"))
+    assert found["dimension"]["v"]["extension"] == {"levels": [["land", "town"]]}
+    assert found["dimension"]["v"]["category"]["child"] == {"T": ["a"], "a": ["a1"]}
+    plain = make_table([tree.replace(level_names=())], {("a1",): (9, CellStatus.published)})
+    found = json.loads(write(plain, tmp_path / "p.jsonstat.json").read_text("utf-8"))
+    assert "extension" not in found["dimension"]["v"]

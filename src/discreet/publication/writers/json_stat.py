@@ -118,7 +118,10 @@ def _described(
     notes = _notes(table, at, codes, language)
     if notes:
         category["note"] = notes
-    return {"label": dimension.title(language), "category": category}
+    described = {"label": dimension.title(language), "category": category}
+    levels = [list(tree.level_names) for tree in dimension.classifications if tree.level_names]
+    # JSON-stat has no place for the names of levels, coarsest first; of each breakdown its own.
+    return {**described, "extension": {"levels": levels}} if levels else described
 
 
 def _unit(figure: Figure, language: str) -> dict[str, Any]:

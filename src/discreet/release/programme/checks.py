@@ -227,7 +227,8 @@ def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
 
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_RESERVED = {"count", "cell_key", "weight", "value", "status", "symbol"}
+#: What files call their columns; no variable is called so.
+RESERVED = {"count", "cell_key", "weight", "value", "status", "symbol"}
 _RENAME = 'add [variables.NEW] with column = "…" and use its name'
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
@@ -314,7 +315,7 @@ def _variables(programme: Programme) -> Found:
         for key, kind in pairs:
             if getattr(entry, key) is not None and getattr(entry, kind) is None:
                 yield programme.at((*path, key), f"this goes with {kind} only")
-        if name in _RESERVED:
+        if name in RESERVED:
             yield programme.at(path, f"a variable cannot be called {name!r}", "rename it")
         yield from _alternatives(programme, name, entry)
 
@@ -396,7 +397,7 @@ def _tables(programme: Programme) -> Found:
             what = f"variable {doubled!r} spans the table twice"
             yield programme.at(("tables", name, "by"), what)
         for number, variable in enumerate(table.by or []):
-            if variable in _RESERVED and variable not in programme.variables:
+            if variable in RESERVED and variable not in programme.variables:
                 place: KeyPath = ("tables", name, "by", number)
                 yield programme.at(place, f"a variable cannot be called {variable!r}", _RENAME)
         for doubled in named_twice(table.formats or []):
