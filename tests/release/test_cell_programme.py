@@ -165,6 +165,21 @@ def test_parts_are_suppressed_by_thresholds(
     assert safe["Total", "Total"] is not None
 
 
+def test_areas_of_cells_are_decided_one_by_one(
+    folder: Path, tables: tuple[dc.Table, dc.Table]
+) -> None:
+    path = folder / "homes.toml"
+    more = '[parts]\nmin_average_size = 100\nper = "region"\n'
+    path.write_text(PROGRAMME.partition("[cells.counts")[0] + more)
+    safe = protect_by_programme(folder / "cells.csv", path)
+    rules = dc.PartRules(min_average_size=100)
+    decisions = dc.check_parts(tables[0], rules, areas="region")
+    assert decisions.areas is not None
+    expected = dc.suppress_parts(safe, decisions)
+    assert safe.to_polars(complete=True).equals(expected.to_polars(complete=True))
+    assert safe.suppressed_parts == decisions.suppressed
+
+
 Edit = Callable[[str], str]
 
 

@@ -379,9 +379,12 @@ class _FileOfCells:
             return count_deviations(content, counts)
 
         used = {figure.of for figure in self.entry.figures.values() if figure.kind == "count"}
-        decided = [check_parts(self.table, rules, deviation=deviation)]
+        spanning = {dimension.name for dimension in self.table.dimensions}
+        options: dict[str, Any] = {"deviation": deviation}
+        options["areas"] = given.per if given.per in spanning else None
+        decided = [check_parts(self.table, rules, **options)]
         decided += [
-            check_parts(table, rules, universe=self.table, deviation=deviation)
+            check_parts(table, rules, universe=self.table, **options)
             for name, table in self.others.items()
             if name in used
         ]

@@ -293,6 +293,7 @@ class _AnswerRun:
                 rules,
                 universe=every if each.where else None,
                 deviation=partial(method.deviations, self.inputs),
+                areas=self.inputs.part_areas(ANSWER),
             )
             for key, each in counts.items()
             if key != _EVERY

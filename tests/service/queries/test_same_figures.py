@@ -223,6 +223,23 @@ def test_parts_are_suppressed_as_in_a_release(
     compare(filtered, cells_of(tables["large"]), 40)
 
 
+@pytest.mark.exhaustive
+def test_areas_are_decided_one_by_one_as_in_a_release(
+    place: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("areas")
+    tables = release_of(place, folder, '[parts]\nmax_share_small = 0.6\nper = "region"\n')
+    described = (place / "DATASET.toml").read_text("utf-8")
+    own = place / "areas"
+    own.mkdir()
+    named = described.replace("[dataset]", f'[dataset]\nprogramme = "../{folder.name}.toml"')
+    (own / "DATASET.toml").write_text(named.replace('store = "', 'store = "../'), "utf-8")
+    ask = asked_of(open_version(own, b"key"))
+    whole = ask({"unit": "building", "by": ["building_type", "construction", _REGIONS]})
+    assert any(note.kind == "hidden-areas" for note in tables["kinds"].notes)
+    compare(whole, cells_of(tables["kinds"]), 1_000)
+
+
 def test_stores_and_files_give_the_same(place: Path, ask: Ask, tmp_path: Path) -> None:
     text = (place / "DATASET.toml").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("store =")]
