@@ -180,7 +180,7 @@ def agreed_figures(release: str | os.PathLike[str]) -> AgreedFigures:
 
 def _areas(out: Path) -> dict[str, dict[str, str]]:
     """The area that a file is about, by its name."""
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for path in out.glob(f"*{_LIST}"):
         with path.open(newline="", encoding="utf-8-sig") as file:
             found |= {row["file"]: {"region": row["code"]} for row in csv.DictReader(file)}
