@@ -38,8 +38,7 @@ from discreet_fire.queue.folder import MANIFEST, SUMS
 from discreet_fire.queue.links import links_if_held, links_of
 from discreet_fire.queue.record import ANSWERED, ASKED, events
 from discreet_fire.queue.releases import folder_problem, target_of
-from discreet_fire.queue.views import confidential_figures
-from discreet_fire.queue.views import QueueRow, QueueView
+from discreet_fire.queue.views import QueueRow, QueueView, confidential_figures
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
