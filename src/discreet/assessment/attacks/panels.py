@@ -232,8 +232,8 @@ def _success(
 #: What is proven of cells; whether by changes of any kind; whether of the finest layer only.
 _KINDS = (
     ("cells proven to hold other units", False, False),
-    ("the same of cells by all variables", False, True),
     ("cells proven to hold somebody to whom something happened", True, False),
+    ("the same of cells by all variables", True, True),
 )
 
 
