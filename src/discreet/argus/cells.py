@@ -394,7 +394,6 @@ def _primary(
         verdict=verdict,
         reason=np.where(sensitive, Reason.manual, Reason.none).astype(np.int8),
         rules=np.zeros((0, len(table)), dtype=np.bool_),
-        rule_status=(),
         lower=levels["lower"],
         upper=levels["upper"],
         sliding=nothing,

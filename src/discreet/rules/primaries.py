@@ -60,7 +60,8 @@ class Primary:
         reason: `Reason` of each sensitive cell: that of the first rule that marks it.
         rules: Which cells each rule marks, rules × cells, in the order of the rules and
             before marks.
-        rule_status: What SDMX calls the cells of each rule, in the same order.
+        rule_status: What SDMX calls the cells of each rule, in the same order; empty where
+            nobody says, and all are "C".
         lower: Lower protection levels, in the unit of the value; 0 where none is asked for.
         upper: Upper protection levels.
         sliding: Sliding protection levels.
@@ -83,7 +84,7 @@ class Primary:
     verdict: npt.NDArray[np.int8]
     reason: npt.NDArray[np.int8]
     rules: BoolArray
-    rule_status: tuple[str, ...]
+    rule_status: tuple[str, ...] = ()
     lower: FloatArray
     upper: FloatArray
     sliding: FloatArray
@@ -101,8 +102,8 @@ class Primary:
         columns = (self.reason, self.lower, self.upper, self.sliding, self.cost, self.waived)
         known = (self.low, self.high, self.at_most, self.at_least, self.opens)
         lengths = {len(column) for column in (*columns, *known, self.contributor)}
-        ruled = self.rules.shape == (len(self.rule_status), len(self.verdict))
-        if lengths != {len(self.verdict)} or not ruled:
+        told = not self.rule_status or len(self.rule_status) == len(self.rules)
+        if lengths | {self.rules.shape[1]} != {len(self.verdict)} or not told:
             raise SuppressionError("the columns of the primaries differ in length", code="primary")
 
     def __len__(self) -> int:
@@ -135,7 +136,7 @@ class Primary:
         """
         found = np.full(len(self), "D")
         found[self.sensitive] = "C"
-        for code, marks in reversed(list(zip(self.rule_status, self.rules, strict=True))):
+        for code, marks in reversed(list(zip(self.rule_status, self.rules, strict=False))):
             found[marks & self.sensitive] = code
         single, double = (self._said_by(code) for code in ("O", "T"))
         found[single & double & np.isin(found, ("O", "T"))] = "G"
