@@ -146,9 +146,13 @@ class Store:
         >>> from tempfile import mkdtemp
         >>> people = pl.DataFrame({"square": ["a", "b"], "district": [1, 2]})
         >>> store = Store.create(mkdtemp(), people, variables=["square", "district"])
-        >>> store.codes("square", where="district == 2")
-        ['b']
+        >>> store.codes("square", where="district == 2"), store.codes("square")
+        (['b'], ['a', 'b'])
         """
+        about = self.records.columns.get(column)
+        if not where and about is not None and about["kind"] != "plain":
+            values = self.records.values(column)  # each of them occurs
+            return code_texts(values, column).drop_nulls().to_list()
         table = tabulate(self.records.plan(), [column], where=where)
         tree = table.dimensions[0].classifications[0]
         return [code for code in tree.codes[1:] if code != tree.missing]
