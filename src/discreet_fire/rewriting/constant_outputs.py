@@ -64,6 +64,9 @@ _PICTURE = re.compile(
     )
 )
 _DRAWING = commands_where(lambda row: row.rewriting.data in ("drawn", "models"))
+#: Commands that draw no graph.
+_DRAWING_NONE = commands_where(lambda row: row.rewriting.data == "kept")
+_NO_DRAWING = re.compile(r"\s+(?:ex|pr|save|des|dir|drop|ren|set|q|cl|co|use|di|rep|ed)")
 _MODELS = commands_where(lambda row: row.rewriting.data == "models")
 #: Stored models side by side, with options that lay the graph out.
 _MODELS_ONLY = re.compile(
@@ -83,7 +86,7 @@ def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
     Args:
         part: The statement.
         dofile: Its do-file.
-        earlier: Whether a graph is drawn before it in the do-file.
+        earlier: Whether the graph that was drawn last before it was judged there.
     """
     statement = part.statement
     code = statement.source[part.start : statement.end]
@@ -95,10 +98,18 @@ def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
     return _MODELS_ONLY.fullmatch(part.outside) is not None
 
 
-def draws(part: StatementParts) -> bool:
-    """Whether a statement draws a graph, which is judged there."""
-    files = re.match(r"\s+(?:ex|pr|save|des|dir|drop|ren|set|q|cl|co|use|di|rep|ed)", part.outside)
-    return part.name in _DRAWING and not (part.name == "graph" and files)
+def judged_graph(part: StatementParts, before: bool) -> bool:
+    """Whether the last graph that was drawn, if any, is one that was judged where it was drawn.
+
+    Args:
+        part: A statement.
+        before: Whether it was so before the statement.
+    """
+    if part.name == "graph" and (other := _NO_DRAWING.match(part.outside)) is not None:
+        return before and other.group().strip() == "ex"
+    if part.name in _DRAWING:
+        return not part.by_macro
+    return before and part.name in _DRAWING_NONE and not part.by_macro
 
 
 def holds_no_data(

@@ -37,7 +37,7 @@ from discreet_fire.rewriting.changes import (
     applied,
     newline_of,
 )
-from discreet_fire.rewriting.constant_outputs import draws, draws_judged, holds_no_data
+from discreet_fire.rewriting.constant_outputs import draws_judged, holds_no_data, judged_graph
 from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
 from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.parser import parse_do
@@ -265,7 +265,7 @@ def _pass_constants(
     earlier = False
     for part, _ in following.placed:
         decision = decisions.get((part.statement.start, part.statement.end))
-        earlier = earlier or draws(part)
+        earlier = judged_graph(part, earlier)
         if decision is None or not decision.notes or decision.refused is not None:
             continue
         clean = part.name == "post" and following.tells_nothing(part)

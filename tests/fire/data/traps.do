@@ -3375,3 +3375,41 @@ reshape wide wage, i(k) j(name)
 quietly save , replace
 use orig, clear
 describe
+* ---- review 3: a picture of what another command drew
+graph bar wage
+cusum9 wage year
+graph export x.png, replace
+* ---- review 3: a picture of what another command drew behind a condition
+graph bar wage
+if 1 cusum9 wage year
+graph export x.png, replace
+* ---- review 4: a picture in a loop that comes round with another graph
+graph bar wage
+forvalues i = 1/2 {
+display 1
+graph export x.png, replace
+cusum9 wage year
+}
+* ---- review 3: a picture of a graph that was brought back
+graph bar wage
+graph display old
+graph export x.png, replace
+* ---- review 3: a picture of graphs put together
+graph bar wage
+graph combine old older
+graph export x.png, replace
+* ---- review 3: a picture after a macro command
+graph bar wage
+`draw' wage
+graph export x.png, replace
+* ---- review 3: a picture after a do-file
+graph bar wage
+do other.do
+graph export x.png, replace
+* ---- review 6: a picture after a program of the file
+program p
+cusum9 wage year
+end
+graph bar wage
+p
+graph export x.png, replace
