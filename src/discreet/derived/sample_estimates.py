@@ -68,6 +68,9 @@ class SampleDesign:
         strata: Column of strata; one stratum if None.
         units: Column of the units drawn first (a block of dwellings); records if None.
         fraction: Column of the share of its stratum's units that was drawn; 0 if None.
+
+    >>> SampleDesign(weight="w", strata="stratum", units="block").columns
+    ('w', 'stratum', 'block')
     """
 
     weight: str
