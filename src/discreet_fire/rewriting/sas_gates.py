@@ -53,7 +53,9 @@ def gated(
     refused = list(refused)
     statements = [tokens for _, tokens in step]
     options = {token.upper for token in statements[0]}
-    if any(tokens[0].kind in ("macro", "reference") for tokens in statements):
+    opening = step[0][0]
+    # Behind %then the macro alone would depend on the condition, and the procedure would not.
+    if opening.start != statements[0][0].start:
         return "runtime"
     if "NOPRINT" in options or (
         rule.name == "PROC SUMMARY" and not options & {"PRINT", "PRINTALL"}

@@ -304,6 +304,8 @@ class _SasWalker:
             if (listed and holding) or self.values.in_tokens(tokens) or unknown:
                 self._say("shown", Action.REFUSED, statement, "%PUT")
                 self._take_out([span], "%PUT", rule.reason)
+        elif name in ("GOTO", "SYMDEL", "GLOBAL", "LOCAL") and self.values.in_tokens(tokens[1:]):
+            self._say("holds", Action.REVIEW, statement, f"%{name}")
         elif name == "DO" and self.values.in_tokens(tokens, sure=True):
             self._say("decides", Action.REVIEW, statement, "%DO")
         elif name == "LET" and (

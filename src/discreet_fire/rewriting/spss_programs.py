@@ -307,6 +307,8 @@ class _SpssWalker:
         numbered = numbered and any(t.upper == "$CASENUM" for t in tokens)
         if "LAG" in calls or numbered:
             yield "record"
+        if name == "MATCH FILES" and any(t.upper == "TABLE" for t in tokens):
+            yield "picks"
         if "NUMBER" in calls:
             yield "tells"
         if name == "AGGREGATE":
@@ -415,7 +417,7 @@ class _SpssWalker:
             if action is Action.REVIEW:
                 unknown.append(word)
             if action is not Action.REFUSED:
-                kept.append((part, self.notes.text[part.start : part.end]))
+                kept.append((part, self._text(part, command)))
                 continue
             span = (command.start, command.end)
             self.notes.say("part", Action.REFUSED, span, name=rule.name, part=word)
@@ -432,6 +434,14 @@ class _SpssWalker:
             if left:
                 kept.append((part, f"/{part.name}={' '.join(left)}"))
         return kept, unknown
+
+    def _text(self, part: SpssPart, command: SpssCommand) -> str:
+        """What a subcommand says, without comments, which would end at the end of a line."""
+        text = self.notes.text[part.start : part.end]
+        if "/*" not in text:
+            return text
+        inside = [t for t in command.tokens if part.start <= t.start and t.end <= part.end]
+        return " ".join(token.text for token in inside)
 
     def _blocks(
         self,

@@ -82,6 +82,12 @@ def test_an_honest_program_stays_usable(path: Path) -> None:
     assert any(edit.action == "wrapped" for edit in done.edits)
 
 
+def test_a_comment_within_a_command_hides_nothing_of_it() -> None:
+    done = rewrite_spss("CROSSTABS a /* first\n BY b /* second\n /CELLS=ROW.\nLIST x.\n")
+    assert "CROSSTABS a BY b /CELLS=ROW.\n" in done.text
+    assert "/*" not in done.text
+
+
 @pytest.mark.parametrize("language", list(REWRITERS))
 @pytest.mark.parametrize(
     "text",

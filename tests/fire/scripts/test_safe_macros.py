@@ -124,10 +124,19 @@ def test_filters_count_and_the_order_of_records_stays(tmp_path: Path) -> None:
 
 @pspp
 def test_only_records_of_the_filter_count(tmp_path: Path) -> None:
-    rows = [(n, "xyz"[n % 3], n % 2 + 1, n, 0) for n in range(24)]
+    rows = [(n, "xyz"[n % 3], n % 2 + 1, n + 1, 0) for n in range(24)]
     program = "COMPUTE f=(id < {}).\nFILTER BY f.\nFREQUENCIES a.\nMEANS y BY a.\n"
     assert not {"a", "Report"} & set(run(program.format(8), rows, tmp_path))  # 3, 3 and 2
     assert {"a", "Report"} <= set(run(program.format(9), rows, tmp_path))
+
+
+@pspp
+def test_a_sum_of_one_value_and_zeros_is_not_shown(tmp_path: Path) -> None:
+    rows = [(n, "xy"[n % 2], 1, 40 + n, 0) for n in range(20)]
+    told = run(
+        "COMPUTE s=y*(id=7).\nDESCRIPTIVES s /STATISTICS=SUM.\nMEANS s BY a.\n", rows, tmp_path
+    )
+    assert "47" not in str(told)
 
 
 @pspp
