@@ -655,6 +655,13 @@ def merge_all_slivers(
 
     Returns:
         The areas to merge, and what is found between each two geographies then.
+
+    >>> people = pl.DataFrame({"town": ["X"] * 21 + ["Y"] * 18, "post": ["n"] * 39,
+    ...                        "square": ["a"] * 20 + ["b"] * 19})
+    >>> how = {"merge": "square", "least": 5}
+    >>> merged, reports = merge_all_slivers(people, ["town", "post", "square"], **how)
+    >>> merged.groups, [len(report.slivers) for report in reports]
+    ((('a', 'b'),), [0, 0, 0])
     """
     others = [name for name in areas if name != merge]
     if len(others) == len(areas) or not others:
