@@ -67,7 +67,6 @@ class MacroValues:
     """Macro variables that hold values of the data, by their names in capitals.
 
     Args:
-        plain: The words that give nothing of the data.
         functions: Functions of %sysfunc that give nothing of the data.
     """
 
@@ -206,6 +205,7 @@ class _SasWalker:
             if any(self._reserved(token) for token in statement.tokens):
                 self.notes.fail("reserved", (statement.start, statement.end))
             self.conditional = False
+            self._system_functions(statement)
             tokens = self._unwrapped(statement)
             if tokens:
                 self._judge(statement, tokens)
@@ -220,6 +220,15 @@ class _SasWalker:
         self, kind: str, action: Action, statement: SasStatement, name: str, **more: str
     ) -> None:
         self.notes.say(kind, action, (statement.start, statement.end), name=name, **more)
+
+    def _system_functions(self, statement: SasStatement) -> None:
+        """Functions that the macro language runs, and that may do more than give a text."""
+        known = self.words["plain"] | self.words["readers"] | self.words["functions"]
+        for at, token in enumerate(statement.tokens):
+            if token.upper in ("%SYSFUNC", "%QSYSFUNC"):
+                name = next((t.upper for t in statement.tokens[at + 2 : at + 3]), "?")
+                if name not in known:
+                    self._say("function", Action.REVIEW, statement, token.upper, part=name)
 
     def _comment(self, statement: SasStatement) -> None:
         """A comment with a star: calls of macros in it run, and quotes count within a macro."""
@@ -537,9 +546,7 @@ class _SasWalker:
             shows = first in ("SELECT", "DESCRIBE", "(") or (first == "CREATE" and "INTO" in words)
             if first == "RESET":
                 silent = silent and "PRINT" not in words
-            if (shows and "INTO" not in words and not silent) or (
-                shows and "INTO" in words and not silent
-            ):
+            if shows and not silent:
                 rule = self.rules["PROC SQL"]
                 reason = rule.reason
                 self._say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)

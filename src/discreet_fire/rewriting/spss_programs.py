@@ -307,6 +307,8 @@ class _SpssWalker:
         numbered = numbered and any(t.upper == "$CASENUM" for t in tokens)
         if "LAG" in calls or numbered:
             yield "record"
+        if name == "GET DATA" and any(t.upper in ("CONNECT", "SQL") for t in tokens):
+            yield "network"
         if name == "MATCH FILES" and any(t.upper == "TABLE" for t in tokens):
             yield "picks"
         if "NUMBER" in calls:
