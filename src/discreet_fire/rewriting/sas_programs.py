@@ -23,7 +23,6 @@ from discreet_fire.scripts.sas_syntax import SasStatement, SasSyntaxError, SasTo
 _Tokens = Sequence[SasToken]
 _REFERENCE = re.compile(r"(&+)([A-Za-z_]\w*)")
 _CALL = re.compile(r"%([A-Za-z_]\w*)")
-_PLAIN_TEXT = re.compile(r"'")
 _GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
 _EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO", "ASSIGN"}
 _ROUNDS = 6
@@ -238,7 +237,7 @@ class _SasWalker:
             unknown = rule is None and name.upper() not in self.words["macros"]
             if unknown or name.upper() in ("PUT", "SYSEXEC", "INCLUDE", "INC"):
                 self._say("runtime", Action.REVIEW, statement, f"%{name}")
-        if self.in_macro and len(_PLAIN_TEXT.findall(text)) % 2:
+        if self.in_macro and text.count("'") % 2:
             self._say("quotes", Action.REVIEW, statement, "*")
 
     # ------------------------------------------------------------------ macro language
