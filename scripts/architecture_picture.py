@@ -56,6 +56,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",
+            "finding_words",
         ),
         "discreet_service": ("operation", "settings", "permissions", "problems", "slow_callers"),
     },

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 #: Words of the field that end like a verb.
-NOUNS = {"holdings", "findings", "settings", "second_readings", "python_bindings", "rounding",
+NOUNS = {"holdings", "findings", "listings", "settings", "second_readings", "python_bindings", "rounding",
          "rewriting", "recoding", "swapping"}  # fmt: skip
 
 

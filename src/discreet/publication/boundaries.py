@@ -27,6 +27,15 @@ from discreet.classifications.grids import geographic, grid_coordinates, read_sq
 from discreet.errors import ClassificationError, Problem, PublicationError, raise_all
 from discreet.files import write_text
 
+__all__ = [
+    "Boundaries",
+    "Coordinates",
+    "GridAreas",
+    "geojson_texts",
+    "squares_of",
+    "well_known_binary",
+]
+
 #: Longitude and latitude, or metres of the European grid.
 Coordinates = Literal["EPSG:4326", "EPSG:3035"]
 

@@ -119,14 +119,14 @@ def listing_blocks(
 ) -> Iterator[tuple[EchoBlock, BlockJudgement]]:
     """The blocks of a listing in order, each judged."""
     texts = drawn([line.text for line in lines])
-    reader = _LogReader if kind is ListingKind.SAS_LOG else _Reader
+    reader = _LogReader if kind is ListingKind.SAS_LOG else _ListingReader
     own = passages.rules.safe[len(CleaningRules.default().safe) :]
     pages = frozenset(at for at, line in enumerate(lines) if line.text.startswith("\f"))
     yield from reader(texts, kind, passages, own, pages).blocks()
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ListingReader:
     """Goes through a listing from the top, table after table."""
 
     texts: list[str]
@@ -567,7 +567,7 @@ def _small_missing(texts: Sequence[str], line: int, rules: CleaningRules) -> Ite
 
 
 @dataclass(slots=True)
-class _LogReader(_Reader):
+class _LogReader(_ListingReader):
     """Goes through a log of SAS: program, notes, and what the program wrote."""
 
     def blocks(self) -> list[tuple[EchoBlock, BlockJudgement]]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
 from discreet.publication.data_structures import DataStructure, ListedCode, StructureDimension
 
@@ -105,7 +105,7 @@ def data_message(
         {"ss": f"{_SCHEMAS}/data/structurespecific", "own": own},
         prepared,
         structure.agency,
-        f'<message:Structure structureID="S1" namespace={quoteattr(own)} '
+        f'<message:Structure structureID="S1" namespace={_quoted(own)} '
         'dimensionAtObservation="AllDimensions">'
         f"<common:StructureUsage>{_reference(structure, structure.name, 'Dataflow')}"
         "</common:StructureUsage></message:Structure>",
@@ -122,7 +122,7 @@ def data_message(
         names = [name for name in about if name in lines.columns]
         for row in lines.select(names).iter_rows():
             texts = (
-                f" {name}={quoteattr(str(value))}"
+                f" {name}={_quoted(str(value))}"
                 for name, value in zip(names, row, strict=True)
                 if value is not None
             )
@@ -133,7 +133,7 @@ def data_message(
 def _whole(lines: pl.DataFrame) -> str:
     """The attributes of the data set as a whole."""
     named = [name for name, one in ATTRIBUTES.items() if one.whole and name in lines.columns]
-    return "".join(f" {name}={quoteattr(lines[name][0])}" for name in named if lines.height)
+    return "".join(f" {name}={_quoted(lines[name][0])}" for name in named if lines.height)
 
 
 def structure_message(*structures: DataStructure, prepared: str = "") -> str:
@@ -181,26 +181,26 @@ def _opening(
         "xsi": "http://www.w3.org/2001/XMLSchema-instance",
         **namespaces,
     }
-    declared = " ".join(f"xmlns:{short}={quoteattr(long)}" for short, long in spaces.items())
+    declared = " ".join(f"xmlns:{short}={_quoted(long)}" for short, long in spaces.items())
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<message:{kind} {declared}>\n<message:Header>'
         "<message:ID>discreet</message:ID><message:Test>false</message:Test>"
         f"<message:Prepared>{prepared or _UNDATED}</message:Prepared>"
-        f"<message:Sender id={quoteattr(sender)}/>{structure}</message:Header>\n"
+        f"<message:Sender id={_quoted(sender)}/>{structure}</message:Header>\n"
     )
 
 
 def _maintained(structure: DataStructure, kind: str, name: str) -> str:
     return (
-        f"<str:{kind} id={quoteattr(name)} agencyID={quoteattr(structure.agency)} "
-        f'version={quoteattr(structure.version)} isExternalReference="false">'
+        f"<str:{kind} id={_quoted(name)} agencyID={_quoted(structure.agency)} "
+        f'version={_quoted(structure.version)} isExternalReference="false">'
     )
 
 
 def _names(titles: Mapping[str, str], else_: str) -> str:
     known = {language: text for language, text in titles.items() if text} or {"en": else_}
     return "".join(
-        f"<common:Name xml:lang={quoteattr(language)}>{escape(text)}</common:Name>"
+        f"<common:Name xml:lang={_quoted(language)}>{escape(text)}</common:Name>"
         for language, text in known.items()
     )
 
@@ -209,8 +209,8 @@ def _code_list(
     structure: DataStructure, name: str, titles: Mapping[str, str], codes: Sequence[ListedCode]
 ) -> str:
     lines = [
-        f"<str:Code id={quoteattr(each.code)}>{_names(each.labels, each.code)}"
-        + (f"<str:Parent><Ref id={quoteattr(each.above)}/></str:Parent>" if each.above else "")
+        f"<str:Code id={_quoted(each.code)}>{_names(each.labels, each.code)}"
+        + (f"<str:Parent><Ref id={_quoted(each.above)}/></str:Parent>" if each.above else "")
         + "</str:Code>\n"
         for each in codes
     ]
@@ -223,7 +223,7 @@ def _concepts(structure: DataStructure) -> str:
     titles["OBS_VALUE"] = {"en": "Value", "de": "Wert"}
     titles |= {name: one.titles for name, one in ATTRIBUTES.items()}
     lines = [
-        f"<str:Concept id={quoteattr(name)}>{_names(texts, name)}</str:Concept>\n"
+        f"<str:Concept id={_quoted(name)}>{_names(texts, name)}</str:Concept>\n"
         for name, texts in titles.items()
     ]
     head = _maintained(structure, "ConceptScheme", f"CS_{structure.name}")
@@ -234,11 +234,11 @@ def _concepts(structure: DataStructure) -> str:
 
 def _reference(structure: DataStructure, name: str, kind: str, inside: str = "") -> str:
     """A reference to something that the same agency maintains, or to an item in it."""
-    agency, version = quoteattr(structure.agency), quoteattr(structure.version)
+    agency, version = _quoted(structure.agency), _quoted(structure.version)
     if inside:
-        parent = f"maintainableParentID={quoteattr(inside)} maintainableParentVersion={version}"
-        return f'<Ref {parent} agencyID={agency} id={quoteattr(name)} class="{kind}"/>'
-    return f'<Ref agencyID={agency} id={quoteattr(name)} version={version} class="{kind}"/>'
+        parent = f"maintainableParentID={_quoted(inside)} maintainableParentVersion={version}"
+        return f'<Ref {parent} agencyID={agency} id={_quoted(name)} class="{kind}"/>'
+    return f'<Ref agencyID={agency} id={_quoted(name)} version={version} class="{kind}"/>'
 
 
 def _flow(structure: DataStructure) -> str:
@@ -297,7 +297,12 @@ def _dimension(structure: DataStructure, each: StructureDimension, place: int) -
     kind = "ObservationalTimePeriod" if time else "String"
     element = "TimeDimension" if time else "Dimension"
     return (
-        f'<str:{element} id={quoteattr(each.name)} position="{place}">'
+        f'<str:{element} id={_quoted(each.name)} position="{place}">'
         f"{_identity(structure, each.name)}{_represented(structure, each.codelist, kind)}"
         f"</str:{element}>\n"
     )
+
+
+def _quoted(text: str) -> str:
+    """A text as the value of an attribute."""
+    return f'"{escape(text)}"'
