@@ -21,7 +21,7 @@ from discreet.assessment.attacks.periods import (
     KeyOption,
     PeriodPair,
     guessed_units,
-    pair_chances,
+    series_chances,
     smoothed_counts,
 )
 from discreet.cli.commands import app
@@ -70,7 +70,9 @@ def test_one_who_leaves_shows_the_same_as_often_as_the_formula_says(
     """q(n): n + 1 persons in the first year, n in the second, keys for good."""
     odds = NoiseOdds.of(noise)
     equal = np.tile(np.arange(60), (2, 1))
-    chances = pair_chances(odds.chances, equal, only(count + 1), STILL, step=-1, kept=False)
+    chances = series_chances(
+        odds.chances, equal, only(count + 1), [STILL], step=-1, kept=True, other=True
+    )
     assert chances.sum() == pytest.approx(odds.equal(count), abs=1e-12)
 
 
@@ -79,9 +81,11 @@ def test_all_pairs_of_figures_together_are_certain(noise: PerturbationTable) -> 
     every = np.stack([each.ravel() for each in np.meshgrid(np.arange(60), np.arange(60))])
     for step, kept in ((None, True), (None, False), (-1, False), (0, True), (1, False)):
         for rates in (STILL, ChangeRates(moving=0.02, rekeying=0.1)):
-            total = pair_chances(chances, every, only(20), rates, step=step, kept=kept).sum()
-            assert total == pytest.approx(1.0, abs=1e-6)
-    stays = pair_chances(chances, every, only(20), STILL, kept=True)
+            total = series_chances(
+                chances, every, only(20), [rates], step=step, kept=kept, other=bool(step)
+            )
+            assert total.sum() == pytest.approx(1.0, abs=1e-6)
+    stays = series_chances(chances, every, only(20), [STILL], kept=True)
     assert stays[every[0] != every[1]].sum() == pytest.approx(0.0, abs=1e-9)
 
 

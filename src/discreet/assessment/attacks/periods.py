@@ -58,35 +58,43 @@ class ChangeRates:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PairedLayer:
-    """The figures of a layer in two periods.
+    """The figures of a layer in two periods, and in those beside them.
 
     Args:
-        ids: The cells that either period lists, ascending; others show zero twice.
-        before: What they showed.
-        after: What they show.
-        noisy: Whether both are shown, with noise.
+        ids: The cells that any period lists, ascending; others show zero.
+        figures: What they show, a row for each period.
+        place: The row of the first of the two periods.
+        noisy: Whether all are shown, with noise.
         prior: How likely each count up to 30 is, as the figures of both tell.
         rates: How often units come and go there.
         fit: How well these explain the figures, as a log.
     """
 
     ids: IntArray
-    before: IntArray
-    after: IntArray
+    figures: IntArray
+    place: int
     noisy: BoolArray
     prior: FloatArray
     rates: ChangeRates
     fit: float
 
-    def at(self, ids: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Both figures of cells, and whether they carry noise."""
+    @property
+    def before(self) -> IntArray:
+        """What the cells showed in the first of the two periods."""
+        found: IntArray = self.figures[self.place]
+        return found
+
+    @property
+    def after(self) -> IntArray:
+        """What they show in the second."""
+        found: IntArray = self.figures[self.place + 1]
+        return found
+
+    def at(self, ids: IntArray) -> tuple[IntArray, BoolArray]:
+        """The figures of cells, a row for each period, and whether they carry noise."""
         at = find_sorted(self.ids, ids)
         there = at >= 0
-        return (
-            np.where(there, self.before[at], 0),
-            np.where(there, self.after[at], 0),
-            np.where(there, self.noisy[at], True),
-        )
+        return np.where(there, self.figures[:, at], 0), np.where(there, self.noisy[at], True)
 
 
 class PeriodPair:
@@ -96,53 +104,70 @@ class PeriodPair:
         first: The earlier period.
         second: The later one, on the same classifications.
         chances: The noise, whole: designs are judged by who knows it.
-        option: Who has other keys in the later period.
+        option: Who has other keys in a later period.
+        beside: Periods before and after these two, which tell of the counts in both.
     """
 
     def __init__(
-        self, first: System, second: System, chances: NoiseChances, option: KeyOption
+        self,
+        first: System,
+        second: System,
+        chances: NoiseChances,
+        option: KeyOption,
+        beside: tuple[Sequence[System], Sequence[System]] = ((), ()),
     ) -> None:
         if option not in get_args(KeyOption):
             what, hint = f"there are no keys {option!r}", "same, period or changed"
             raise PerturbationError(what, code="attack", where="option", hint=hint)
         self.first, self.second, self.chances, self.option = first, second, chances, option
-        common = [key for key in first.layers if key in second.layers]
-        self.layers = {key: self._paired(first.layers[key], second.layers[key]) for key in common}
+        systems, place = [*beside[0], first, second, *beside[1]], len(beside[0])
+        common = [key for key in first.layers if all(key in each.layers for each in systems)]
+        self.layers = {
+            key: self._paired([each.layers[key] for each in systems], place) for key in common
+        }
 
-    def _paired(self, one: Layer, two: Layer) -> PairedLayer:
-        ids = np.union1d(one.ids, two.ids)
-        places = [find_sorted(each.ids, ids) for each in (one, two)]
+    def _paired(self, layers: Sequence[Layer], place: int) -> PairedLayer:
+        ids = np.unique(np.concatenate([each.ids for each in layers]))
         values, noisy = [], np.ones(len(ids), dtype=np.bool_)
-        for each, at in zip((one, two), places, strict=True):
+        for each in layers:
+            at = find_sorted(each.ids, ids)
             values.append(np.where(at >= 0, each.value[at], 0).astype(np.int64))
             noisy &= (at < 0) | (each.shown[at] & ~each.official[at])
-        rows, cells = noisy & ((values[0] != 0) | (values[1] != 0)), CellIndex(one.sizes).size
-        prior = count_prior([each[noisy] for each in values], cells, self.chances)
+        figures = np.stack(values)
+        both = figures[place : place + 2]
+        rows, cells = noisy & (both != 0).any(axis=0), CellIndex(layers[0].sizes).size
+        prior = count_prior(list(both[:, noisy]), cells, self.chances)
         found = PairedLayer(
-            ids=ids, before=values[0], after=values[1], noisy=noisy, prior=prior,
+            ids=ids, figures=figures, place=place, noisy=noisy, prior=prior,
             rates=ChangeRates(moving=0.0), fit=0.0,
         )  # fmt: skip
-        pairs, number = np.unique(
-            np.stack([values[0][rows], values[1][rows]]), axis=1, return_counts=True
-        )
+        pairs, number = np.unique(both[:, rows], axis=1, return_counts=True)
         tried = [
             ChangeRates(moving=moving, rekeying=other)
             for moving in _RATES[1:]
             for other in (_RATES if self.option == "changed" else (0.0,))
         ]
         likely = [
-            float(number @ np.log(np.maximum(self._chances(pairs, found.prior, rates), _NEVER)))
+            float(number @ np.log(np.maximum(self._chances(pairs, prior, [rates]), _NEVER)))
             for rates in tried
         ]
         best = int(np.argmax(likely))
         return PairedLayer(**{**vars(found), "rates": tried[best], "fit": likely[best]})
 
     def _chances(
-        self, pairs: IntArray, prior: FloatArray, rates: ChangeRates, step: int | None = None
+        self,
+        figures: IntArray,
+        prior: FloatArray,
+        rates: Sequence[ChangeRates],
+        step: int | None = None,
+        place: int = 0,
     ) -> FloatArray:
-        """How likely each pair of figures is; see `pair_chances`."""
-        kept = {"same": not step, "changed": step is None, "period": False}[self.option]
-        return pair_chances(self.chances, pairs, prior, rates, step=step, kept=kept)
+        """How likely the figures of each cell are; see `series_chances`."""
+        other = {"same": bool(step), "changed": step is not None, "period": True}[self.option]
+        return series_chances(
+            self.chances, figures, prior, rates,
+            step=step, place=place, kept=self.option != "period", other=other,
+        )  # fmt: skip
 
     @property
     def fit(self) -> float:
@@ -183,19 +208,20 @@ class PeriodPair:
         """
         layer = self.layers[key]
         rows = np.flatnonzero(cells >= 0)
-        before, after, noisy = layer.at(cells[rows])
-        pairs, back = np.unique(np.stack([before, after]), axis=1, return_inverse=True)
-        rates = ChangeRates(moving=0.0) if quiet else layer.rates
-        without = np.log(np.maximum(self._chances(pairs, layer.prior, rates), _NEVER))
-        found = np.zeros((len(steps), len(cells)))
+        every, back = np.unique(cells[rows], return_inverse=True)
+        figures, noisy = layer.at(every)
+        rates = [layer.rates] * (len(figures) - 1)
+        if quiet:
+            rates[layer.place] = ChangeRates(moving=0.0)
+        without = np.log(np.maximum(self._chances(figures, layer.prior, rates), _NEVER))
+        found, others = np.zeros((2, len(steps), len(cells)))
+        held = figures[layer.place : layer.place + 2].mean(axis=0) + _EMPTY
         for at, step in enumerate(steps):
-            chance = self._chances(pairs, layer.prior, rates, step)
+            chance = self._chances(figures, layer.prior, rates, step, layer.place)
             ratio = np.log(np.maximum(chance, _NEVER)) - without
-            found[at, rows] = np.where(noisy, ratio[back.ravel()], 0.0)
-        others = np.zeros((len(steps), len(cells)))
-        held = (before + after) / 2 + _EMPTY
-        for at, step in enumerate(steps):
-            others[at, rows] = held * (rates.moving / 2 if step else rates.rekeying)
+            found[at, rows] = np.where(noisy, ratio, 0.0)[back]
+            rate = layer.rates.moving / 2 if step else layer.rates.rekeying
+            others[at, rows] = (held * rate)[back]
         return found, others
 
     def __repr__(self) -> str:
@@ -297,43 +323,69 @@ def _keeping(rates: ChangeRates, counts: IntArray) -> FloatArray:
     return kept
 
 
-def pair_chances(
+def series_chances(
     chances: NoiseChances,
-    pairs: IntArray,
+    figures: IntArray,
     prior: FloatArray,
-    rates: ChangeRates,
+    rates: Sequence[ChangeRates],
     *,
     step: int | None = None,
+    place: int = 0,
     kept: bool,
+    other: bool = False,
 ) -> FloatArray:
-    """How likely pairs of figures of a cell in two periods are.
+    """How likely the figures of cells in a row of periods are.
 
     Args:
         chances: The noise.
-        pairs: Two rows: the figures before and after.
+        figures: A row for each period.
         prior: How likely counts are, from `count_prior`.
-        rates: How often others come and go.
-        step: By how much one unit changes the count: -1 if it left, 0 if it was there and is,
-            1 if it came; None if nothing is known of any unit.
+        rates: From each period to the next, how often others come and go.
+        step: By how much one unit changes the count: -1 if it leaves, 0 if it stays, 1 if it
+            comes; None if nothing is known of any unit.
+        place: After which period that happens.
         kept: Whether the same set shows the same figure; else each figure has noise of its own.
+        other: Whether the set is another one then, or has other keys.
     """
-    found = np.zeros(pairs.shape[1])
+    found = np.zeros(figures.shape[1])
     for begin in range(0, len(found), _AT_ONCE):
-        rows = slice(begin, begin + _AT_ONCE)
-        before, after = pairs[0, rows, None], pairs[1, rows, None]
-        count, then = before - chances.noise, after - chances.noise
-        others = count - (step is not None and step < 1)
-        first = _noise_of(chances, count) * _prior_of(prior, count) * (others >= 0)
-        second = _noise_of(chances, then)
-        change = then[:, None, :] - count[:, :, None] - (step or 0)
-        both = first[:, :, None] * second[:, None, :]
-        found[rows] = (both * _coming_and_going(rates, others, change)).sum(axis=(1, 2))
-        if kept:
-            stay = _keeping(rates, others)
-            anew = both * (change == 0) * stay[:, :, None]
-            found[rows] -= anew.sum(axis=(1, 2))
-            found[rows] += (first * stay).sum(axis=1) * (before == after)[:, 0]
+        some = figures[:, begin : begin + _AT_ONCE]
+        way = _forward(chances, some, prior, rates, (step, place), kept=kept, other=other)
+        found[begin : begin + _AT_ONCE] = way.sum(axis=1)
     return found
+
+
+def _forward(
+    chances: NoiseChances,
+    figures: IntArray,
+    prior: FloatArray,
+    rates: Sequence[ChangeRates],
+    event: tuple[int | None, int],
+    *,
+    kept: bool,
+    other: bool,
+) -> FloatArray:
+    """Per cell and noise of the last figure, how likely all figures are together."""
+    step, place = event
+    there = [
+        step is not None and (step < 1 if at <= place else step > -1) for at in range(len(figures))
+    ]
+    count = figures[0][:, None] - chances.noise
+    found = _noise_of(chances, count) * _prior_of(prior, count) * (count >= there[0])
+    alike = np.eye(len(chances.noise))
+    for at, (last, figure) in enumerate(itertools.pairwise(figures)):
+        then, own = figure[:, None] - chances.noise, (step or 0) * (at == place)
+        change = then[:, None, :] - count[:, :, None] - own
+        others, noise = count - there[at], _noise_of(chances, then)[:, None, :]
+        follows = _coming_and_going(rates[at], others, change) * noise
+        if kept and not (other and at == place):
+            keep = _keeping(rates[at], others)[:, :, None] * (change == 0)
+            follows += keep * (alike * (figure == last)[:, None, None] - noise)
+        follows *= (then >= there[at + 1])[:, None, :]
+        found = (found[:, :, None] * follows).sum(axis=1)
+        count = then
+    likely: FloatArray = found
+    return likely
 
 
 # -- units that somebody knows ------------------------------------------------------------------
@@ -543,7 +595,7 @@ def _presence(
         if before is None or after is None or not {axis for axis, _ in key} & searched:
             continue
         own = np.where(before >= 0, before, after)
-        figures = layer.at(own)[0 if (before >= 0).any() else 1]
+        figures = layer.at(own)[0][layer.place + (not (before >= 0).any())]
         shown, back = np.unique(figures.astype(np.int64), return_inverse=True)
         prior = 1 - layer.prior[0] / layer.prior.sum()
         some = expected_counts(pair.chances, shown, layer.prior)[0] / max(prior, _NEVER)
@@ -561,12 +613,11 @@ def _repeated(
     """Which cells show what a finer one shows: the same set of records, and nothing new."""
     figures = []
     for key, own in cells:
-        before, after, _ = pair.layers[key].at(own)
-        figures.append(np.where(own >= 0, before << 32 | after, -1))
+        figures.append(np.where(own >= 0, pair.layers[key].at(own)[0], -1))
     shown = np.stack(figures)
-    found = np.zeros(shown.shape, dtype=np.bool_)
+    found = np.zeros((len(shown), shown.shape[-1]), dtype=np.bool_)
     for fine, coarse in np.argwhere(within & ~within.T):
-        found[coarse] |= shown[coarse] == shown[fine]
+        found[coarse] |= (shown[coarse] == shown[fine]).all(axis=0)
     return found
 
 
@@ -593,7 +644,8 @@ def _expected(
         sought = [codes.cells(key, positions) for positions in sides]
         assert sought[0] is not None
         assert sought[1] is not None
-        figure = pair.layers[key].at(np.where(there[0], sought[0], sought[1]))[0]
+        layer = pair.layers[key]
+        figure = layer.at(np.where(there[0], sought[0], sought[1]))[0][layer.place]
         share = figure.reshape(-1, many) + _BACKED * share
         share /= share.sum(axis=1, keepdims=True)
     return share
@@ -640,20 +692,11 @@ def smoothed_counts(
         at = layer.at(ids)
         figures.append(np.where(at >= 0, layer.value[at], 0).astype(np.int64))
     prior = count_prior([layer.value for layer in layers], CellIndex(layers[0].sizes).size, chances)
-    count = figures[0][:, None] - chances.noise
-    chance = _noise_of(chances, count) * _prior_of(prior, count)
-    for last, figure in itertools.pairwise(figures):
-        then = figure[:, None] - chances.noise
-        change = then[:, None, :] - count[:, :, None]
-        way = _coming_and_going(rates, count, change) if rates.moving else (change == 0) * 1.0
-        follows = way * _noise_of(chances, then)[:, None, :]
-        if option != "period":
-            keep = _keeping(rates, count)[:, :, None] * (change == 0)
-            follows = follows - keep * _noise_of(chances, then)[:, None, :]
-            follows += keep * np.eye(len(chances.noise)) * (figure == last)[:, None, None]
-        chance = np.einsum("cn,cnm->cm", chance, follows)
-        chance /= np.maximum(chance.sum(axis=1, keepdims=True), _NEVER)
-        count = then
+    every = [rates] * (len(figures) - 1)
+    chance = _forward(
+        chances, np.stack(figures), prior, every, (None, 0), kept=option != "period", other=False
+    )
+    count = figures[-1][:, None] - chances.noise
     chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), _NEVER)
     best = np.argmax(chance, axis=1)
     rows = np.arange(len(ids))
@@ -663,8 +706,8 @@ def smoothed_counts(
 def period_pairs(
     catalogue: Catalogue, chances: NoiseChances, option: KeyOption
 ) -> Iterator[tuple[str, str, PeriodPair]]:
-    """Each period of a catalogue with the next one."""
-    names = list(catalogue.systems)
-    for first, second in itertools.pairwise(names):
-        pair = PeriodPair(catalogue.systems[first], catalogue.systems[second], chances, option)
-        yield first, second, pair
+    """Each period of a catalogue with the next one, beside all others."""
+    names, systems = list(catalogue.systems), list(catalogue.systems.values())
+    for at, (first, second) in enumerate(itertools.pairwise(names)):
+        one, two, *later = systems[at:]
+        yield first, second, PeriodPair(one, two, chances, option, (systems[:at], later))
