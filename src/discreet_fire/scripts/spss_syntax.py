@@ -158,10 +158,10 @@ def parse_spss(text: str) -> list[SpssCommand]:
     >>> [one.words() for one in parse_spss("GET FILE='a.sav'.\n* a note.\nfreq x\n  /hist.\n")]
     [['GET', 'FILE'], [], ['FREQ', 'X']]
     """
-    return list(_Reader(text, 0, len(text), "command").commands())
+    return list(_CommandReader(text, 0, len(text), "command").commands())
 
 
-class _Reader:
+class _CommandReader:
     """Commands of a stretch of a text."""
 
     def __init__(self, text: str, start: int, end: int, kind: str) -> None:
@@ -286,7 +286,7 @@ class _Reader:
             raise SpssSyntaxError("a macro has no list of arguments", opening.start)
         self.at = close.end()
         yield SpssCommand(kind="macro", tokens=tuple(head), start=opening.start, end=close.end())
-        yield from _Reader(self.text, body, close.start(), "body").commands()
+        yield from _CommandReader(self.text, body, close.start(), "body").commands()
 
     def _control_end(self, first: SpssToken) -> int:
         """Where a statement of the macro language ends, and a command may start."""
