@@ -188,7 +188,8 @@ def test_what_is_searched_in_part_is_no_release(programme: Path) -> None:
     few = people(300).with_columns(post=pl.format("p{}", pl.col("x") // 70))
     few.write_parquet(programme.parent / "people.parquet")
     text = PROGRAMME.replace('by = ["square", "sex"]', 'by = ["post"]')
-    text += '\n[tables.both]\nby = ["square", "post"]\nformats = ["csv"]\n[slivers]\nareas = ["post", "square"]\n'
+    text += '\n[tables.both]\nby = ["square", "post"]\nformats = ["csv"]\n'
+    text += '[slivers]\nareas = ["post", "square"]\n'
     programme.write_text(f"{text}least = 2\neffort = 1\n")
     with pytest.raises(ProgrammeError, match="searched in part"):
         check_release(programme)

@@ -481,9 +481,7 @@ def codes_at(dimension: Dimension, level: str) -> list[str]:
     return [code for code in dict.fromkeys(found) if code in dimension.index]
 
 
-def _unknown_levels(
-    programme: Programme, trees: Mapping[str, Classification]
-) -> Iterator[Problem]:
+def _unknown_levels(programme: Programme, trees: Mapping[str, Classification]) -> Iterator[Problem]:
     """Every level that remarks name and a stated variable does not have."""
     for name, table in programme.tables.items():
         for number, note in enumerate(table.notes):
