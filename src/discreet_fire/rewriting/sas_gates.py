@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from discreet_fire.catalogue.package_policy import PackageRule
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.rewriting.package_programs import PackageNotes
-from discreet_fire.scripts.sas_syntax import SasStatement, SasToken
+from discreet_fire.scripts.package_tokens import PackageToken
+from discreet_fire.scripts.sas_syntax import SasStatement
 from discreet_fire.texts import words
 
-_Step = Sequence[tuple[SasStatement, Sequence[SasToken]]]
+_Step = Sequence[tuple[SasStatement, Sequence[PackageToken]]]
 _DATA = "work._fire_data"
 _LISTS = ("--", "_ALL_", "_NUMERIC_", "_CHARACTER_", "_NUM_", "_CHAR_")
 #: Options of a procedure that ask for statistics; without one it shows minimum and maximum.
@@ -73,7 +74,7 @@ def gated(
     return ""
 
 
-def _source(notes: PackageNotes, statements: Sequence[Sequence[SasToken]]) -> _Source | None:
+def _source(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -> _Source | None:
     """What a procedure reads; None if it does not name one data set, or chooses twice."""
     first = statements[0]
     at = next((n for n, token in enumerate(first) if token.upper == "DATA" and n > 1), None)
@@ -102,11 +103,11 @@ def _source(notes: PackageNotes, statements: Sequence[Sequence[SasToken]]) -> _S
     return _Source(text=notes.text[slice(*span)], span=span, where=where, by=tuple(by))
 
 
-def _text(notes: PackageNotes, tokens: Sequence[SasToken]) -> str:
+def _text(notes: PackageNotes, tokens: Sequence[PackageToken]) -> str:
     return " ".join(notes.text[tokens[0].start : tokens[-1].end].split()) if tokens else ""
 
 
-def _names(tokens: Sequence[SasToken]) -> list[str] | None:
+def _names(tokens: Sequence[PackageToken]) -> list[str] | None:
     """Variables in a list; None if one is not named, as in ``x1-x5`` or ``_all_``."""
     found: list[str] = []
     for token in tokens:
@@ -130,7 +131,7 @@ def _call(source: _Source, kind: str, **lists: Sequence[str]) -> str:
 
 
 def _asked(
-    notes: PackageNotes, rule: PackageRule, statements: Sequence[Sequence[SasToken]]
+    notes: PackageNotes, rule: PackageRule, statements: Sequence[Sequence[PackageToken]]
 ) -> dict[str, list[str]] | None:
     """Lists for the safe macro by its parameters; None if a variable is not named."""
     values: list[str] = []
@@ -164,7 +165,7 @@ def _asked(
     return {"cells": cells, "values": values}
 
 
-def _without_parentheses(tokens: Sequence[SasToken]) -> list[SasToken]:
+def _without_parentheses(tokens: Sequence[PackageToken]) -> list[PackageToken]:
     """A list without options in parentheses: `outcome(event='1')`."""
     found, depth = [], 0
     for at, token in enumerate(tokens):
@@ -177,7 +178,7 @@ def _without_parentheses(tokens: Sequence[SasToken]) -> list[SasToken]:
     return found
 
 
-def _before_slash(tokens: Sequence[SasToken]) -> list[SasToken]:
+def _before_slash(tokens: Sequence[PackageToken]) -> list[PackageToken]:
     at = next((n for n, token in enumerate(tokens) if token.text == "/"), len(tokens))
     return list(tokens[:at])
 
@@ -278,7 +279,7 @@ def _frequencies(
     return ""
 
 
-def _requests(tokens: Sequence[SasToken]) -> list[list[str]] | None:
+def _requests(tokens: Sequence[PackageToken]) -> list[list[str]] | None:
     """The tables that are asked for, each the variables that it crosses."""
     text = "".join(
         f" {token.text}" if token.kind in ("word", "reference") else token.text for token in tokens

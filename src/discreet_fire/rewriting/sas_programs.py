@@ -18,9 +18,10 @@ from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.package_programs import PackageNotes, of_network
 from discreet_fire.rewriting.sas_gates import gated
-from discreet_fire.scripts.sas_syntax import SasStatement, SasSyntaxError, SasToken, parse_sas
+from discreet_fire.scripts.package_tokens import PackageSyntaxError, PackageToken
+from discreet_fire.scripts.sas_syntax import SasStatement, parse_sas
 
-_Tokens = Sequence[SasToken]
+_Tokens = Sequence[PackageToken]
 _REFERENCE = re.compile(r"(&+)([A-Za-z_]\w*)")
 _CALL = re.compile(r"%([A-Za-z_]\w*)")
 _GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
@@ -54,7 +55,7 @@ def rewrite_sas(
     notes = PackageNotes(text=text, policy=rules, language=language, folder=folder)
     try:
         statements = parse_sas(text)
-    except SasSyntaxError as error:
+    except PackageSyntaxError as error:
         notes.fail("syntax", (error.at, error.at), what=error.what)
         return notes.rewriting()
     _SasWalker(notes, statements).run()
@@ -141,7 +142,7 @@ class MacroValues:
                 if self.in_tokens(inside):
                     self.names |= set(self.parameters[upper[1:]])
 
-    def _put(self, name: SasToken, behind: SasToken) -> None:
+    def _put(self, name: PackageToken, behind: PackageToken) -> None:
         """A macro variable that a data step makes."""
         text = name.text.strip("'\"").strip().upper()
         if name.kind != "text" or "&" in text or not text:
@@ -211,7 +212,7 @@ class _SasWalker:
         self._close(None)
 
     @staticmethod
-    def _reserved(token: SasToken) -> bool:
+    def _reserved(token: PackageToken) -> bool:
         name = token.upper.lstrip("%&")
         return token.kind != "text" and name.startswith(("FIRE_", "_FIRE_"))
 
@@ -733,9 +734,9 @@ def _parenthesis(tokens: _Tokens, start: int) -> _Tokens:
     return tokens[start:] if len(tokens) > start and tokens[start].text == "(" else ()
 
 
-def _split_statements(tokens: _Tokens) -> list[tuple[SasToken, ...]]:
+def _split_statements(tokens: _Tokens) -> list[tuple[PackageToken, ...]]:
     """Statements within a quoting function."""
-    found: list[list[SasToken]] = [[]]
+    found: list[list[PackageToken]] = [[]]
     for token in tokens:
         if token.text == ";":
             found.append([])
@@ -754,7 +755,7 @@ def _behind_slash(tokens: _Tokens) -> _Tokens:
     return ()
 
 
-def _options(tokens: _Tokens) -> Iterator[SasToken]:
+def _options(tokens: _Tokens) -> Iterator[PackageToken]:
     """Names of options, without what they are set to."""
     depth, value = 0, False
     for token in tokens:

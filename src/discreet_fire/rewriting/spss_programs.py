@@ -17,11 +17,10 @@ from discreet_fire.catalogue.package_policy import PackagePolicy, PackageRule, P
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.package_programs import SAID, PackageNotes, of_network
+from discreet_fire.scripts.package_tokens import PackageSyntaxError, PackageToken
 from discreet_fire.scripts.spss_syntax import (
     SpssCommand,
     SpssPart,
-    SpssSyntaxError,
-    SpssToken,
     names_spss,
     parse_spss,
 )
@@ -80,7 +79,7 @@ def rewrite_spss(
     notes = PackageNotes(text=text, policy=rules, language=language, folder=folder)
     try:
         commands = parse_spss(text)
-    except SpssSyntaxError as error:
+    except PackageSyntaxError as error:
         notes.fail("syntax", (error.at, error.at), what=error.what)
         return notes.rewriting()
     _SpssWalker(notes, commands).run()
@@ -129,7 +128,7 @@ class _SpssWalker:
             self._indent(command)
 
     @staticmethod
-    def _reserved(token: SpssToken) -> bool:
+    def _reserved(token: PackageToken) -> bool:
         return token.kind != "text" and token.upper.lstrip("!").startswith("FIRE_")
 
     def _fitting(self, words: Sequence[str]) -> list[PackageRule]:
@@ -324,7 +323,7 @@ class _SpssWalker:
         if name in ("COMPUTE", "IF") and self._carries(tokens, name):
             yield "carries"
 
-    def _carries(self, tokens: Sequence[SpssToken], name: str) -> bool:
+    def _carries(self, tokens: Sequence[PackageToken], name: str) -> bool:
         """Whether a scratch variable, which keeps its value, is given one of some record."""
         for at, token in enumerate(tokens[:-1]):
             if token.text.startswith("#") and tokens[at + 1].text in ("=", "("):
@@ -362,7 +361,7 @@ class _SpssWalker:
         )
 
     @staticmethod
-    def _of_word(word: SpssToken, part: PartRule, name: str) -> tuple[Action, str]:
+    def _of_word(word: PackageToken, part: PartRule, name: str) -> tuple[Action, str]:
         upper = word.upper
         if any(names_spss([upper.partition(".")[0]], each) for each in part.refused):
             return Action.REFUSED, f"{name} {upper}"
@@ -457,11 +456,11 @@ class _SpssWalker:
         made = _GATES[rule.gate](self, name, kept)
         return made or None
 
-    def _is_name(self, token: SpssToken) -> bool:
+    def _is_name(self, token: PackageToken) -> bool:
         joint = token.upper in self.words["joints"]
         return token.kind == "word" and not joint and not token.text.startswith("$")
 
-    def _names(self, tokens: Iterable[SpssToken]) -> list[str] | None:
+    def _names(self, tokens: Iterable[PackageToken]) -> list[str] | None:
         """Variables in a list, without what stands in parentheses; None if one is not named."""
         found: list[str] = []
         depth = 0
@@ -656,9 +655,9 @@ _GATES = {
 }
 
 
-def _split_at(tokens: Sequence[SpssToken], word: str) -> list[Sequence[SpssToken]]:
+def _split_at(tokens: Sequence[PackageToken], word: str) -> list[Sequence[PackageToken]]:
     """Parts of a list between joints outside of parentheses and brackets."""
-    found: list[list[SpssToken]] = [[]]
+    found: list[list[PackageToken]] = [[]]
     depth = 0
     for token in tokens:
         depth += (token.text in "([") - (token.text in ")]")
@@ -669,7 +668,7 @@ def _split_at(tokens: Sequence[SpssToken], word: str) -> list[Sequence[SpssToken
     return [tuple(each) for each in found]
 
 
-def _crossings(tokens: list[SpssToken]) -> list[list[str]]:
+def _crossings(tokens: list[PackageToken]) -> list[list[str]]:
     """The alternatives of a dimension of a custom table, each with the variables it crosses.
 
     ``(a + b) > c`` has two: a with c, and b with c. Variables that are summed up are no categories.
@@ -680,7 +679,7 @@ def _crossings(tokens: list[SpssToken]) -> list[list[str]]:
     return found
 
 
-def _stacked(tokens: list[SpssToken]) -> list[list[str]]:
+def _stacked(tokens: list[PackageToken]) -> list[list[str]]:
     found: list[list[str]] = []
     while True:
         made = _factor(tokens)
@@ -693,7 +692,7 @@ def _stacked(tokens: list[SpssToken]) -> list[list[str]]:
         tokens.pop(0)
 
 
-def _factor(tokens: list[SpssToken]) -> list[list[str]]:
+def _factor(tokens: list[PackageToken]) -> list[list[str]]:
     """One variable with what is in brackets behind it, or alternatives in parentheses."""
     first = tokens.pop(0)
     if first.text == "(":

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from discreet_fire.scripts.package_tokens import PackageSyntaxError, PackageToken
+
 _TOKEN = re.compile(
     r"(?P<note>/\*.*?\*/|%\*[^;]*;)"
     r"|(?P<escaped>%[%'\"()])"
@@ -35,42 +37,6 @@ _LINES = {
 }
 
 
-class SasSyntaxError(Exception):
-    """A text that cannot be read as statements.
-
-    Args:
-        what: What is wrong.
-        at: Where, in characters.
-    """
-
-    def __init__(self, what: str, at: int) -> None:
-        super().__init__(what)
-        self.what = what
-        self.at = at
-
-
-@dataclass(frozen=True, slots=True)
-class SasToken:
-    """A word, text, number, sign, macro call or reference of a program.
-
-    Args:
-        kind: ``word``, ``text``, ``number``, ``macro``, ``reference``, ``escaped`` or ``sign``.
-        text: As it is written.
-        start: Where it starts.
-        end: Where it ends.
-    """
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-    @property
-    def upper(self) -> str:
-        """In capitals, as names are compared."""
-        return self.text.upper()
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SasStatement:
     """One statement.
@@ -82,7 +48,7 @@ class SasStatement:
         comment: Whether it is a comment that begins with a star.
     """
 
-    tokens: tuple[SasToken, ...]
+    tokens: tuple[PackageToken, ...]
     start: int
     end: int
     comment: bool
@@ -103,11 +69,11 @@ def parse_sas(text: str) -> list[SasStatement]:
 
 
 def _statements(text: str) -> Iterator[SasStatement]:
-    found: list[SasToken] = []
+    found: list[PackageToken] = []
     at, quoting = 0, 0
     while (match := _TOKEN.search(text, at)) is not None:
         kind, start, at = str(match.lastgroup), match.start(), match.end()
-        token = SasToken(kind, match.group(), start, at)
+        token = PackageToken(kind, match.group(), start, at)
         if kind == "note":
             continue
         _check_closed(text, token)
@@ -130,16 +96,16 @@ def _statements(text: str) -> Iterator[SasStatement]:
         else:
             found.append(token)
     if quoting:
-        raise SasSyntaxError("a parenthesis is not closed", found[0].start)
+        raise PackageSyntaxError("a parenthesis is not closed", found[0].start)
     if found:
         yield SasStatement(tokens=tuple(found), start=found[0].start, end=len(text), comment=False)
 
 
-def _check_closed(text: str, token: SasToken) -> None:
+def _check_closed(text: str, token: PackageToken) -> None:
     if token.kind == "sign" and token.text in "'\"":
-        raise SasSyntaxError("a quotation mark is not closed", token.start)
+        raise PackageSyntaxError("a quotation mark is not closed", token.start)
     if token.text == "/" and text.startswith("/*", token.start):
-        raise SasSyntaxError("a comment is not closed", token.start)
+        raise PackageSyntaxError("a comment is not closed", token.start)
 
 
 def _after_lines(text: str, at: int, *, four: bool) -> int:

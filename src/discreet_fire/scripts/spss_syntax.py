@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from discreet_fire.scripts.package_tokens import PackageSyntaxError, PackageToken
+
 _TOKEN = re.compile(
     r"(?P<text>'(?:[^'\r\n]|'')*(?:'|(?=[\r\n]|\Z))|\"(?:[^\"\r\n]|\"\")*(?:\"|(?=[\r\n]|\Z)))"
     r"|(?P<note>/\*(?:(?!\*/)[^\r\n])*(?:\*/)?)"
@@ -36,42 +38,6 @@ _CLOSING = {"!DOEND", "!ELSE", "!IFEND"}
 _CONTROL = {"!DO", "!DOEND", "!IF", "!ELSE", "!IFEND", "!LET", "!OFFEXPAND", "!ONEXPAND"}
 
 
-class SpssSyntaxError(Exception):
-    """A text that cannot be read as commands.
-
-    Args:
-        what: What is wrong.
-        at: Where, in characters.
-    """
-
-    def __init__(self, what: str, at: int) -> None:
-        super().__init__(what)
-        self.what = what
-        self.at = at
-
-
-@dataclass(frozen=True, slots=True)
-class SpssToken:
-    """A word, text, number or sign of a program.
-
-    Args:
-        kind: ``word``, ``text``, ``number``, ``macro`` or ``sign``.
-        text: As it is written.
-        start: Where it starts.
-        end: Where it ends.
-    """
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-    @property
-    def upper(self) -> str:
-        """In capitals, as names are compared."""
-        return self.text.upper()
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpssPart:
     """A subcommand, or what stands before the first one.
@@ -84,7 +50,7 @@ class SpssPart:
     """
 
     name: str
-    tokens: tuple[SpssToken, ...]
+    tokens: tuple[PackageToken, ...]
     start: int
     end: int
 
@@ -102,7 +68,7 @@ class SpssCommand:
     """
 
     kind: str
-    tokens: tuple[SpssToken, ...]
+    tokens: tuple[PackageToken, ...]
     start: int
     end: int
 
@@ -142,7 +108,7 @@ class SpssCommand:
         return parts
 
 
-def _slashes(tokens: Sequence[SpssToken]) -> list[int]:
+def _slashes(tokens: Sequence[PackageToken]) -> list[int]:
     """Where subcommands start: slashes outside of parentheses."""
     depth, found = 0, []
     for at, token in enumerate(tokens):
@@ -196,7 +162,7 @@ class _CommandReader:
             else:
                 yield made
 
-    def _first(self) -> SpssToken | None:
+    def _first(self) -> PackageToken | None:
         """The first token of the next command."""
         for token in self._tokens(self.at):
             # Signs in the first column start a command in batch mode.
@@ -206,7 +172,7 @@ class _CommandReader:
         self.at = self.end
         return None
 
-    def _tokens(self, start: int) -> Iterator[SpssToken]:
+    def _tokens(self, start: int) -> Iterator[PackageToken]:
         at = start
         while (found := _TOKEN.search(self.text, at, self.end)) is not None:
             kind, at, stop = str(found.lastgroup), found.end(), found.start()
@@ -214,11 +180,11 @@ class _CommandReader:
             if kind in ("word", "number", "macro") and words.endswith("."):
                 words = words.rstrip(".")
                 at = stop + len(words)
-            yield SpssToken(kind, words, stop, at)
+            yield PackageToken(kind, words, stop, at)
 
-    def _command(self, start: int) -> tuple[tuple[SpssToken, ...], int]:
+    def _command(self, start: int) -> tuple[tuple[PackageToken, ...], int]:
         """The tokens of the command that starts here, and where it ends."""
-        found: list[SpssToken] = []
+        found: list[PackageToken] = []
         blank = fresh = False
         last = start
         for token in self._tokens(start):
@@ -257,7 +223,7 @@ class _CommandReader:
         """What stands between two commands, and is no command itself."""
         close = end.search(self.text, opening.tokens[0].end, self.end)
         if close is None:
-            raise SpssSyntaxError("a block is not closed", opening.start)
+            raise PackageSyntaxError("a block is not closed", opening.start)
         stop = close.end()
         if self.text[stop : stop + 1] == ".":
             stop += 1
@@ -268,9 +234,9 @@ class _CommandReader:
         """A definition, and the commands of its body."""
         close = _MACRO_END.search(self.text, opening.start, self.end)
         if close is None:
-            raise SpssSyntaxError("a macro is not closed by !ENDDEFINE", opening.start)
+            raise PackageSyntaxError("a macro is not closed by !ENDDEFINE", opening.start)
         if self.kind == "body":
-            raise SpssSyntaxError("a macro is defined within a macro", opening.start)
+            raise PackageSyntaxError("a macro is defined within a macro", opening.start)
         head, depth, body = [], 0, None
         for token in self._tokens(opening.start):
             if token.start >= close.start():
@@ -283,12 +249,12 @@ class _CommandReader:
                 body = token.end
                 break
         if body is None:
-            raise SpssSyntaxError("a macro has no list of arguments", opening.start)
+            raise PackageSyntaxError("a macro has no list of arguments", opening.start)
         self.at = close.end()
         yield SpssCommand(kind="macro", tokens=tuple(head), start=opening.start, end=close.end())
         yield from _CommandReader(self.text, body, close.start(), "body").commands()
 
-    def _control_end(self, first: SpssToken) -> int:
+    def _control_end(self, first: PackageToken) -> int:
         """Where a statement of the macro language ends, and a command may start."""
         if first.upper in _CLOSING or first.upper.endswith("EXPAND"):
             return first.end
