@@ -159,6 +159,56 @@ fdz_holds, file("`seen'") text("p75") absent(0)
 * The total is of the 59 rows with a group
 fdz_holds, file("`seen'") text("1030") absent(0)
 
+* --- ttest: a group of two, and what would give its mean back; by the numbers of ttest --------------
+capture fdzttest x, by(g)
+assert _rc == 420
+preserve
+keep if inlist(g, 1, 2)
+quietly log using "`seen'", text replace name(certify)
+fdzttest x, by(g)
+quietly log close certify
+assert missing(r(mu_1)) & missing(r(mu_2)) & missing(r(t)) & missing(r(sd))
+* The means of the two, of the ten, of all, and the difference
+foreach gone in 1001.5 1007.5 1006.5 "-6" Smallest Hiding {
+    fdz_holds, file("`seen'") text("`gone'") absent(1)
+}
+restore
+preserve
+keep if inlist(g, 2, 3)
+fdzttest x, by(g)
+assert r(N_1) == 10 & r(N_2) == 47 & reldif(r(mu_1), 1007.5) < 1e-12
+local t = r(t)
+local df = r(df_t)
+quietly ttest x, by(g)
+assert reldif(r(t), `t') < 1e-10 & r(df_t) == `df'
+fdzttest x, by(g) welch level(90)
+local t = r(t)
+local df = r(df_t)
+quietly ttest x, by(g) welch
+assert reldif(r(t), `t') < 1e-10 & reldif(r(df_t), `df') < 1e-10
+generate y = x + mod(_n, 5)
+fdzttest x == y
+local t = r(t)
+quietly ttest x == y
+assert reldif(r(t), `t') < 1e-10
+fdzttest x == y, unpaired
+local t = r(t)
+quietly ttest x == y, unpaired
+assert reldif(r(t), `t') < 1e-10
+fdzttest x == 1030
+local t = r(t)
+quietly ttest x == 1030
+assert reldif(r(t), `t') < 1e-10
+* A constant, such as the largest value: its difference to the variable is as secret as it is
+generate most = 999999
+quietly log using "`seen'", text replace name(certify)
+fdzttest x == most
+quietly log close certify
+assert missing(r(mu_1)) & missing(r(mu_2)) & missing(r(t))
+capture fdzttest x == x[17]
+assert _rc != 0
+restore
+
 * --- critical() does not switch a rule off ----------------------------------------------------------
 capture fdzsummarize x, critical(0)
 assert _rc == 198

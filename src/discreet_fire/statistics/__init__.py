@@ -5,6 +5,7 @@ output that may be shown, laid out as Stata lays it out, checks in words, and ev
 stays inside. The rules are in `SafeLimits`; p and k never appear in an output.
 
 - Variables: `summarize`, `tabstat`, `codebook`, `centile`, `histogram`
+- Tests: `ttest`
 - Tables: `tabulate`, `table`, `count`, `levelsof`
 - Relations: `correlate`, `pwcorr`
 - Panels: `xtsum`, `xtdescribe`
@@ -17,6 +18,7 @@ from discreet_fire.statistics.codebook import codebook, count, inspect, levelsof
 from discreet_fire.statistics.correlate import correlate, pwcorr
 from discreet_fire.statistics.histogram import histogram
 from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.mean_tests import ttest
 from discreet_fire.statistics.models import logit, probit, regress, utest
 from discreet_fire.statistics.panel import xtdescribe, xtsum
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
@@ -45,6 +47,7 @@ __all__ = [
     "table",
     "tabstat",
     "tabulate",
+    "ttest",
     "utest",
     "xtdescribe",
     "xtsum",

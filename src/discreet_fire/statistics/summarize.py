@@ -218,10 +218,10 @@ def summarize(
     return SafeResult(
         command=f"by {groups.name}: {command}" if groups else command,
         shown=closed(lines, True, limits.language),
-        frame=_frame(found, groups),
+        frame=description_frame(found, groups),
         stored={_STORED.get(name, name): x for name, x in last.items() if x is not None},
-        checks=_checks(found, groups, [*RULES, *(["percentile"] if detail else [])]),
-        evidence=_evidence(found),
+        checks=description_checks(found, groups, [*RULES, *(["percentile"] if detail else [])]),
+        evidence=description_evidence(found),
     )
 
 
@@ -317,10 +317,10 @@ def tabstat(
     return SafeResult(
         command=f"tabstat {' '.join(names)}{option}",
         shown=closed(_tabstat_lines(found, groups, asked), withheld, limits.language),
-        frame=_frame(found, groups, total=groups is not None),
+        frame=description_frame(found, groups, total=groups is not None),
         stored=stored,
-        checks=_checks(found, groups, RULES, extremes=True),
-        evidence=_evidence(found),
+        checks=description_checks(found, groups, RULES, extremes=True),
+        evidence=description_evidence(found),
     )
 
 
@@ -359,7 +359,7 @@ def _cell(name: str, numbers: dict[str, float | None]) -> str:
     return count_text(numbers[name]) if name == "n" else general(numbers[name])
 
 
-def _frame(
+def description_frame(
     found: Sequence[Description], groups: RecordGroups | None, *, total: bool = False
 ) -> pl.DataFrame:
     """The numbers as a table: a row for each variable and group."""
@@ -376,19 +376,21 @@ def _frame(
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
 
 
-def _checks(
+def description_checks(
     found: Sequence[Description],
     groups: RecordGroups | None,
     asked: Sequence[str],
     *,
     extremes: bool = False,
 ) -> list[Check]:
+    """Which of the rules that are asked for the descriptions keep, and how groups were made."""
     broken = [rule for one in found for rule in one.found if extremes or rule.rule != "extremes"]
     checks = [*(groups.checks if groups else ()), *checks_of(broken, asked)]
     return checks if extremes else [*checks, _NEVER]
 
 
-def _evidence(found: Sequence[Description]) -> OutputEvidence:
+def description_evidence(found: Sequence[Description]) -> OutputEvidence:
+    """What descriptions rest on; it stays inside."""
     return OutputEvidence(
         facts={one.name: one.facts for one in found},
         hidden={one.name: one.hidden for one in found},

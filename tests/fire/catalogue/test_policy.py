@@ -26,6 +26,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     [
         ("summarize", "wrapped", "fdzsummarize"),
         ("tabstat", "wrapped", "fdztabstat"),
+        ("ttest", "wrapped", "fdzttest"),
         ("tabulate", "wrapped", "fdztabulate"),
         ("codebook", "wrapped", "fdzcodebook"),
         ("regress", "wrapped", "fdzregress"),
@@ -285,7 +286,7 @@ def test_settings_before_a_command_are_prefixes(prefix: str) -> None:
     [
         "tab one, su(wage)",
         "oneway wage id, t",
-        "ttest wage = 0 in 17",
+        "signrank wage = 0 in 17",
         "margins, at((min) age)",
         "mfx, at(max)",
         "qreg wage, q(.999)",

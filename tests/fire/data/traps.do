@@ -861,7 +861,7 @@ tabdisp id, cell(wage)
 duplicates list wage
 * ---- refused 1: one case by duplicates examples
 duplicates ex wage
-* ---- review 1: one case by ttest
+* ---- safe 1: one case by ttest
 ttest wage if inlist(id, 17, 18), by(id)
 * ---- review 1: one case by oneway
 oneway wage id, tabulate
@@ -3413,3 +3413,20 @@ end
 graph bar wage
 p
 graph export x.png, replace
+* ---- review 1: a mean held against one value
+ttest hours == wage[17]
+* ---- review 2: a mean held against the largest value, in pairs
+egen m = max(wage)
+ttest hours == m
+* ---- review 3: a mean held against a stored maximum
+summarize wage
+local m = r(max)
+ttest hours == `m'
+* ---- review 2: an interval at the level of a value
+local l = wage[17]
+ttest hours == 5, level(`l')
+* ---- safe 2: one case that is all a variable has
+generate z = wage if id == 17
+ttest z == 0
+* ---- safe 1: one case against all others
+ttest wage, by(one)

@@ -53,7 +53,35 @@ TWO_WAY = "\n".join(
         _one_way(("Young", "1,221", "99.27"), ("Old", 9, "0.73"), ("Total", "1,230", "100.00")),
     ]
 )
+_TTEST_ROWS = (12, 12, 12, 12, 12)
+TTEST = "\n".join(
+    [
+        "Two-sample t test with equal variances",
+        f"{'Group':>12} |     Obs        Mean   Std. err.   Std. dev.  [95% conf. interval]",
+        "-" * 13 + "+" + "-" * 65,
+        _row("men", 10, 4.5, ".45", 1.4, 3.6, 5.4, stub=12, widths=(8, *_TTEST_ROWS)),
+        _row("women", 47, "-4.5", ".45", 1.4, "-5.4", "-3.6", stub=12, widths=(8, *_TTEST_ROWS)),
+        _row("Combined", 57, 1.5, ".45", 1.4, ".6", 2.4, stub=12, widths=(8, *_TTEST_ROWS)),
+        "        diff |                   9         .45                    8.1         9.9",
+        "-" * 13 + "+" + "-" * 65,
+        "    diff = mean(1) - mean(2)",
+        "t =    -2.2130   degrees of freedom =        55",
+        "H0: diff =         0",
+        "Pr(T < t) = 0.0146   Pr(|T| > |t|) = 0.0292   Pr(T > t) = 0.9854",
+    ]
+)
+TTEST_WITHHELD = "\n".join(
+    [
+        "Paired t test",
+        f"{'Variable':>12} |     Obs        Mean   Std. err.   Std. dev.  [90% conf. interval]",
+        "-" * 13 + "+" + "-" * 65,
+        _row("(withheld)", *".....", ".", stub=12, widths=(8, *_TTEST_ROWS)),
+        "FDZ: . withheld for confidentiality, or missing",
+    ]
+)
 OUTPUTS = {
+    "fdzttest x, by(g)": TTEST,
+    "fdzttest x == y, level(90)": TTEST_WITHHELD,
     "fdzsummarize wage age, detail": _summarize(
         ("wage", 300, "150.5", "86.74676"), ("1%", "3.5"), ("50%", "150.5"), ("age", ".", ".", ".")
     )
@@ -99,6 +127,7 @@ def test_what_safe_commands_print_is_known_and_stays(command: str) -> None:
         ("fdztabstat x", _tabstat(("x", "n", "mean"), ("a", 1, "7131.5")), "7131.5"),
         ("fdztabstat x", _tabstat(("x", "n", "p99"), ("a", 99, "7131.5")), "7131.5"),
         ("fdzxtdescribe", XTDESCRIBE.replace("       47", "        2"), "94.00"),
+        ("fdzttest x, by(g)", TTEST.replace("      10 ", "       2 "), "3.6         5.4"),
     ],
 )
 def test_what_safe_commands_never_print_goes_and_is_looked_at(
@@ -116,6 +145,7 @@ def test_what_safe_commands_never_print_goes_and_is_looked_at(
         ("fdzsummarize x", "the largest is 7131"),
         ("fdztabstat x", "Meier 7131 Schmidt"),
         ("fdztabulate g", "7131"),
+        ("fdzttest x == y", "H0: x is 7131"),
         ("fdzutest x x2", "7131 7132"),
     ],
 )

@@ -33,9 +33,9 @@ def test_reviews_of_ordinary_projects_are_few(tmp_path: Path) -> None:
     for what, count in (("places", places), ("items by file", items), ("items", together)):
         print(f"{what}: {count}, {100 * count / lines:.2f} on 100 lines")
     assert lines == 492
-    assert places <= 20
-    assert items <= 10
-    assert together <= 5
+    assert places <= 19
+    assert items <= 9
+    assert together <= 4
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_reviews_of_one_cause_are_one_item_in_all_files(tmp_path: Path) -> None:
     """Files that are handed in together are one submission: each cause once, with its files."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.do").write_text("save a\nlist x\nsave b\n")
-    (tmp_path / "sub" / "b.do").write_text("putexcel A1 = (r(mean))\nttest x, by(g)\n")
+    (tmp_path / "sub" / "b.do").write_text("putexcel A1 = (r(mean))\nranksum x, by(g)\n")
     outcomes = rewrite_files([tmp_path])
     items = submission_causes(outcomes)
     assert [(one.count, dict(one.names), dict(one.files)) for one in items] == [
         (3, {"save": 2, "putexcel": 1}, {"a.do": (1, 3), "sub/b.do": (1,)}),
-        (1, {"ttest": 1}, {"sub/b.do": (2,)}),
+        (1, {"ranksum": 1}, {"sub/b.do": (2,)}),
     ]
     told = report(outcomes)
     assert "All 2 files together: 2 to review in 4 places" in told
@@ -155,7 +155,7 @@ def test_reviews_of_one_cause_are_one_item_in_all_files(tmp_path: Path) -> None:
 
 
 def test_reviews_of_one_cause_are_one_item() -> None:
-    done = rewrite("save a\nsave b\nlist x\nsave c\nputexcel A1 = (r(mean))\nttest x, by(g)\n")
+    done = rewrite("save a\nsave b\nlist x\nsave c\nputexcel A1 = (r(mean))\nranksum x, by(g)\n")
     told = causes(one for one in done.findings if one.severity is not Severity.INFO)
     assert [(one.severity.value, [line for line, _ in one.places]) for one in told] == [
         ("refused", [3]),

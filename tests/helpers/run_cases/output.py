@@ -282,6 +282,9 @@ TESTS = cases(
         "r(df_t)": near(welch_df(f))}),
     ("ttest x == 47", lambda f: tested(stats.ttest_1samp(known(f)[0], 47))),
     ("ttest x == y", lambda f: tested(stats.ttest_rel(*pair(f)))),
+    ("ttest x == y, unpaired", lambda f: tested(stats.ttest_ind(known(f)[0], f["y"].to_numpy()))),
+    ("ttest x == 47, level(90)", lambda f: {"r(level)": 90, "text": ("[90% conf.",)}),
+    ("ttest x, by(h) unpaired", {"error": 198}),
     ("ttest x", {"unsupported": "ttest, but for"}),
 )  # fmt: skip
 

@@ -205,7 +205,7 @@ _MOST = 20_000_000
 #: Errors of safe commands that are about the output, not about the program.
 _WITHHELD = frozenset(("group", "table-size", "edges", "entity"))
 _CODES = {"not-numeric": 109, "column-type": 109, "no-observations": 2000, "weights": 402}
-_CODES |= {"factor-values": 452, "missing-column": 111}
+_CODES |= {"factor-values": 452, "missing-column": 111, "two-groups": 420}
 #: Errors of safe commands that the program alone causes; any other may tell of one value.
 _OF_PROGRAM = frozenset(
     ("centile", "column-type", "columns", "correlate", "limits", "missing-column", "model",

@@ -43,6 +43,8 @@ _TERM = re.compile(
     rf"(?P<sign>[+-])\s*(?:(?P<factor>{_NUMBER})\s*\*\s*)?{_LABEL}"
     rf"(?:\s*(?P<operator>[*/])\s*(?P<more>{_NUMBER}))?\s*(?=[+-]|\Z)"
 )
+#: The return code of Stata for groups that are not two.
+_TWO_GROUPS = 420
 _PLAIN = re.compile(rf"(?P<sign>[+-])\s*(?P<number>{_NUMBER})\s*(?=[+-]|\Z)")
 
 
@@ -190,82 +192,43 @@ def lincom(session: Session, call: CommandCall) -> None:
 
 @command("ttest")
 def ttest(session: Session, call: CommandCall) -> None:
-    """`ttest x, by(g) [unequal welch]`, `ttest x == 5`, `ttest x == y`."""
+    """`ttest x, by(g) [unequal welch]`, `ttest x == 5`, `ttest x == y [, unpaired]`."""
     left, sign, right = call.head.partition("==")
-    if quotes_single_values(session, call, always="=" in call.head):
+    if quotes_single_values(session, call, "level", always="=" in call.head):
         return
     if not sign:
         left, sign, right = call.head.partition("=")
-    name = _one_variable(session, left)
+    name, others = _one_variable(session, left), []
     by = session.data.listed(call.argument("by") or "")
     UnsupportedError.when(bool(by) == bool(sign), "ttest, but for by(), x == number and x == y")
-    chosen = choose(session, call, [name, *by], groups=by)
-    frame, mean = chosen.frame, 0.0
-    names = [name, *by]
+    UnsupportedError.when(len(by) > 1, "by() with several variables")
+    how: dict[str, Any] = {"by": by[0] if by else None, "level": call.number("level", 95.0)}
+    how |= {word: call.has(word) for word in ("unpaired", "unequal", "welch")}
     if sign and re.fullmatch(rf"\s*[+-]?\s*{_NUMBER}\s*", right):
-        mean = float(right.replace(" ", ""))
+        how["mean"] = float(right.replace(" ", ""))
     elif sign:
-        other = _one_variable(session, right)
-        names.append(other)
-        paired = choose(session, call, [name, other]).frame
-        frame = frame.with_columns((paired[name] - paired[other]).alias(name))
-    how: dict[str, Any] = {
-        "statistics": "n mean sd",
-        "by": by[0] if by else None,
-        "entity": chosen.entity,
-    }
-    result = run_statistic(session, "ttest", frame, name, **how)
-    if result is None:
-        return
-    assert result.frame is not None
-    if by:
-        rows = result.frame.filter(result.frame[by[0]] != "Total")
-        if rows.height != 2:
-            error = DoError("by() must make two groups", code=420)
+        others = [how.setdefault("other", _one_variable(session, right))]
+    DoError.when(how["unpaired"] and not others, "unpaired takes two variables", code=198)
+    chosen = choose(session, call, [name, *others, *by], groups=by)
+    if others and not how["unpaired"]:
+        # Only pairs are counted, and held against other tables.
+        known = pl.all_horizontal(pl.col(name, *others).is_not_null())
+        pairs = pl.when(known).then(pl.col(name, *others))
+        chosen = replace(chosen, frame=chosen.frame.with_columns(pairs))
+    try:
+        result = run_statistic(session, "ttest", chosen.frame, name, **how, **chosen.options)
+    except DoError as error:
+        if error.rc == _TWO_GROUPS:
             error.redacted = not chosen.mask.all() or by[0] in session.trace.made
-            raise error
-    else:
-        rows = result.frame
-    text, stored = _t(rows, mean, call)
-    shown = f"{result.shown}\n{text}" if text else result.shown
-    full = replace(result, command=f"ttest {name}", shown=shown, stored=stored)
-    if show(session, full, chosen, names) is not None:
-        session.store("r", {}, safe=stored)
+        raise
+    if result is not None and others and how["unpaired"]:
+        # Each variable is described by its own records, as `tabstat` does.
+        result = replace(result, command=f"tabstat {name} {others[0]}")
+    if show(session, result, chosen, [name, *others, *by]) is not None and result is not None:
+        session.store("r", {}, safe=result.stored)
 
 
 def _one_variable(session: Session, text: str) -> str:
     names = numeric(session, session.data.listed(text))
     DoError.when(len(names) != 1, "ttest takes one variable on each side", code=198)
     return names[0]
-
-
-def _t(rows: pl.DataFrame, mean: float, call: CommandCall) -> tuple[str, dict[str, float]]:
-    """The test from numbers that are shown; nothing if one is withheld."""
-    numbers = [[row[word] for word in ("n", "mean", "sd")] for row in rows.to_dicts()]
-    if any(one is None for row in numbers for one in row):
-        return "", {}
-    if len(numbers) == 1:
-        ((n, average, deviation),) = numbers
-        error, df, difference = deviation / math.sqrt(n), n - 1, average - mean
-    else:
-        (n, first, s), (m, second, r) = numbers
-        difference = first - second
-        if call.has("unequal") or call.has("welch"):
-            a, b = s * s / n, r * r / m
-            error, more = math.sqrt(a + b), 1 if call.has("welch") else -1
-            df = (a + b) ** 2 / (a * a / (n + more) + b * b / (m + more))
-            df = df - 2 if call.has("welch") else df
-        else:
-            df = n + m - 2
-            error = math.sqrt(((n - 1) * s * s + (m - 1) * r * r) / df * (1 / n + 1 / m))
-    if not error:
-        return "", {}
-    t = difference / error
-    p = t_two_sided(t, df)
-    lower = p / 2 if t < 0 else 1 - p / 2
-    text = f"diff = {general(difference)}   std. err. = {general(error)}\n"
-    text += f"t = {fixed(t, 4)}   df = {general(df)}   Pr(|T| > |t|) = {fixed(p, 4)}"
-    stored = {"t": t, "p": p, "df_t": float(df), "se": error, "p_l": lower, "p_u": 1 - lower}
-    for at, row in enumerate(numbers, 1):
-        stored |= dict(zip((f"N_{at}", f"mu_{at}", f"sd_{at}"), row, strict=True))
-    return text, stored

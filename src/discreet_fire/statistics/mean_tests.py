@@ -1,0 +1,288 @@
+"""Tests of means: of one variable, of pairs, of two groups, as Stata's `ttest` shows them.
+
+In: records. Out: numbers of cases, means and deviations that `summarize` and `tabstat` would show
+too, and standard errors, intervals, t and p that are worked out from these alone. Of pairs all is
+withheld if it is of one of the variables or of their difference, since two give the third.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general
+from discreet_fire.statistics.limits import SafeLimits, limits_of
+from discreet_fire.statistics.models.distributions import t_quantile, t_two_sided
+from discreet_fire.statistics.records import RecordGroups, crossed, take
+from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics.summarize import (
+    RULES,
+    Description,
+    describe,
+    description_checks,
+    description_evidence,
+    description_frame,
+)
+
+_ASKED = ("n", "mean", "sd")
+#: What the column of the two variables of an unpaired test is called, and that of their values.
+_WHICH, _VALUE = "variable tested", "value"
+_RULE = "-" * 13 + "+" + "-" * 68
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """What is shown of a variable, a group or both together; None is withheld."""
+
+    label: str
+    n: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    se: float | None = None
+
+    @classmethod
+    def of(cls, label: str, numbers: dict[str, float | None]) -> _Row:
+        n, mean, sd = (numbers[name] for name in _ASKED)
+        se = sd / math.sqrt(n) if n and sd is not None else None
+        return cls(label=label, n=n, mean=mean, sd=sd, se=se)
+
+    def line(self, level: float, df: float | None = None) -> str:
+        """The row, with the interval by its own degrees of freedom unless others are given."""
+        df = self.n - 1 if df is None and self.n is not None else df
+        ends: list[float | None] = [None, None]
+        if self.mean is not None and self.se is not None and df:
+            half = t_quantile(level / 100, df) * self.se
+            ends = [self.mean - half, self.mean + half]
+        numbers = (self.mean, self.se, self.sd, *ends)
+        cells = [count_text(self.n), *map(general, numbers)]
+        if self.label == "diff":
+            cells[0] = cells[0] if self.n is not None else ""
+            cells[3] = cells[3] if self.n is not None else ""
+        widths = (8, 12, 12, 12, 12, 12)
+        text = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        return f"{abbreviated(self.label, 12):>12} |{text}".rstrip()
+
+
+def ttest(
+    frame: Any,
+    name: str,
+    *,
+    other: str | None = None,
+    mean: float = 0.0,
+    by: str | None = None,
+    unpaired: bool = False,
+    unequal: bool = False,
+    welch: bool = False,
+    level: float = 95.0,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    where: str | None = None,
+) -> SafeResult:
+    """A t test: that a mean is a number, that of `other`, or the same in two groups.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        name: The variable.
+        other: Another variable, in pairs with the first unless `unpaired`.
+        mean: The number, where there are neither groups nor another variable.
+        by: The variable of the two groups.
+        unpaired: Whether the two variables are two groups.
+        unequal: Whether the groups have variances of their own, after Satterthwaite.
+        welch: The same, with degrees of freedom after Welch.
+        level: Of the confidence intervals, in percent.
+        limits: The rules.
+        entity: Column of whom a record is about; cases are then entities.
+        where: Only these records.
+
+    >>> frame = pl.DataFrame({"g": ["a"] * 5 + ["b"] * 5, "x": [3, 5, 4, 6, 2, 5, 7, 8, 6, 9]})
+    >>> found = ttest(frame, "x", by="g")
+    >>> [round(found.stored[name], 4) for name in ("mu_1", "mu_2", "t", "df_t", "p")]
+    [4.0, 7.0, -3.0, 8.0, 0.0171]
+    >>> "mu_2" in ttest(frame[3:], "x", by="g").stored
+    False
+    """
+    if not 10 <= level < 100:
+        raise OutputCheckError("the level is a number from 10 to 99.99", code="statistic")
+    if by is not None and other is not None:
+        raise OutputCheckError("by() takes one variable on the left", code="statistic")
+    limits = limits_of(limits)
+    columns = [name, *(one for one in (other, by) if one is not None)]
+    data = take(frame, columns, where=where, entity=entity).data
+    if other is None and by is None:
+        return _alone(data, name, mean, level, limits, entity)
+    if other is not None and not unpaired:
+        return _pairs(data, name, other, level, limits, entity)
+    how = (unequal or welch, welch)
+    return _groups(data, name, other, by, how, level=level, limits=limits, entity=entity)
+
+
+def _alone(
+    data: pl.DataFrame, name: str, mean: float, level: float, limits: SafeLimits, entity: str | None
+) -> SafeResult:
+    found = describe(take(data, [name], entity=entity), [name], None, _ASKED, limits)
+    row = _Row.of(name, found[0].shown[0])
+    lines = [*_head("One-sample t test", "Variable", level), row.line(level), _RULE]
+    difference = None if row.mean is None else row.mean - mean
+    df = None if row.n is None else row.n - 1
+    tested, stored = _tested(f"mean({name})", f"mean = {general(mean)}", difference, row.se, df)
+    stored |= _stored([row])
+    return _result(f"ttest {name}", [*lines, *tested], found, stored, limits, level)
+
+
+def _pairs(
+    data: pl.DataFrame, name: str, other: str, level: float, limits: SafeLimits, entity: str | None
+) -> SafeResult:
+    difference = "diff" if "diff" not in (name, other, entity) else "diff_"
+    both = data.filter(pl.all_horizontal(pl.col(name, other).is_not_null()))
+    for one in (name, other):
+        both = both.filter(pl.col(one).is_not_nan()) if both[one].dtype.is_float() else both
+    both = both.with_columns((pl.col(name) - pl.col(other)).alias(difference))
+    names = list(dict.fromkeys([name, other, difference]))
+    found = describe(take(both, names, entity=entity), names, None, _ASKED, limits)
+    # Two of the three give back the third, and so do their deviations.
+    shown = [one.shown[0] for one in found]
+    hidden = {key for key in _ASKED if any(numbers[key] is None for numbers in shown)}
+    hidden |= {"sd"} if "mean" in hidden else set()
+    open_ = [{key: None if key in hidden else x for key, x in one.items()} for one in shown]
+    first, *_, last = rows = [
+        _Row.of(one.name if one.name in (name, other) else "diff", numbers)
+        for one, numbers in zip(found, open_, strict=True)
+    ]
+    lines = [*_head("Paired t test", "Variable", level), *(row.line(level) for row in rows[:-1])]
+    lines += [_RULE, last.line(level), _RULE]
+    df = None if last.n is None else last.n - 1
+    what = f"mean({name} - {other})"
+    tested, stored = _tested(what, "mean(diff) = 0", last.mean, last.se, df)
+    stored |= _stored([first, rows[-2]])
+    # A table of the variables: what is known of their difference follows.
+    frame = pl.DataFrame(
+        [{"variable": one.name, **x} for one, x in zip(found, open_, strict=True)][:-1],
+        schema_overrides=dict.fromkeys(_ASKED, pl.Float64),
+    )
+    command = f"ttest {name} == {other}"
+    return _result(command, [*lines, *tested], found, stored, limits, level, frame=frame)
+
+
+def _groups(
+    data: pl.DataFrame,
+    name: str,
+    other: str | None,
+    by: str | None,
+    how: tuple[bool, bool],
+    *,
+    level: float,
+    limits: SafeLimits,
+    entity: str | None,
+) -> SafeResult:
+    command, value = f"ttest {name}, by({by})", name
+    if other is not None:
+        command, value, by = f"ttest {name} == {other}, unpaired", _VALUE, _WHICH
+        kept = [pl.col(entity)] if entity is not None else []
+        data = pl.concat(
+            [
+                data.select(pl.col(one).cast(pl.Float64).alias(_VALUE), *kept).with_columns(
+                    pl.lit(one).cast(pl.Enum([name, other])).alias(_WHICH)
+                )
+                for one in (name, other)
+            ]
+        )
+    assert by is not None
+    records = take(data, [value, by], entity=entity)
+    groups = crossed(records, [by], limits)
+    if len(groups) != 2:
+        raise OutputCheckError("by() must make two groups", code="two-groups")
+    found = describe(records, [value], groups, _ASKED, limits)
+    pair = zip(groups.labels, found[0].shown, strict=True)
+    first, second = rows = [_Row.of(label, numbers) for label, numbers in pair]
+    whole = _Row.of("Combined", found[0].total)
+    difference, df = _difference(first, second, *how)
+    title = f"Two-sample t test with {'unequal' if how[0] else 'equal'} variances"
+    lines = [*_head(title, "Group" if other is None else "Variable", level)]
+    lines += [*(row.line(level) for row in rows), _RULE, whole.line(level), _RULE]
+    lines += [difference.line(level, df), _RULE]
+    what = f"mean({first.label}) - mean({second.label})"
+    tested, stored = _tested(what, "diff = 0", difference.mean, difference.se, df)
+    stored |= _stored(rows) | ({} if whole.sd is None else {"sd": whole.sd})
+    frame = description_frame(found, groups, total=True)
+    if other is not None:
+        frame = frame[:2].select(pl.col(by).alias("variable"), *_ASKED)
+    about = groups if other is None else None
+    return _result(command, [*lines, *tested], found, stored, limits, level, frame, about)
+
+
+def _difference(first: _Row, second: _Row, unequal: bool, welch: bool) -> tuple[_Row, float | None]:
+    """The difference of two means, and its degrees of freedom, from numbers that are shown."""
+    if first.mean is None or second.mean is None:
+        return _Row(label="diff"), None
+    mean = first.mean - second.mean
+    n, s, m, r = first.n, first.sd, second.n, second.sd
+    if not n or not m or s is None or r is None:
+        return _Row(label="diff", mean=mean), None
+    if not unequal:
+        df = n + m - 2
+        pooled = ((n - 1) * s * s + (m - 1) * r * r) / df
+        return _Row(label="diff", mean=mean, se=math.sqrt(pooled * (1 / n + 1 / m))), df
+    a, b, more = s * s / n, r * r / m, 1 if welch else -1
+    if not a + b:
+        return _Row(label="diff", mean=mean, se=0.0), None
+    df = (a + b) ** 2 / (a * a / (n + more) + b * b / (m + more)) - (2 if welch else 0)
+    return _Row(label="diff", mean=mean, se=math.sqrt(a + b)), df
+
+
+def _head(title: str, stub: str, level: float) -> list[str]:
+    heads = f"{'Obs':>8}{'Mean':>12}{'Std. err.':>12}{'Std. dev.':>12}"
+    interval = f"[{general(level)}% conf. interval]"
+    return [title, _RULE, f"{stub:>12} |{heads}{interval:>24}", _RULE]
+
+
+def _tested(
+    what: str, null: str, difference: float | None, se: float | None, df: float | None
+) -> tuple[list[str], dict[str, float]]:
+    """The lines of the test, and what it stores."""
+    lead = null.partition(" = ")[0]
+    t = difference / se if difference is not None and se and df else None
+    lines = [f"    {lead} = {what}   t = {fixed(t, 4)}", f"H0: {null}   "]
+    lines[1] += f"degrees of freedom = {general(df)}"
+    if t is None or df is None or se is None:
+        return lines, {}
+    p = t_two_sided(t, df)
+    below = p / 2 if t < 0 else 1 - p / 2
+    lines += ["", f"Pr(T < t) = {fixed(below, 4)}   Pr(|T| > |t|) = {fixed(p, 4)}   "]
+    lines[-1] += f"Pr(T > t) = {fixed(1 - below, 4)}"
+    stored = {"t": t, "p": p, "df_t": float(df), "se": se, "p_l": below, "p_u": 1 - below}
+    return lines, stored
+
+
+def _stored(rows: Sequence[_Row]) -> dict[str, float]:
+    """What is shown of one or two rows, by the names of stored results."""
+    listed = [
+        (f"{word}_{at}", x)
+        for at, row in enumerate(rows, 1)
+        for word, x in (("N", row.n), ("mu", row.mean), ("sd", row.sd))
+    ]
+    return {word: x for word, x in listed if x is not None}
+
+
+def _result(
+    command: str,
+    lines: Sequence[str],
+    found: Sequence[Description],
+    stored: dict[str, float],
+    limits: SafeLimits,
+    level: float,
+    frame: pl.DataFrame | None = None,
+    groups: RecordGroups | None = None,
+) -> SafeResult:
+    return SafeResult(
+        command=command,
+        shown=closed(lines, "t" not in stored, limits.language),
+        frame=description_frame(found, None) if frame is None else frame,
+        stored=stored | {"level": level},
+        checks=description_checks(found, groups, RULES, extremes=True),
+        evidence=description_evidence(found),
+    )
