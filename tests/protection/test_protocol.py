@@ -75,6 +75,7 @@ class Thousands(Protection[ProgrammeView, InputsView]):
     assessed = True
     auditable = False
     reports = ("thousands.json",)
+    estimates = False
 
     def __init__(self) -> None:
         self.groups: list[tuple[str, ...]] = []
@@ -92,6 +93,10 @@ class Thousands(Protection[ProgrammeView, InputsView]):
         """A base that hides nothing."""
         if tables and programme.settings(self.name).base == 1:
             yield "thousands with base = 1 hide nothing"
+
+    def follows(self, programme: ProgrammeView, table: str) -> Sequence[str]:
+        """None."""
+        return ()
 
     def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
         """Counts."""
@@ -464,7 +469,10 @@ def test_mistakes_of_a_programme_are_found_at_their_keys(
     found = mistakes(edited(("bases = 1", "base = 1")))
     assert "tables.sexes.weight: thousands are not weighted" in found
     assert 'tables.sexes.value: this goes with protect = "suppress" or "unit-noise" only' in found
-    assert 'tables.sexes.figures: this goes with protect = "noise" or "rounding" only' in found
+    assert (
+        'tables.sexes.figures: this goes with protect = "noise", "rounding" or "sample" only'
+        in found
+    )
 
 
 def test_a_report_takes_its_name(thousands: Thousands, edited: Callable[..., Path]) -> None:
@@ -648,7 +656,7 @@ def test_a_method_says_things_that_make_sense(changes: dict[str, Any], message: 
 
 def test_every_method_has_its_row() -> None:
     names = [method.name for method in protocol.protections()]
-    assert names == ["noise", "suppress", "rounding", "unit-noise", "invariant"]
+    assert names == ["noise", "suppress", "rounding", "unit-noise", "invariant", "sample"]
     assert protocol.protection(protocol.DEFAULT).name == "noise"
 
 

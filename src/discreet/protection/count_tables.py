@@ -44,6 +44,11 @@ class CountProtection(Protection[ProgrammeT, InputsT]):
     assessed = True
     auditable = False
     reports = ()
+    estimates = False
+
+    def follows(self, programme: ProgrammeT, table: str) -> Sequence[str]:
+        """None."""
+        return ()
 
     def tells(self, programme: ProgrammeT, table: str) -> Sequence[str]:
         """Counts."""

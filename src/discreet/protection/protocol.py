@@ -261,6 +261,8 @@ class Protection(Protocol[ProgrammeT, InputsT]):
         parts: Whether [parts] says which parts of its tables are published.
         assessed: Whether its tables stand in the report on quality.
         auditable: Whether a finished release can be audited.
+        estimates: Whether its figures are estimates from samples, beside which others are called
+            full counts.
         reports: Files that it adds to a release, besides the tables.
     """
 
@@ -276,8 +278,7 @@ class Protection(Protocol[ProgrammeT, InputsT]):
     assessed: bool
     auditable: bool
     reports: tuple[str, ...]
-    #: Whether its figures are estimates from samples, beside which others are called full counts.
-    estimates: bool = False
+    estimates: bool
 
     # -- what a programme says ---------------------------------------------------
 
@@ -305,9 +306,9 @@ class Protection(Protocol[ProgrammeT, InputsT]):
     def linked(self, programme: ProgrammeT, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """The tables in groups: those that must be protected together stand together."""
 
+    @abstractmethod
     def follows(self, programme: ProgrammeT, table: str) -> Sequence[str]:
         """Tables whose hidden parts a table must not show; they may have other records."""
-        return ()
 
     @abstractmethod
     def opened(self, programme: ProgrammeT, tables: Sequence[str], problems: list[Problem]) -> Any:
@@ -406,6 +407,7 @@ _FACTS: Mapping[str, type | tuple[type, ...]] = {
     "assessed": bool,
     "auditable": bool,
     "reports": tuple,
+    "estimates": bool,
 }
 _QUESTIONS = tuple(
     name for name, value in vars(Protection).items() if getattr(value, "__isabstractmethod__", 0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 
@@ -23,6 +23,7 @@ from discreet.confidential import without_values
 from discreet.errors import Problem, PublicationError
 from discreet.files import write_text
 from discreet.microdata import read_microdata
+from discreet.protection.protocol import DEFAULT
 from discreet.record_batches import collected
 from discreet.release.drafted_programmes import Draft, drafted
 from discreet.release.first_programmes import check_saved, programme_text
@@ -218,7 +219,7 @@ def template_draft(
     records: str | os.PathLike[str],
     *,
     classifications: Mapping[str, str] | None = None,
-    protect: Literal["noise", "suppress"] = "noise",
+    protect: str = DEFAULT,
     reading: Mapping[str, Any] | None = None,
 ) -> tuple[TemplateDraft, Draft]:
     """Match the layouts of a template to code trees and records.
@@ -227,7 +228,7 @@ def template_draft(
         template: The file of layouts.
         records: The file of records. CONFIDENTIAL.
         classifications: Variable → file of its code tree.
-        protect: How the tables are to be protected; value columns need "suppress".
+        protect: The method: that of counts, or one that hides cells, which value columns need.
         reading: How the records are read, as for `discreet.read_microdata`.
 
     Returns:
@@ -247,7 +248,7 @@ def template_draft(
         found, wrong = _matched(layout, known)
         unmatched += wrong
         for variables, values in found:
-            if values and protect != "suppress":
+            if values and protect == DEFAULT:
                 told = ", ".join(values)
                 remarks.append(f"{layout.sheet}: values ({told}) are left out: --protect suppress")
                 continue
@@ -467,7 +468,7 @@ def write_template_draft(
     keys: Mapping[str, Any],
     ptable: str,
     title: str,
-    protect: Literal["noise", "suppress"] = "noise",
+    protect: str = DEFAULT,
 ) -> Path:
     """Write the programme; an existing file is never replaced.
 
@@ -486,7 +487,7 @@ def write_template_draft(
         for each in table.variables:
             if each.keys:
                 variables.setdefault(each.name, dict(each.keys))
-    noise = protect == "noise"
+    noise = protect == DEFAULT
     document: dict[str, Any] = {"title": title, "languages": ["en"], "data": dict(data)}
     if noise:
         document |= {"keys": dict(keys)}
@@ -494,7 +495,7 @@ def write_template_draft(
     else:
         document |= {"rules": {"template": {"minimum_frequency": 3, "p_percent": 10}}}
     defaults: dict[str, Any] = {"formats": ["csv", "xlsx", "html"]}
-    defaults |= {} if noise else {"protect": "suppress", "rules": "template"}
+    defaults |= {} if noise else {"protect": protect, "rules": "template"}
     document |= {
         "variables": variables,
         "defaults": defaults,

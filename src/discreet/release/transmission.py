@@ -21,7 +21,7 @@ import numpy as np
 from discreet.confidential import without_values
 from discreet.derived.formulas import rounded
 from discreet.errors import Problem, PublicationError, raise_all
-from discreet.files import atomic_path, make_folder, write_text
+from discreet.files import atomic_path, make_folder, texts_of, write_text
 from discreet.publication.cells import cell_chunks
 from discreet.publication.data_structures import MEASURE, DataStructure, SdmxNames
 from discreet.publication.formats import WriteOptions
@@ -51,14 +51,6 @@ _TRUE, _CONF = "discreet true", "discreet conf"
 _PROTECTED: Mapping[str, str] = {
     "en": "Protected by: {}. Free values are those published.",
     "de": "Schutz: {}. Freie Werte sind die veröffentlichten.",
-}
-#: Methods of protection in German; others by their name.
-_GERMAN: Mapping[str, str] = {
-    "suppress": "Sperrung von Feldern",
-    "noise": "Überlagerung",
-    "invariant": "invariante Überlagerung",
-    "unit-noise": "Überlagerung der Einheiten",
-    "rounding": "Rundung",
 }
 
 
@@ -282,7 +274,7 @@ def _lines(
     import polars as pl
 
     method = inputs.programme.method(table.name)
-    manner = method.manner if language == "en" else _GERMAN.get(method.name, method.name)
+    manner = method.manner if language == "en" else _manners().get(method.name, method.name)
     notes = [note.text(language) for note in printed_notes(table)]
     remark = " ".join([_PROTECTED[language].format(manner), *notes])
     for cells in cell_chunks(table):
@@ -311,3 +303,8 @@ def _with_truth(frame: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(
         pl.when(hidden).then(each).otherwise(name).alias(name) for name, each in told.items()
     ).drop(_TRUE, _CONF)
+
+
+def _manners() -> Mapping[str, str]:
+    """Methods of protection in German; others by their name."""
+    return texts_of("discreet.release.methods", "manners", "de")

@@ -138,9 +138,8 @@ def _pairs(
     data: pl.DataFrame, name: str, other: str, level: float, limits: SafeLimits, entity: str | None
 ) -> SafeResult:
     difference = "diff" if "diff" not in (name, other, entity) else "diff_"
-    both = data.filter(pl.all_horizontal(pl.col(name, other).is_not_null()))
-    for one in (name, other):
-        both = both.filter(pl.col(one).is_not_nan()) if both[one].dtype.is_float() else both
+    data = _numbers(data, name, other)
+    both = data.filter(pl.all_horizontal(pl.col(name, other).is_not_nan()))
     both = both.with_columns((pl.col(name) - pl.col(other)).alias(difference))
     names = list(dict.fromkeys([name, other, difference]))
     found = describe(take(both, names, entity=entity), names, None, _ASKED, limits)
@@ -168,6 +167,12 @@ def _pairs(
     return _result(command, [*lines, *tested], found, stored, limits, level, frame=frame)
 
 
+def _numbers(data: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Variables as numbers, NaN if missing; an error if one holds none."""
+    records = take(data, names)
+    return data.with_columns(pl.Series(one, records.numbers_with_ends(one)[0]) for one in names)
+
+
 def _groups(
     data: pl.DataFrame,
     name: str,
@@ -183,9 +188,10 @@ def _groups(
     if other is not None:
         command, value, by = f"ttest {name} == {other}, unpaired", _VALUE, _WHICH
         kept = [pl.col(entity)] if entity is not None else []
+        data = _numbers(data, name, other)
         data = pl.concat(
             [
-                data.select(pl.col(one).cast(pl.Float64).alias(_VALUE), *kept).with_columns(
+                data.select(pl.col(one).alias(_VALUE), *kept).with_columns(
                     pl.lit(one).cast(pl.Enum([name, other])).alias(_WHICH)
                 )
                 for one in (name, other)

@@ -333,6 +333,7 @@ def _merged(
             "languages": told.languages,
             "date": told.date,
             "workbook": None,
+            "atlas": None,
             # The internal report is confidential, and nobody here asks for it.
             "quality": QualityEntry(enabled=base.document.quality.enabled),
             "defaults": shared.model_copy(update={"formats": formats}),

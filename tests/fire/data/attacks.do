@@ -2207,3 +2207,18 @@ if _rc display `b'
 * ----
 capture generate z = "a" * (1000000 + wage - 80000)
 display _rc
+* ----
+generate z = wage if pid != 17
+ttest wage == z
+ttest wage == z, unpaired
+display r(t)
+* ----
+generate z = wage + (pid == 17 & year == 2002 & wage > 80000)
+ttest wage == z
+display r(mu_2)
+* ----
+ttest hours, by(club) level(90)
+display r(sd)
+* ----
+ttest wage if club, by(year)
+display r(mu_2)

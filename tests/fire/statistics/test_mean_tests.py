@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from discreet.errors import OutputCheckError
+from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.statistics import SafeLimits, tabstat, ttest
 
 _DRAW = np.random.default_rng(3)
@@ -124,7 +124,12 @@ def test_three_cases_have_a_mean_without_a_deviation():
     assert not {"sd_1", "t", "se"} & found.stored.keys()
 
 
-@pytest.mark.parametrize("options", [{"level": 5}, {"by": "g", "other": "y"}, {"by": "nosuch"}])
+TEXTS = [{"other": "g"}, {"other": "g", "unpaired": True}]
+
+
+@pytest.mark.parametrize(
+    "options", [{"level": 5}, {"by": "g", "other": "y"}, {"by": "nosuch"}, *TEXTS]
+)
 def test_bad_input_is_an_error(options):
-    with pytest.raises(Exception, match=r"level|by\(\)|nosuch"):
+    with pytest.raises(DiscreetError, match=r"level|by\(\)|nosuch|numbers"):
         ttest(FRAME, "x", **options)

@@ -18,7 +18,6 @@ _MILLION = MILLION
 _SIZES = SIZE_CLASSES[1:]
 _ZERO = int(CellStatus.zero_or_changed_to_zero)
 _SUPPRESSED, _OFFICIAL = int(CellStatus.suppressed), int(CellStatus.official)
-_KINDS = len(CellStatus)
 
 
 def _given(kind: Any, dimensions: int = 1) -> Any:
@@ -58,7 +57,10 @@ def number(index: Any, strides: Any, steps: Any, first: Any, place: Any, part: A
 
 
 @numba.njit(
-    numba.boolean(_INTS, _INTS, _INTS, _STATES, _MADE), nogil=True, cache=True, error_model="numpy"
+    numba.boolean(_INTS, _INTS, _INTS, _STATES, _MADE_ROWS),
+    nogil=True,
+    cache=True,
+    error_model="numpy",
 )
 def in_order(place: Any, part: Any, value: Any, status: Any, states: Any) -> bool:
     """Count published cells per part and state; False if they are out of order or negative."""
@@ -68,7 +70,7 @@ def in_order(place: Any, part: Any, value: Any, status: Any, states: Any) -> boo
             return False
         before = place[at]
         least = min(least, value[at])
-        states[part[at] * _KINDS + status[at]] += 1
+        states[part[at], status[at]] += 1
     return bool(least == 0)
 
 

@@ -80,7 +80,7 @@ def one_pass(
     groups = len(grid) * len(SIZE_CLASSES)
     noise = np.zeros((groups, 2 * _MOST_NOISE + 1), dtype=np.int64)
     others = np.zeros((groups, 4), dtype=np.int64)
-    states = np.zeros(len(grid) * len(CellStatus), dtype=np.int64)
+    states = np.zeros((len(grid), len(CellStatus)), dtype=np.int64)
     beside = np.zeros(1, dtype=np.int64)
     done = compiled_loops.in_order(cells.place, cells.part, cells.value, cells.status, states)
     done = done and compiled_loops.tally(
@@ -144,9 +144,9 @@ def _counts(noise: IntArray, others: IntArray, zeros_changed: int) -> CountStati
 
 
 def _states(cells: IntArray) -> IntArray:
-    found = np.flatnonzero(cells)
-    part, status = np.divmod(found, len(CellStatus))
-    return np.stack([np.zeros_like(part), part, status, cells[found]], axis=1).astype(np.int64)
+    part, status = np.nonzero(cells)
+    rows = [np.zeros_like(part), part, status, cells[part, status]]
+    return np.stack(rows, axis=1).astype(np.int64)
 
 
 def _sums(cells: _JointCells, grid: PartGrid, hidden: BoolArray) -> IntArray:

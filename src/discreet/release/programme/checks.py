@@ -474,7 +474,9 @@ def check_protection(programme: Programme) -> Found:
                 continue
             if place in programme.index.lines:
                 users = [f'"{each.name}"' for each in protections() if key in each.table_keys]
-                what = f"this goes with protect = {' or '.join(users)} only"
+                *others, last = users
+                told = f"{', '.join(others)} or {last}" if others else last
+                what = f"this goes with protect = {told} only"
                 yield programme.at(place, what, own.hints.get(key, ""))
             elif key == "round_to":
                 what = f"the figures of {name!r} are not rounded by protect = {own.name!r}"

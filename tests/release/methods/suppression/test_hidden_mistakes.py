@@ -99,7 +99,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
             'value = "turnover"',
             'figures = { a = { kind = "count" } }',
             "tables.T1.figures",
-            '"noise" or "rounding" only',
+            '"noise", "rounding" or "sample" only',
         ),
         ('method = "fast"', 'method = "magic"', "suppression.method", "not known"),
         ('method = "fast"', "time_limit = 0", "suppression.time_limit", "above 0"),
@@ -309,7 +309,7 @@ def test_what_is_rounded_or_unjudged_is_said(tmp_path: Path) -> None:
     found = mistakes(tmp_path, HEAD + "round_to = 10\n" + TABLE)
     assert any("the figures of 'T1' are not rounded" in each for each in found)
     found = mistakes(tmp_path, HEAD + TABLE + "round_to = 10\n")
-    assert any('goes with protect = "noise" or "rounding" only' in each for each in found)
+    assert any('goes with protect = "noise", "rounding" or "sample" only' in each for each in found)
     both = TABLE.replace('"turnover"', '["turnover", "count"]')
     lifted = HEAD + "round_to = 10\n" + both + "round_to = 1\n"
     assert not any("counts" in text for text in said(tmp_path, lifted))

@@ -105,7 +105,7 @@ def attack_periods(
 
     >>> from discreet.publication.examples import census_example
     >>> from discreet.protection.noise import design_perturbation
-    >>> noise, twice = design_perturbation(max_noise=3), {"2025": census_example()}
+    >>> noise, twice = design_perturbation(max_noise=3, variance=2), {"2025": census_example()}
     >>> twice["2026"] = twice["2025"]
     >>> attack_periods(twice, ptable=noise).rates()["proven"]
     0

@@ -68,6 +68,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
     assessed = True
     auditable = False
     reports = ()
+    estimates = False
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Zeros that get noise, digits of rounded figures; the rest is checked elsewhere."""
@@ -116,6 +117,10 @@ class NoiseProtection(Protection[Programme, Inputs]):
 
     def filters(self, programme: Programme, table: str) -> Iterable[tuple[Any, str]]:
         """None besides those of figures."""
+        return ()
+
+    def follows(self, programme: Programme, table: str) -> Sequence[str]:
+        """None."""
         return ()
 
     def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:

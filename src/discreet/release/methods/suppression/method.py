@@ -106,6 +106,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
     assessed = False
     auditable = True
     reports = ("suppression.json",)
+    estimates = False
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Everything about [suppression], [rules.*] and the tables with hidden cells."""
@@ -139,6 +140,10 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         rules = programme.document.rules.get(name)
         for key, text in [] if rules is None else rule_filters(rules):
             yield ("rules", name, key, text), text
+
+    def follows(self, programme: Programme, table: str) -> Sequence[str]:
+        """None."""
+        return ()
 
     def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Tables that may share cells."""
