@@ -153,7 +153,7 @@ program fdzttest, rclass byable(recall)
         }
         local half = invttail(`df', (100 - `level') / 200) * `se'
         display as text "        diff {c |}" as result "           " %9.0g `diff' ///
-            "   " %9.0g `se' "            " "   " %9.0g `diff' - `half' "   " %9.0g `diff' + `half'
+            "   " %9.0g `se' "            " "   " %9.0g (`diff' - `half') "   " %9.0g (`diff' + `half')
         local null 0
         local what "diff"
         local told "mean(1) - mean(2)"
@@ -222,5 +222,5 @@ program fdzttest_row, rclass
     local se = `sd' / sqrt(`n')
     local half = invttail(`n' - 1, (100 - `level') / 200) * `se'
     display as text %12s abbrev(`"`label'"', 12) " {c |}" as result %8.0f `n' "   " %9.0g `mean' ///
-        "   " %9.0g `se' "   " %9.0g `sd' "   " %9.0g `mean' - `half' "   " %9.0g `mean' + `half'
+        "   " %9.0g `se' "   " %9.0g `sd' "   " %9.0g (`mean' - `half') "   " %9.0g (`mean' + `half')
 end

@@ -183,6 +183,7 @@ WRITTEN = {
     "tabulate": "m miss missing g(d) gen(d) su(x) sum(x)",
     "regress": "r robust cl(i) cluster(i) vce(hc3) nocons noconstant l(90) b beta noheader hc3",
     "xtsum": "i(id)",
+    "ttest": "by(g) une unequal unp unpaired w welch l(90) level(90)",
     "utest": "min(1) max(9)",
 }
 
