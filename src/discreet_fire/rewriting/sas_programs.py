@@ -1,8 +1,7 @@
 """SAS programs rewritten: procedures read what a safe macro lets through, others are comments.
 
-In: the text of a program and a policy. Out: a `Rewriting`. A first reading follows macro variables
-that hold values of the data, through assignments and calls of macros; a second one judges each
-statement in its step. What no rule knows goes to review.
+In: the text of a program and a policy. Out: a `Rewriting`. A first reading follows values of the data
+in macro variables; a second one judges each statement. What no rule knows goes to review.
 """
 
 from __future__ import annotations
