@@ -1,6 +1,6 @@
 """SAS programs rewritten: procedures read what a safe macro lets through, others are comments.
 
-In: the text of a program and a policy. Out: a `Rewriting`. A first reading follows values of the data
+In: the text of a program and a policy. Out: a `Rewriting`. A first reading follows values of data
 in macro variables; a second one judges each statement. What no rule knows goes to review.
 """
 
