@@ -22,6 +22,7 @@ import discreet as dc
 from discreet.arrays import FloatArray, IntArray
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError, Problem, ProgrammeError, PublicationError
+from discreet.files import texts_of
 from discreet.protection import protocol
 from discreet.protection.protocol import (
     COUNT,
@@ -658,6 +659,7 @@ def test_every_method_has_its_row() -> None:
     names = [method.name for method in protocol.protections()]
     assert names == ["noise", "suppress", "rounding", "unit-noise", "invariant", "sample"]
     assert protocol.protection(protocol.DEFAULT).name == "noise"
+    assert sorted(texts_of("discreet.release.methods", "manners", "de")) == sorted(names)
 
 
 @pytest.mark.parametrize(

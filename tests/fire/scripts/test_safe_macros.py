@@ -17,10 +17,18 @@ import pytest
 
 from discreet_fire.catalogue.package_policy import PackagePolicy
 from discreet_fire.rewriting.spss_programs import rewrite_spss
+from tests.conftest import without
 
 PSPP = shutil.which("pspp")
-pspp = pytest.mark.skipif(PSPP is None, reason="PSPP is not installed")
+pspp = pytest.mark.usefixtures("program")
 HEAD = "DATA LIST LIST /id (F8) a (A1) b (F8) y (F8) d (F8).\nBEGIN DATA\n"
+
+
+@pytest.fixture
+def program() -> None:
+    """PSPP; CI installs it, and fails without."""
+    if PSPP is None:
+        without("PSPP is not there")
 
 
 def run(program: str, rows: list[tuple[object, ...]], folder: Path) -> dict[str, list[list[str]]]:
