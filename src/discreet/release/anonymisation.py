@@ -47,7 +47,7 @@ from discreet.release.programme.file import (
     raise_problems,
     read_form,
 )
-from discreet.release.programme.problems import Opener
+from discreet.release.programme.problems import Opener, stated_secret
 from discreet.release.programme.schema import (
     DataEntry,
     Document,
@@ -60,7 +60,7 @@ from discreet.release.programme.schema import (
 )
 from discreet.release.programme.toml_lines import LineIndex
 from discreet.release.run.files import check_internal
-from discreet.release.run.inputs import read_records, read_secret
+from discreet.release.run.inputs import read_records
 from discreet.release.state.seal import file_digest
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ def _plan(path: Path, show_values: bool) -> _Plan:
     there = bool(keys.secret_file or keys.secret_env)
     steps = list(_steps(document, shell, problems, secret_there=there))
     opener = Opener(shell, problems)
-    secret = opener.attempt(shell.main.secret_place, partial(read_secret, shell.main))
+    secret = opener.attempt(shell.main.secret_place, partial(stated_secret, shell.main.keys))
     original = opener.attempt(shell.main.place, partial(_original, show_values))
     if original is not None:
         problems += _named(document, shell, [one.name for one in original.variables])

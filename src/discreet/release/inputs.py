@@ -6,7 +6,6 @@ runs and methods of protection ask for it: records, parameters, key grid, keys o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
-from discreet.microdata.distant_records import KeyedBefore, distant_records
+from discreet.errors import DiscreetError, PublicationError
+from discreet.microdata.distant_records import distant_records
 from discreet.microdata.file_formats import format_of
 from discreet.microdata.files import matching
 from discreet.microdata.fixed_width_files import description_of
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 #: What is said of a variable in files, or tells nothing of its cells.
 _ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}
 
-#: Digests are published if the keys of the records hold so many unknown bits.
-_ENOUGH_BITS = 256
+_STATE_IT = 'state one in the programme: [release] secret_file = "office.secret"'
 
 
 def beside_programme(programme: Programme, url: str) -> str:
@@ -84,6 +83,7 @@ class Inputs:
         warnings: What should be put right although it is not an error.
         seals: The keys that seal the release; None if there are none.
         boundaries: Variable → the boundaries of its areas.
+        secret: What keys digests where no record keys are made: stated, or derived from the seal's.
     """
 
     programme: Programme
@@ -97,6 +97,7 @@ class Inputs:
     warnings: tuple[str, ...] = ()
     seals: SealKeys | None = None
     boundaries: Mapping[str, Boundaries] = field(default_factory=dict)
+    secret: Secret | None = None
 
     @property
     def grid(self) -> KeyGrid:
@@ -170,7 +171,9 @@ class Inputs:
     def release_keys(self) -> Mapping[str, ReleaseKey]:
         """Per source, the key of all digests of its tables; reads the data once.
 
-        Units whose keys come from their parts have a key that comes from both.
+        A secret is always part of it: who knows all of the data but one value would find
+        that value, and the rules, by trial. Units whose keys come from their parts have a
+        key that comes from both.
         """
         programme = self.programme
         used = dict.fromkeys(programme.source_of(table).name for table in programme.tables)
@@ -181,6 +184,8 @@ class Inputs:
                 source = programme.sources[name]
                 parts = keys[source.keys.inherit] if source.keys.inherit else None
                 secret, address = self.secrets.get(name), source.records.address or ""
+                if secret is None and parts is None:
+                    secret = self.secret or self._kept_secret()
                 if is_url(address) or source.records.spark is not None:
                     keys[name] = ReleaseKey.of_records(self.records[name], secret, parts)
                     continue
@@ -190,23 +195,43 @@ class Inputs:
                 keys[name] = ReleaseKey.of_data(place, secret, parts, also=also)
         return keys
 
-    def guessable(self, source: str) -> bool:
-        """Whether digests keyed with the data of a source could be found by trial.
+    def prints_digests(self, source: str) -> bool:
+        """Whether published files may carry digests: their secret is one that the office states.
 
-        Few records on a small key grid hold too little that is unknown.
+        The secret beside a programme differs from folder to folder, and published files may not.
         """
-        name = key_line(self.programme.sources, source)[-1]
-        if source in self.secrets or name in self.secrets:
-            return False
-        if self.programme.sources[name].keys.column is None:
-            return True
-        import narwhals as nw
+        line = key_line(self.programme.sources, source)
+        return self.secret is not None or any(name in self.secrets for name in line)
 
-        enough = math.ceil(_ENOUGH_BITS / math.log2(self.grid.size))
-        if isinstance(added_up := distant_records(self.records[name]), KeyedBefore):
-            return added_up.records < enough
-        first = self.records[name].lazy().head(enough).select(nw.len())
-        return int(first.collect().item()) < enough
+    def keep_secret(self) -> None:
+        """Make the secret beside the programme, where digests need one and none is there."""
+        used = {self.programme.source_of(table).name for table in self.programme.tables}
+        if all(map(self.prints_digests, used)) or self._secret_place.exists():
+            return
+        from discreet.microdata import Secret
+
+        try:
+            Secret.generate().write(self._secret_place)
+        except DiscreetError as error:
+            what = f"discreet cannot keep the secret of this release: {error.what}"
+            raise PublicationError(
+                what, code="release-secret", where=str(self._secret_place), hint=_STATE_IT
+            ) from None
+
+    @property
+    def _secret_place(self) -> Path:
+        return self.programme.path.with_suffix(".secret")
+
+    def _kept_secret(self) -> Secret:
+        from discreet.microdata import Secret
+
+        if not self._secret_place.exists():
+            what = "the secret that this release was made with is missing"
+            hint = f"put it back beside the programme; {_STATE_IT}"
+            raise PublicationError(
+                what, code="release-secret", where=str(self._secret_place), hint=hint
+            )
+        return Secret.from_file(self._secret_place)
 
     def __repr__(self) -> str:
         return f"<Inputs of {self.programme.name}>"

@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ProgrammeError
+from discreet.microdata import Secret
 from discreet.release import protect, read_parameters
 from discreet.release.packages import KeyPair, write_key_pair
 from tests.helpers.made_elsewhere import without_package
@@ -35,11 +36,14 @@ Edit = Callable[..., Path]
 
 @pytest.fixture
 def office(edited: Edit) -> Path:
-    """The programme of the office, with thresholds for parts and official figures."""
-    return edited(
+    """The programme of the office, with a secret, thresholds for parts and official figures."""
+    path = edited(
+        ("[tables.T1]\n", '[release]\nsecret_file = "office.secret"\n\n[tables.T1]\n'),
         ('[perturbation]\ntable = "ptable.json"\n', OFFICE),
         ("[defaults]\n", "[defaults]\nofficial = \"sex == 'Total'\"\n"),
     )
+    Secret.generate().write(path.parent / "office.secret")
+    return path
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def signing(tmp_path_factory: pytest.TempPathFactory) -> KeyPair:
 
 
 def third_party(office: Path, signing: KeyPair, folder: Path, section: str = OFFICE) -> Path:
-    """The folder of someone who has data, programme and package, and nothing else."""
+    """The folder of someone who has data, programme, package and the secret of digests."""
     folder.mkdir()
     parameters = read_parameters(office)
     dc.pack_parameters(
@@ -58,6 +62,7 @@ def third_party(office: Path, signing: KeyPair, folder: Path, section: str = OFF
     (folder / "package.key").write_text(KEY.hex())
     (folder / "package.key").chmod(0o600)
     shutil.copy(signing.public, folder / "office.pub")
+    shutil.copy(office.parent / "office.secret", folder)
     shutil.copy(office.parent / "persons.parquet", folder)
     text = office.read_text("utf-8").replace(section, ELSEWHERE)
     text = text.replace("official = \"sex == 'Total'\"\n", "")
@@ -85,7 +90,7 @@ def test_results_made_elsewhere_are_the_same_to_the_byte(
     theirs_released = files(tmp_path / "theirs")
     assert without_package(released) == without_package(theirs_released)
     differing = {name for name in released if released[name] != theirs_released[name]}
-    assert differing == {"release.json", "index.html", "index.de.html"}
+    assert differing == {"release.json", "index.html", "index.de.html", "release.seal"}
 
 
 def test_another_version_makes_another_digest(

@@ -18,6 +18,7 @@ from discreet.release.programme.problems import (
     filter_parsed,
     missing_keys,
     named_files,
+    stated_secret_problems,
     unset_variable,
 )
 from discreet.release.programme.schema import (
@@ -51,6 +52,7 @@ def check_parameters(programme: Programme) -> Found:
     for column, magnitude in programme.magnitudes.items():
         yield from _magnitude(programme, column, magnitude)
     yield from named_files(programme, ("release",), programme.document.release, "sign")
+    yield from stated_secret_problems(programme, ("release",), programme.document.release)
     yield from _workbook(programme)
 
 

@@ -12,14 +12,30 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import Programme, nearest
 from discreet.release.programme.schema import ProgrammeEntry
 from discreet.release.programme.toml_lines import KeyPath
 
+if TYPE_CHECKING:
+    from discreet.microdata import Secret
+
 _Thing = TypeVar("_Thing")
+
+
+class StatesSecret(Protocol):
+    """A section that may state a secret, in a file or in a variable of the environment."""
+
+    @property
+    def secret_file(self) -> str | None:
+        """The file."""
+
+    @property
+    def secret_env(self) -> str | None:
+        """The variable."""
+
 
 Found = Iterator[tuple[KeyPath, Problem]]
 
@@ -68,6 +84,26 @@ def unset_variable(programme: Programme, path: KeyPath, name: str | None) -> Fou
     """Whether an environment variable that is named is empty."""
     if name is not None and not os.environ.get(name):
         yield programme.at(path, f"the environment variable {name} is not set")
+
+
+def stated_secret_problems(programme: Programme, path: KeyPath, entry: StatesSecret) -> Found:
+    """Whether the file or the variable of a secret is there; an entry states one of them."""
+    if entry.secret_file and entry.secret_env:
+        what = "secret_file and secret_env exclude each other"
+        yield programme.at((*path, "secret_env"), what)
+    if entry.secret_file is not None:
+        yield from file_problems(programme, (*path, "secret_file"), entry.secret_file)
+    yield from unset_variable(programme, (*path, "secret_env"), entry.secret_env)
+
+
+def stated_secret(entry: StatesSecret, programme: Programme) -> Secret | None:
+    """The secret that an entry states; None if it states none, or one that is not there."""
+    from discreet.microdata import Secret
+
+    if entry.secret_env is not None and os.environ.get(entry.secret_env):
+        return Secret.from_env(entry.secret_env)
+    path = present(programme, entry.secret_file)
+    return None if path is None else Secret.from_file(path)
 
 
 def missing_keys(programme: Programme, path: KeyPath, entry: ProgrammeEntry, **hints: str) -> Found:

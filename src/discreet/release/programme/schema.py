@@ -205,9 +205,11 @@ class MagnitudeEntry(ProgrammeEntry):
 
 
 class SealEntry(ProgrammeEntry):
-    """[release]: who vouches for the release."""
+    """[release]: who vouches for the release, and what keys its digests."""
 
     sign: Text | None = None
+    secret_file: Text | None = None
+    secret_env: Text | None = None
 
 
 class FiguresEntry(ProgrammeEntry):

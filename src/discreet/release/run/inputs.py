@@ -25,7 +25,7 @@ from discreet.protection.protocol import COUNT, Protection, SharedParameters, pr
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import Programme, RecordSource, load, raise_problems
-from discreet.release.programme.problems import Opener, not_yet_known, present
+from discreet.release.programme.problems import Opener, not_yet_known, present, stated_secret
 from discreet.release.programme.relations import related_mixtures
 from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import (
@@ -137,13 +137,18 @@ def open_programme(
     }
     shared = _shared_parameters(opened)
     sources = programme.sources.items()
-    secrets = {n: opener.attempt(s.secret_place, partial(read_secret, s)) for n, s in sources}
+    secrets = {
+        n: opener.attempt(s.secret_place, partial(stated_secret, s.keys)) for n, s in sources
+    }
     reading = partial(_read_with_squares, show_values=show_values, master=master)
     records = {n: opener.attempt(s.place, partial(reading, s)) for n, s in sources}
     problems += _store_problems(programme, records, trees)
     signing = opener.attempt(("release", "sign"), _read_signing_key)
     held = _shared_secret(programme, secrets, shared.secret)
-    seals = _seal_keys(programme, held, signing)
+    vouched = programme.document.release
+    key = "secret_file" if vouched.secret_file else "secret_env"
+    office = opener.attempt(("release", key), partial(stated_secret, vouched))
+    seals = _seal_keys(programme, held, office, signing)
     earlier, boundaries = _read_earlier(opener), _read_boundaries(opener, trees)
     check_earlier_periods(opener)
     schemas = {n: _columns(programme, n, f) for n, f in records.items() if f is not None}
@@ -169,6 +174,7 @@ def open_programme(
         ),
         seals=seals,
         boundaries=boundaries,
+        secret=office or (seals and seals.secret),
     )
 
 
@@ -278,10 +284,14 @@ def _method_warnings(programme: Programme, opened: Mapping[str, Any]) -> Iterato
 
 
 def _seal_keys(
-    programme: Programme, secrets: Mapping[str, Secret], signing: Ed25519PrivateKey | None
+    programme: Programme,
+    secrets: Mapping[str, Secret],
+    office: Secret | None,
+    signing: Ed25519PrivateKey | None,
 ) -> SealKeys | None:
-    """The keys that seal the release: of the first source with a secret, and of the office."""
-    secret = next((secrets[name] for name in programme.sources if name in secrets), None)
+    """The keys that seal the release: of the office, or of the first source with a secret."""
+    of_sources = (secrets[name] for name in programme.sources if name in secrets)
+    secret = office or next(of_sources, None)
     return None if secret is None and signing is None else SealKeys(secret, signing)
 
 
@@ -351,17 +361,6 @@ def _shared_secret(
         for name, source in programme.sources.items()
     }
     return {name: secret for name, secret in held.items() if secret is not None}
-
-
-def read_secret(source: RecordSource, programme: Programme) -> Secret | None:
-    """The secret of a source; None if its file is missing, which the checks have reported."""
-    keys = source.keys
-    from discreet.microdata import Secret
-
-    if keys.secret_env is not None and os.environ.get(keys.secret_env):
-        return Secret.from_env(keys.secret_env)
-    path = present(programme, keys.secret_file)
-    return None if path is None else Secret.from_file(path)
 
 
 def read_records(

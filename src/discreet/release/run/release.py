@@ -153,6 +153,7 @@ def _carried_out(
             check_succession(inputs.shared.package, last_package(shelf), entry)
             check_same_period(inputs.programme, shelf)
             shelf.check_free(release_files(inputs))
+            inputs.keep_secret()
             release = run()
             release.tabulate_and_protect()
             check_formats(inputs.programme, shelf)
@@ -419,7 +420,7 @@ class _Release:
         data = {
             name: inputs.release_keys[name].digest("data")
             for name in sources
-            if not inputs.guessable(name)
+            if inputs.prints_digests(name)
         }
         found: dict[str, dict[str, str]] = {}
         for name in self.pending:

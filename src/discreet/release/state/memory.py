@@ -5,9 +5,9 @@ Out: the same, at a later run; and the tables of releases that were published be
 The state is a folder of its own inside the release folder, locked while in use. Files are
 made there and moved to their places when all of them are complete. It holds protected
 tables, keyed digests and statistics that are sealed with the key of the release: nothing in
-it can be read that is confidential. A plain hash of a perturbation table could be found by
-trial; every digest is therefore keyed with the confidential data (and the secret, where
-there is one), and safe to publish.
+it can be read that is confidential. A plain hash of a perturbation table, of a rule or of data
+that are nearly known could be found by trial; every digest is therefore keyed with the data and
+with a secret of the office, and safe to publish.
 """
 
 from __future__ import annotations
@@ -106,15 +106,15 @@ class ReleaseKey:
 
     Args:
         data: Digest of the data's content.
-        secret: The secret of the record keys, if they are made on the way.
+        secret: The secret of the office; None if `data` depends on one already.
 
-    >>> ReleaseKey(b"0" * 32)
+    >>> ReleaseKey(b"0" * 32, None)
     <ReleaseKey>
     """
 
     __slots__ = ("value",)
 
-    def __init__(self, data: bytes, secret: Secret | None = None) -> None:
+    def __init__(self, data: bytes, secret: Secret | None) -> None:
         extra = b"" if secret is None else secret.derive("discreet release digests 1")
         self.value = hmac.digest(data, _CONTEXT + extra, "sha256")
 
@@ -122,7 +122,7 @@ class ReleaseKey:
     def of_data(
         cls,
         source: Path,
-        secret: Secret | None = None,
+        secret: Secret | None,
         parts: ReleaseKey | None = None,
         *,
         also: Sequence[Path] = (),
@@ -131,7 +131,7 @@ class ReleaseKey:
 
         Args:
             source: The file, folder or pattern.
-            secret: The secret of the record keys, if any are made on the way.
+            secret: The secret of the office; None if `parts` depends on one already.
             parts: The key for the data that record keys are inherited from.
             also: Further files that say what the data are.
         """
@@ -142,7 +142,7 @@ class ReleaseKey:
 
     @classmethod
     def of_records(
-        cls, records: Any, secret: Secret | None = None, parts: ReleaseKey | None = None
+        cls, records: Any, secret: Secret | None, parts: ReleaseKey | None = None
     ) -> ReleaseKey:
         """The key for data that are no file: records of a database or cluster, in any order."""
         digest = hashlib.sha256(b"" if parts is None else parts.value)

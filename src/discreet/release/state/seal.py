@@ -88,6 +88,13 @@ class SealKeys:
             self._memory = derived.derive(signing.private_bytes_raw())
 
     @property
+    def secret(self) -> Secret:
+        """What keys digests of sources that have no secret of their own."""
+        from discreet.microdata import Secret
+
+        return Secret(self._memory)
+
+    @property
     def keyed(self) -> bool:
         """Whether seals are keyed with the secret of the record keys."""
         return self._whole is not None
