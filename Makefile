@@ -64,10 +64,10 @@ demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; re
 serve: $(VENV)/.stamp-serve ## serve a synthetic census over HTTP, with keys to try it; ends with Ctrl-C
 	$(BIN)/python -m discreet serve --demo $(ARGS)
 
-test: $(VENV)/.stamp-test ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
+test: $(VENV)/.stamp-dev ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
 	$(PYTEST) -m "not exhaustive and not spark and not r and not postgresql and not browser" $(ARGS)
 
-test-more: $(VENV)/.stamp-test ## run only the tests that `make test` leaves out
+test-more: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run only the tests that `make test` leaves out
 	@$(call tell-spark)
 	@$(call tell-r)
 	@$(call tell-postgresql)
@@ -162,11 +162,8 @@ $(VENV)/.stamp-dev: $(VENV)/.stamp-run
 	@$(PIP) --editable ".[duckdb,pandas,service,stat,sas,sql]" --group dev
 	@touch $@
 
-$(VENV)/.stamp-test: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark)
-	@touch $@
-
 $(VENV)/.stamp-spark: $(VENV)/.stamp-dev
-	@echo "Installing PySpark (some 450 MB)"
+	@echo "Installing PySpark (1.7 GB)"
 	@$(PIP) --editable ".[spark]"
 	@touch $@
 

@@ -84,15 +84,23 @@ def test_the_example_of_the_readme_runs_in_ten_lines(
 
 
 @pytest.mark.exhaustive
-def test_all_blocks_of_the_readme_run_in_order_in_an_empty_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    first, *rest = blocks(README)
-    assert first.text.startswith("make ")  # what continuous integration does anyway
-    run(README, rest)
+def test_every_command_of_the_readme_runs_in_order_in_an_empty_clone(tmp_path: Path) -> None:
+    """As a newcomer types them, one after another; `make test` is what is running here."""
+    clone = tmp_path / "discreet"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    typed = ["set -e"]
+    for block in blocks(README):
+        commands = block.text.replace("make test ", ": make test ")
+        typed.append(commands if block.language == "sh" else f"python <<'END'\n{block.text}END")
+    bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    bare["PATH"] = bare["PATH"].replace(str(Path(sys.executable).parent) + os.pathsep, "")
+    done = subprocess.run(
+        ["sh", "-c", "\n".join(typed)],
+        cwd=clone, env=bare, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     made = ("table.xlsx", "release/index.html", "population.xlsx", "turnover.csv")
-    assert [name for name in made if not (tmp_path / name).exists()] == []
+    assert [name for name in made if not (clone / name).exists()] == []
 
 
 def test_the_readme_says_what_it_is_in_five_lines_and_two_commands() -> None:
@@ -167,6 +175,13 @@ def test_make_offers_what_the_documents_name() -> None:
     for document in (README, ROOT / "CONTRIBUTING.md"):
         named = set(re.findall(r"\bmake ([a-z-]+)\b`", document.read_text("utf-8")))
         assert named <= targets
+
+
+@pytest.mark.parametrize(("target", "spark"), [("test", False), ("test-more", True)])
+def test_spark_is_installed_for_its_own_tests_only(target: str, spark: bool) -> None:
+    line = ["make", "--dry-run", "VENV=build/no-such-environment", "SPARK=yes", target]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ('".[spark]"' in done.stdout) == spark
 
 
 def test_installing_brings_ten_packages_at_most() -> None:
