@@ -43,7 +43,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from discreet import former_names
 from discreet._version import __version__
 
 if TYPE_CHECKING:
@@ -221,8 +220,6 @@ __all__ = [
     "with_record_keys",
     "with_squares",
 ]
-
-former_names.install()
 
 
 def __getattr__(name: str) -> object:

@@ -18,7 +18,6 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from discreet.errors import OutputCheckError, Problem
-from discreet.former_names import present_name
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.texts import read_source
 
@@ -181,9 +180,7 @@ def _rules(text: str, place: str) -> dict[str, ScriptRule]:
     for where, names, content in _entries(document, place, problems):
         made = _rule(where, content, problems)
         if made is not None:
-            # Names are judged by their place of today, and rules on former paths kept there.
-            present = map(present_name, names)
-            rules |= {name: ScriptRule(name=name, known=True, **made) for name in present}
+            rules |= {name: ScriptRule(name=name, known=True, **made) for name in names}
     if problems:
         raise _error(problems)
     return rules

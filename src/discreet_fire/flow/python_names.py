@@ -16,7 +16,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from discreet.former_names import present_name
 from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.engine import ControlFlow, Names, spread
@@ -213,9 +212,6 @@ class PythonNames(Names[ast.AST]):
 
     def resolved(self, node: ast.AST) -> frozenset[str]:
         """The full names that an expression may stand for; none if it is no plain name."""
-        return frozenset(map(present_name, self._resolved(node)))
-
-    def _resolved(self, node: ast.AST) -> frozenset[str]:
         if isinstance(node, ast.Name):
             found = set(self.aliases.get(node.id, ()))
             if node.id == "__builtins__":

@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from discreet.former_names import present_name
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.python_names import PythonNames
@@ -90,7 +89,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
                 self._judge_module(node, module, each.name)
 
     def _judge_module(self, node: ast.stmt, module: str, name: str = "") -> None:
-        whole = present_name(f"{module}.{name}".rstrip("."))
+        whole = f"{module}.{name}".rstrip(".")
         if name:
             module, _, name = whole.rpartition(".")
         else:

@@ -174,7 +174,7 @@ def open_programme(
         ),
         seals=seals,
         boundaries=boundaries,
-        secret=office or (seals and seals.secret),
+        secret=office or (None if seals is None else seals.secret),
     )
 
 
