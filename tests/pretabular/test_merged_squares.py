@@ -59,7 +59,7 @@ def figures_of(table: dc.Table | dc.ProtectedTable) -> dict[str, int]:
     return dict(zip(frame["square"], frame[column], strict=True))
 
 
-def divided(  # noqa: C901 - the whole rule
+def divided(
     figures: Mapping[str, int], sizes: tuple[int, ...], least: int, *, rest: bool = False
 ) -> Callable[[str], str]:
     """The same rule, square by square: gives the merged square of a square."""
