@@ -1,72 +1,16 @@
-"""Commands that draft programmes: ``discreet programme …``."""
+"""The command that drafts a programme from structures of SDMX: ``discreet programme …``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from discreet.cli.program import Json, command, group, pairs, show
 from discreet.cli.records import Read, programme_keys
 
-app = group("Drafts of programmes: from templates of tables, from structures of SDMX.")
-
-
-@command(
-    app,
-    "from-template",
-    example="discreet programme from-template tables.xlsx --records persons.parquet --id person_id",
-)
-def from_template(
-    template: Annotated[Path, typer.Argument(help="The layouts of tables: .xlsx or .csv.")],
-    records: Annotated[Path, typer.Option(help="The file of records. CONFIDENTIAL.")],
-    out: Annotated[Path, typer.Option(help="The programme to write.")] = Path("programme.toml"),
-    classification: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE: the code tree of a variable, with labels.")
-    ] = None,
-    protect: Annotated[
-        Literal["noise", "suppress"], typer.Option(help="How tables are to be protected.")
-    ] = "noise",
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Column that identifies a record.")
-    ] = None,
-    record_key: Annotated[
-        str | None, typer.Option(help="Instead: the column of record keys made before.")
-    ] = None,
-    secret: Annotated[Path, typer.Option(help="File of the secret.")] = Path("secret.key"),
-    ptable: Annotated[Path, typer.Option(help="The perturbation table.")] = Path("ptable.json"),
-    title: Annotated[str | None, typer.Option(help="The heading of the release.")] = None,
-    read: Read = None,
-    as_json: Json = False,
-) -> None:
-    """Draft a programme from empty layouts of tables, and say which of them are linked."""
-    from discreet.release.first_programmes import check_saved
-    from discreet.release.template_programmes import template_draft, write_template_draft
-
-    check_saved(out)
-    data = programme_keys(records, ["auto"] if read is None else read)
-    reading = {key: data[key] for key in data if key not in ("source", "database")}
-    draft, look = template_draft(
-        template,
-        records,
-        classifications=pairs(classification, "NAME=FILE"),
-        protect=protect,
-        reading=reading,
-    )
-    column, keys = record_key or (None if id_ else look.record_key), dict[str, Any]()
-    if column is not None:
-        keys = {"column": column}
-    elif identifier := id_ or look.identifier:
-        keys = {"id": identifier, "secret_file": str(secret)}
-    elif protect == "noise":
-        raise typer.BadParameter("no column identifies records: name one with --id")
-    heading = title or template.stem
-    about: dict[str, Any] = {"keys": keys, "ptable": str(ptable), "title": heading}
-    written = write_template_draft(draft, out, data=data, protect=protect, **about)
-    told = f"{draft.text()}\n\nA programme is in {written}. Look at it, then:\n"
-    told += f"discreet protect {written} --check"
-    show(told, {"out": str(written), **draft.described()}, as_json=as_json)
+app = group("Draft table programmes from SDMX structures.")
 
 
 @command(

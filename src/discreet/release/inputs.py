@@ -6,14 +6,15 @@ runs and methods of protection ask for it: records, parameters, key grid, keys o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
-from discreet.errors import DiscreetError, PublicationError
+from discreet.errors import DiscreetError, PublicationError, RecordKeyError
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.file_formats import format_of
 from discreet.microdata.files import matching
@@ -203,20 +204,27 @@ class Inputs:
         line = key_line(self.programme.sources, source)
         return self.secret is not None or any(name in self.secrets for name in line)
 
-    def keep_secret(self) -> None:
-        """Make the secret beside the programme, where digests need one and none is there."""
+    @contextmanager
+    def secret_kept(self) -> Iterator[None]:
+        """Make the secret beside the programme if digests need one; none stays of a failed run."""
         used = {self.programme.source_of(table).name for table in self.programme.tables}
         if all(map(self.prints_digests, used)) or self._secret_place.exists():
+            yield
             return
         from discreet.microdata import Secret
 
         try:
             Secret.generate().write(self._secret_place)
-        except DiscreetError as error:
-            what = f"discreet cannot keep the secret of this release: {error.what}"
+        except RecordKeyError as error:
+            what, where = f"the secret of this release: {error.what}", str(self._secret_place)
             raise PublicationError(
-                what, code="release-secret", where=str(self._secret_place), hint=_STATE_IT
+                what, code="release-secret", where=where, hint=_STATE_IT
             ) from None
+        try:
+            yield
+        except (DiscreetError, OSError):
+            self._secret_place.unlink()
+            raise
 
     @property
     def _secret_place(self) -> Path:

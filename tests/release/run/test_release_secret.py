@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import DiscreetError, PublicationError
+from discreet.errors import DiscreetError, PublicationError, RecordKeyError
 from discreet.microdata import Secret
 from discreet.release import audit_release, protect
 from tests.helpers.firm_programmes import FIRST, firms
@@ -83,7 +83,7 @@ def test_a_secret_that_cannot_be_kept_is_an_error_before_anything_is_written(
     office: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: Secret, path: Path) -> None:
-        raise PublicationError("no file can be written", code="file", where=str(path))
+        raise RecordKeyError("no file can be written", code="secret", where=str(path))
 
     monkeypatch.setattr(Secret, "write", refuse)
     with pytest.raises(PublicationError) as refused:

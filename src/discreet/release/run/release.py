@@ -147,13 +147,12 @@ def _carried_out(
     run: Callable[[], _Release], inputs: Inputs, shelf: ReleaseState, inside: Path | None
 ) -> ReleaseSummary:
     """The release, made and published; its folder stays as it was if anything fails."""
-    with told_if_full(shelf.out), shelf.opened():
+    with told_if_full(shelf.out), inputs.secret_kept(), shelf.opened():
         try:
             entry = inputs.programme.document.parameters
             check_succession(inputs.shared.package, last_package(shelf), entry)
             check_same_period(inputs.programme, shelf)
             shelf.check_free(release_files(inputs))
-            inputs.keep_secret()
             release = run()
             release.tabulate_and_protect()
             check_formats(inputs.programme, shelf)
