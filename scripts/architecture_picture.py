@@ -58,7 +58,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",
             "finding_words",
         ),
-        "discreet_service": ("operation", "settings", "permissions", "problems", "slow_callers"),
+        "discreet_service": ("operation", "settings", "permissions", "problems"),
     },
 }  # fmt: skip
 COLOURS = {

@@ -26,7 +26,6 @@ from discreet_service.jobs.upkeep import upkeep
 from discreet_service.operation.logs import log_event, place_of_failure, start_log
 from discreet_service.service import Service
 from discreet_service.settings import ServiceSettings
-from discreet_service.slow_callers import PatientProtocol
 
 #: Seconds that requests at hand, and workers, have to end.
 _GRACE = 20
@@ -62,7 +61,7 @@ def run_service(
         return
     config = uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http="h11",
         host=settings.host,
         port=settings.port,
         access_log=False,

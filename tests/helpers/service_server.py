@@ -10,15 +10,13 @@ from typing import Any
 
 import uvicorn
 
-from discreet_service.slow_callers import PatientProtocol
-
 
 @contextmanager
 def served_on_port(app: Any, most: int = 200) -> Iterator[str]:
     """The address at which an application is served meanwhile, to so many callers at once."""
     config = uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http="h11",
         host="127.0.0.1",
         port=0,
         log_level="error",
