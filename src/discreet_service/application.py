@@ -38,7 +38,6 @@ RESOURCES = (
     "submissions",
     "releases",
     "pxweb",
-    "pxweb_first",
     "sdmx",
     "keys",
     "people",

@@ -44,7 +44,7 @@ STORY = (
     ("demo-client", "download_release_file list_px_tables get_px_table get_px_metadata"),
     ("demo-client", "get_px_default_selection get_px_data post_px_data get_px_code_list"),
     ("demo-client", "save_px_query get_px_saved_query run_px_saved_query get_px_saved_selection"),
-    ("demo-client", "get_px_first post_px_first get_sdmx_structure get_sdmx_data show_policy"),
+    ("demo-client", "get_sdmx_structure get_sdmx_data show_policy"),
     ("cora", "show_policy_document propose_policy report_areas"),
     ("carl", "show_proposed_policy"),
     ("otto", "search_log"),

@@ -158,5 +158,5 @@ def served(made_release, verify_key, tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(served):
     """The address of a running server with that service."""
-    with running(served, ("releases", "pxweb", "pxweb_first", "sdmx")) as address:
+    with running(served, ("releases", "pxweb", "sdmx")) as address:
         yield address
