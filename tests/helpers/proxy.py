@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -38,13 +39,13 @@ def behind_proxy(url: str, folder: Path) -> Iterator[str]:
     text = text.replace("127.0.0.1:8077", urlsplit(url).netloc)
     places = [f"{kind}_temp_path {folder}/{kind};" for kind in
               ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")]  # fmt: skip
+    as_root = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(
-        f"daemon off;\nworker_processes 1;\npid {folder}/pid;\nerror_log {folder}/errors;\n"
-        "events { worker_connections 1024; }\n"
+        f"{as_root}\ndaemon off;\nworker_processes 1;\npid {folder}/pid;\n"
+        f"error_log {folder}/errors;\nevents {{ worker_connections 1024; }}\n"
         f"http {{\naccess_log off;\n{' '.join(places)}\n{text}\n}}\n",
         encoding="utf-8",
     )
-    folder.chmod(0o755)
     line = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
     with subprocess.Popen(line) as process:
         until = time.monotonic() + 10
