@@ -1,9 +1,9 @@
 """Runs a program of a researcher in a process that is closed off.
 
-In: a command, what it may read, a folder of its own to write in, limits. Out: `ProcessEnd`: how it
-ended, what it wrote (CONFIDENTIAL), and what of its being closed off is enforced. It has no input,
-no environment but what is given, and ends with all that it started when its time is over. On Linux
-the kernel keeps it from other files (Landlock) and from the network (a namespace without one).
+In: a command, what it may read, a folder with its files, limits. Out: `ProcessEnd`: how it ended,
+and what it wrote (CONFIDENTIAL). It has no input, no environment but what is given, and ends with
+all that it started when its time is over. What it is kept from: `confinement`. Where a part of that
+is missing the program does not run.
 """
 
 from __future__ import annotations
@@ -17,21 +17,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import IO, Any
 
-from discreet_fire.runners import closed_start
-from discreet_fire.runners.closed_start import NOT_CLOSED
+from discreet.errors import OutputCheckError
+from discreet_fire.runners import confinement
+from discreet_fire.runners.confinement import TEMPORARY
 
-#: What programs of all languages load; nothing of a centre's data lies there.
-_SYSTEM = (
-    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/R", "/etc/alternatives", "/etc/ld.so.cache",
-    "/etc/localtime", "/etc/fonts", "/dev/urandom", "/dev/random", "/dev/zero", "/proc/cpuinfo",
-    "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/sys/devices/system/cpu",
-    "/sys/fs/cgroup",
-)  # fmt: skip
 _PIECE = 1 << 16
 #: Seconds until a process that is ended by its own parent is ended otherwise.
 _PATIENCE = 5.0
@@ -43,15 +37,17 @@ class ProcessLimits:
 
     Args:
         seconds: How long it may run.
-        memory_mb: Address space of each of its processes.
+        memory_mb: Address space of each of its processes, and memory of all of them together.
         output_mb: What it may write to its output, and into one file.
-        closed: Whether it may only run where files and network can be kept from it.
+        files_mb: All files of its folder together, its own among them; they lie in memory.
+        processes: How many processes and threads it may have at once.
     """
 
     seconds: float = 3600.0
     memory_mb: int = 16_000
     output_mb: int = 100
-    closed: bool = True
+    files_mb: int = 1000
+    processes: int = 256
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -60,24 +56,15 @@ class ProcessEnd:
 
     Args:
         code: Its exit code; None if its time or its output was over.
-        over: What was over: "time", "output", or empty.
+        over: What was over: "time", "output", "memory", or empty.
         output: What it wrote to its output.
         errors: The end of what it wrote to its error output, which may quote data.
-        apart: Whether it had no network and left no process behind.
-        confined: Whether it could read and write only what it was given.
     """
 
     code: int | None
     over: str
     output: bytes
     errors: bytes
-    apart: bool
-    confined: bool
-
-    @property
-    def not_closed(self) -> bool:
-        """Whether it did not run, as it could not be closed off."""
-        return self.code == NOT_CLOSED and not (self.apart and self.confined)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,38 +73,52 @@ class ProcessPlan:
 
     Args:
         command: The program with its words; the program by its whole path.
-        folder: Its own folder, which it may write in.
-        read: What else it may read.
-        listed: Folders of which it may see the names of files.
+        folder: A folder with its files; it runs in `confinement.PROGRAM`, on a copy of them.
+        read: What else it may read, at the places where it lies.
+        data: Data files, which it reads by their names in its folder.
         environment: All of its environment.
         limits: What it may use.
+        back: How the names of files begin that it leaves in `folder`.
     """
 
     command: Sequence[str]
     folder: Path
     read: Sequence[Path]
+    data: Sequence[Path]
     environment: Mapping[str, str]
     limits: ProcessLimits
-    listed: Sequence[Path] = ()
+    back: Sequence[str] = ()
 
     def words(self, status: int, channel: Mapping[str, int]) -> str:
-        """What `closed_start` is told."""
-        mega = 1 << 20
-        read = [*_SYSTEM, *(str(path) for path in self.read)]
+        """What `confinement` is told."""
+        mega, limits = 1 << 20, self.limits
         environment = {**self.environment, **{key: str(fd) for key, fd in channel.items()}}
         return json.dumps(
             {
                 "command": list(self.command),
-                "environment": {"TMPDIR": str(self.folder), **environment},
-                "read": read,
-                "listed": [str(path) for path in self.listed],
-                "write": [str(self.folder), "/dev/null"],
-                "memory": self.limits.memory_mb * mega,
-                "file": self.limits.output_mb * mega,
-                "apart": True,
-                "closed": self.limits.closed,
+                "environment": {"TMPDIR": TEMPORARY, **environment},
+                "folder": str(self.folder.resolve()),
+                "read": [str(path.absolute()) for path in self.read],
+                "data": [(str(path.resolve()), path.name) for path in self.data],
+                "back": list(self.back),
+                "memory": limits.memory_mb * mega,
+                "file": limits.output_mb * mega,
+                "files": limits.files_mb * mega,
+                "processes": limits.processes,
+                "pipes": list(channel.values()),
                 "status": status,
             }
+        )
+
+
+class NotClosedError(OutputCheckError):
+    """A program that was not run, as this system lacks a part of the confinement."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"the program was not run, as this system cannot close it off: missing is {missing}",
+            code="not-closed",
+            hint="docs/how-to/run-programs.md says what a machine needs to run programs",
         )
 
 
@@ -136,7 +137,7 @@ def run_closed(plan: ProcessPlan, serve: Serve | None = None) -> ProcessEnd:
     status, tell = os.pipe()
     asked, asks = os.pipe()
     answers, answered = os.pipe()
-    starter = Path(closed_start.__file__)
+    starter = Path(confinement.__file__)
     words = plan.words(tell, {"DISCREET_ASKS": asks, "DISCREET_ANSWERS": answers})
     try:
         process = subprocess.Popen(  # noqa: S603 - what runs is closed off
@@ -158,12 +159,13 @@ def run_closed(plan: ProcessPlan, serve: Serve | None = None) -> ProcessEnd:
             os.close(one)
     with process, os.fdopen(status, "rb") as enforced, os.fdopen(answered, "wb", 0) as replies:
         told = json.loads(enforced.readline() or b"{}")
-        run = _Running(process, plan.limits, apart=told.get("apart") is True)
+        run = _Running(process, plan.limits)
         with run.reader(asked) as requests:
-            return run.end(
-                lambda: serve(requests, replies) if serve is not None else None,
-                confined=told.get("confined") is True,
-            )
+            end = run.end(lambda: serve(requests, replies) if serve is not None else None)
+        if told.get("closed") is not True:
+            raise NotClosedError(told.get("missing", "what starts it"))
+        over = json.loads(enforced.readline() or b"{}").get("over")
+        return end if over is None else replace(end, code=None, over=over)
 
 
 class _UntilEnd(io.RawIOBase):
@@ -194,10 +196,8 @@ class _UntilEnd(io.RawIOBase):
 class _Running:
     """A process that runs."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], limits: ProcessLimits, *, apart: bool
-    ) -> None:
-        self._process, self._limits, self._apart = process, limits, apart
+    def __init__(self, process: subprocess.Popen[bytes], limits: ProcessLimits) -> None:
+        self._process, self._limits = process, limits
         self._ended = Event()
         self._over = ""
 
@@ -205,7 +205,7 @@ class _Running:
         """Reads a pipe until the process has ended."""
         return io.BufferedReader(_UntilEnd(number, self._ended))
 
-    def end(self, serve: Callable[[], None], *, confined: bool) -> ProcessEnd:
+    def end(self, serve: Callable[[], None]) -> ProcessEnd:
         """Read what it writes, answer what it asks, and end it when its time is over."""
         process = self._process
         assert process.stdout is not None
@@ -232,8 +232,6 @@ class _Running:
                 over=self._over,
                 output=found,
                 errors=errors.result(),
-                apart=self._apart,
-                confined=confined,
             )
 
     def _serve(self, serve: Callable[[], None]) -> None:
@@ -246,7 +244,7 @@ class _Running:
     def _kill(self) -> None:
         """End the process and all of its group; in its namespace nothing outlives it."""
         try:
-            if self._apart and self._process.poll() is None:
+            if self._process.poll() is None:
                 self._process.send_signal(signal.SIGTERM)
                 self._process.wait(_PATIENCE)
             os.killpg(self._process.pid, signal.SIGKILL)

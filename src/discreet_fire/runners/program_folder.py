@@ -1,8 +1,7 @@
-"""A folder of its own for a program that runs: its files, and links to the data.
+"""A folder with the files of a program that runs.
 
-In: a program and data files (CONFIDENTIAL). Out: a folder that is gone afterwards, with copies of
-what lies beside the program, and the data under their names. What a program writes there leaves
-with it.
+In: a program, names of data files. Out: a folder that is gone afterwards, with copies of what lies
+beside the program. The data are not there: they are put in their places as the program starts.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
 
     Args:
         program: The program; all ordinary files of its folder and below go with it.
-        data: Data files; each is there by its name.
+        data: Data files; what lies beside the program under such a name is left out.
     """
     home = program.absolute().parent
     names = {file.name for file in data}
@@ -51,6 +50,4 @@ def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
                     hint = "put programs in a folder of their own, and name data with --data"
                     raise OutputCheckError(what, code="program-folder", where=str(home), hint=hint)
                 shutil.copyfile(source, inside / name)
-        for file in data:
-            (place / file.name).symlink_to(file.resolve())
         yield place / program.name

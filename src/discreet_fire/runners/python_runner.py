@@ -46,18 +46,14 @@ class PythonRunner:
         """Run a script."""
         source = read_source(program)
         with ScriptRun.of(source, given) as script:
-            packages = list(_packages())
             plan = ProcessPlan(
                 command=[str(self.executable), "-I", python_program.__file__, script.name],
                 folder=script.folder,
-                read=[
-                    *self.read, *_prefixes(self.executable), *packages,
-                    *(file.resolve() for file in given["data"]),
-                ],
-                listed=[one.parent for one in packages],
+                read=[*self.read, *_prefixes(self.executable), *_packages()],
+                data=given["data"],
                 environment=script.environment,
                 limits=script.within(self.limits),
-            )  # fmt: skip
+            )
             return script.result(plan, literals_of(source.text))
 
 

@@ -63,7 +63,8 @@ class RRunner:
             plan = ProcessPlan(
                 command=[str(self.executable), "--vanilla", script.name],
                 folder=script.folder,
-                read=[*self.read, _FUNCTIONS, *(file.resolve() for file in given["data"])],
+                read=[*self.read, _FUNCTIONS],
+                data=given["data"],
                 environment={**script.environment, "DISCREET_R": str(_FUNCTIONS)},
                 limits=script.within(self.limits),
             )

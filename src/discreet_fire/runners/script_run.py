@@ -12,7 +12,8 @@ from pathlib import Path
 
 from discreet.errors import OutputCheckError
 from discreet_fire.runners.asked_statistics import AskedStatistics, BrokenRequestError
-from discreet_fire.runners.closed_process import ProcessEnd, ProcessLimits, ProcessPlan, run_closed
+from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
+from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.program_folder import program_folder
 from discreet_fire.runners.protocol import RedactedError, RunInput, RunResult
 from discreet_fire.runners.script_log import script_log
@@ -24,7 +25,11 @@ class ProgramStopError(RedactedError):
     """A program that did not come to its end; values may have stopped it, so nothing is shown."""
 
     def __init__(self, over: str) -> None:
-        ends = {"time": "its time was over", "output": "it wrote too much"}
+        ends = {
+            "time": "its time was over",
+            "output": "it wrote too much",
+            "memory": "it used too much memory",
+        }
         what = ends.get(over, "it ended with an error")
         OutputCheckError.__init__(
             self,
@@ -62,7 +67,7 @@ class ScriptRun:
 
     @property
     def folder(self) -> Path:
-        """Where it runs."""
+        """Where its files are; it runs on a copy of them."""
         return self.copy.parent
 
     @property
@@ -71,7 +76,7 @@ class ScriptRun:
         data, seed = self.given["data"], str(self.given["seed"])
         return {
             "PATH": "/usr/bin:/bin",
-            "HOME": str(self.folder),
+            "HOME": PROGRAM,
             "LANG": "C.UTF-8",
             "DISCREET_SEED": seed,
             "DISCREET_DATA": data[0].name if data else "",
@@ -91,8 +96,6 @@ class ScriptRun:
             end = run_closed(plan, asked.serve)
         except BrokenRequestError:
             return self._stopped("")
-        if end.not_closed:
-            raise not_closed()
         if end.code != 0:
             return self._stopped(end.over)
         log = script_log(end.output, asked.answered, literals)
@@ -101,7 +104,7 @@ class ScriptRun:
             given["data"],
             lines=log.lines,
             outputs=log.outputs,
-            checked=log.checked and is_closed(end),
+            checked=log.checked,
             error=None,
         )
 
@@ -109,17 +112,3 @@ class ScriptRun:
         error = ProgramStopError(over)
         data = self.given["data"]
         return RunResult.of(self.source, data, lines=(), outputs=(), checked=False, error=error)
-
-
-def is_closed(end: ProcessEnd) -> bool:
-    """Whether files and network were kept from a program."""
-    return end.apart and end.confined
-
-
-def not_closed() -> OutputCheckError:
-    """What is said where a program does not run, as it cannot be closed off."""
-    return OutputCheckError(
-        "this system cannot keep files and network from a program, so it was not run",
-        code="not-closed",
-        hint="Linux 5.13 or later, with user namespaces; or closed = false in the settings",
-    )

@@ -34,7 +34,10 @@ from discreet_fire.runners.stata_batch import StataBatch
 
 #: The environment variable that names the file.
 VARIABLE = "DISCREET_RUNNERS"
-_LIMITS = {"seconds": (0.01, 10**7), "memory_mb": (100, 10**7), "output_mb": (1, 10**5)}
+_LIMITS = {
+    "seconds": (0.01, 10**7), "memory_mb": (100, 10**7), "output_mb": (1, 10**5),
+    "files_mb": (1, 10**7), "processes": (1, 10**6),
+}  # fmt: skip
 
 _Table = Mapping[str, Any]
 
@@ -108,14 +111,15 @@ def _problems(name: str, table: object) -> list[Problem]:
         isinstance(one, str) and Path(one).is_absolute() for one in read
     ):
         found.append(Problem("is a list of whole paths", f"{name}.read"))
-    if not isinstance(table.get("closed", True), bool):
-        found.append(Problem("is true or false", f"{name}.closed"))
+    if table.get("closed", True) is not True:  # a setting of earlier versions
+        what, hint = "programs run closed off, or not at all", "leave this setting out"
+        found.append(Problem(what, f"{name}.closed", hint))
     return found
 
 
 def _process(table: _Table) -> dict[str, Any]:
     """What a program may use and read."""
-    limits = {name: table[name] for name in (*_LIMITS, "closed") if name in table}
+    limits = {name: table[name] for name in _LIMITS if name in table}
     return {
         "limits": ProcessLimits(**limits),
         "read": tuple(Path(one) for one in table.get("read", [])),

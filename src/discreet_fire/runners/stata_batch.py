@@ -27,8 +27,9 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.runners.asked_statistics import AskedStatistics, StatisticRequest
 from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
+from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
-from discreet_fire.runners.script_run import ProgramStopError, ScriptRun, is_closed, not_closed
+from discreet_fire.runners.script_run import ProgramStopError, ScriptRun
 from discreet_fire.runners.traced_records import DataRecords, columns_of
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 from discreet_fire.texts import read_source
@@ -88,20 +89,17 @@ class StataBatch:
             plan = ProcessPlan(
                 command=[str(self.executable), "-b", "do", _START],
                 folder=script.folder,
-                read=[
-                    *self.read, self.executable, self.ado,
-                    *(file.resolve() for file in given["data"]),
-                ],
+                read=[*self.read, self.executable, self.ado],
+                data=given["data"],
                 environment={
                     **script.environment,
-                    "DISCREET_EVIDENCE": str(script.folder / _EVIDENCE),
+                    "DISCREET_EVIDENCE": f"{PROGRAM}/{_EVIDENCE}",
                     "DISCREET_ENTITY": given["entity"] or "",
                 },
                 limits=script.within(self.limits),
-            )  # fmt: skip
+                back=(f"{Path(_START).stem}.log", _EVIDENCE),
+            )
             end = run_closed(plan)
-            if end.not_closed:
-                raise not_closed()
             lines = _between(script.folder / f"{Path(_START).stem}.log", mark, script.name)
             if end.over or lines is None:
                 stop = ProgramStopError(end.over)
@@ -115,7 +113,7 @@ class StataBatch:
                 given["data"],
                 lines=log.lines,
                 outputs=log.outputs,
-                checked=log.checked and bool(log.outputs) and is_closed(end),
+                checked=log.checked and bool(log.outputs),
                 error=None,
             )
 
