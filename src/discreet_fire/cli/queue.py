@@ -368,6 +368,8 @@ _add_decision(
     "subject", "approve_subject", "join two classes", "Approve a submission subject to a change."
 )
 
+_add_decision("permit", "permit", "read it", "Let a program run that was not; hand it in again.")
+
 Words = Annotated[str, typer.Option("--text", help="What is said. It is kept in the record.")]
 
 

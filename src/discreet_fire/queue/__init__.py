@@ -11,6 +11,7 @@ from discreet_fire.queue.decisions import (
     ask,
     ask_for_change,
     decide,
+    permit,
     reject,
     say,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "head_of",
     "listed",
     "open_queue",
+    "permit",
     "process",
     "reject",
     "release",

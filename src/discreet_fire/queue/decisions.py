@@ -17,6 +17,7 @@ from discreet_fire.queue.links import check_links
 from discreet_fire.queue.record import (
     ANSWERED,
     ASKED,
+    NOT_RUN,
     SAID,
     OutputDecision,
     PartVerdict,
@@ -180,6 +181,23 @@ def approve_subject(
         version: Of the submission, as it was seen.
     """
     return _end(queue, number, "subject", person, reason, version)
+
+
+def permit(queue: Queue, number: int, *, person: str, reason: str, version: int) -> Standing:
+    """Permit a program that was not run to be run: handed in again unchanged, it names this one.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        person: Who has read the program.
+        reason: Why it may run.
+        version: Of the submission, as it was seen.
+    """
+    check_contents(queue, number)
+    if NOT_RUN not in queue.rules(number):
+        what = "nothing kept its program from being run"
+        raise queue_error(what, "permit", f"submission {number}", "decide on its outputs")
+    return _end(queue, number, "permitted", person, reason, version)
 
 
 def ask(queue: Queue, number: int, *, person: str, text: str) -> Standing:

@@ -223,6 +223,11 @@ class Queue:
         row = self.connection.execute(query, (number,)).fetchone()
         return None if row is None else row[0]
 
+    def rules(self, number: int) -> set[str]:
+        """The rules of the findings about a submission."""
+        query = "SELECT rule FROM findings WHERE submission = ?"
+        return {rule for (rule,) in self.connection.execute(query, (number,))}
+
     def outputs(self, number: int) -> dict[str, str]:
         """The outputs of a submission, with their digests."""
         query = "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output'"

@@ -21,6 +21,8 @@ from discreet_fire.queue.parts import OutputPart
 #: Entries of a conversation, which decide nothing.
 ASKED, ANSWERED, SAID = "asked", "answered", "said"
 TALK = frozenset((ASKED, ANSWERED, SAID))
+#: The finding that keeps a program from being run until an officer permits it.
+NOT_RUN = "not-run"
 #: What the first entry is sealed with.
 START = "0" * 64
 
@@ -102,11 +104,18 @@ class State(StrEnum):
     change = "change"
     #: Approved subject to a change; what is handed in in its place names it.
     subject = "subject"
+    #: Its program may be run, once it is handed in again in its place.
+    permitted = "permitted"
 
     @property
     def open(self) -> bool:
         """Whether it can still be decided on."""
         return self in (State.waiting, State.approved)
+
+    @property
+    def replaceable(self) -> bool:
+        """Whether another submission may take its place."""
+        return self in (State.change, State.subject, State.rejected, State.permitted)
 
 
 class PartVerdict(StrEnum):

@@ -31,6 +31,7 @@ from discreet_fire.queue.contents import digest_of
 from discreet_fire.queue.database import queue_error
 from discreet_fire.queue.linked_submissions import TABLES, SubmissionTables
 from discreet_fire.queue.parts import OutputPart, parts_of
+from discreet_fire.queue.record import NOT_RUN
 from discreet_fire.research_session.submission_folder import manifest_of
 from discreet_fire.rewriting.script_files import prepared_scripts
 from discreet_fire.rewriting.submission import rewrite_files
@@ -260,6 +261,7 @@ class SubmissionWork:
         universes: Whom outputs are about.
         tables: What outputs show over groups; None if nobody knows that.
         parts: The single outputs, if a stage knows them; else they are read from the outputs.
+        permitted: Name and digest of each file of a program that an officer lets run.
         stopped: Whether later stages have nothing to work on.
     """
 
@@ -275,6 +277,7 @@ class SubmissionWork:
     universes: list[LedgerUniverse] = field(default_factory=list)
     tables: SubmissionTables | None = None
     parts: list[OutputPart] | None = None
+    permitted: frozenset[tuple[str, str]] = frozenset()
     stopped: bool = False
 
     def note(self, stage: str, rule: str, severity: Severity, what: str, hint: str = "") -> None:
@@ -342,6 +345,12 @@ def run(work: SubmissionWork) -> None:
         return
     if runner is None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
+    if not getattr(runner, "own_commands", False) and _waits(work):
+        what = "it was not run: nobody has looked at what no rule knows in it"
+        hint = "read it and permit it (discreet fire queue permit), then hand it in again"
+        work.note("run", NOT_RUN, Severity.ERROR, what, hint)
+        work.stopped = True
+        return
     limits = submission.limits or SafeLimits()
     work.tables = SubmissionTables() if runner.captures_universes else None
     result = run_program(
@@ -361,6 +370,22 @@ def run(work: SubmissionWork) -> None:
     work.log = write_run(result, target)["log"]
     write_confidential(result, work.folder / FIGURES, limits)
     work.evidence = RunEvidence.of(result.log, limits, checked=result.checked)
+
+
+#: Findings of the rewriter on what may do anything, as no rule knows it.
+_NOT_KNOWN = frozenset(
+    ("call", "decorator", "import", "not-rewritten", "package", "text", "unknown-command")
+)
+
+
+def _waits(work: SubmissionWork) -> bool:
+    """Whether a program holds what nobody knows, and no officer lets it run as it is."""
+    home = work.folder / "program"
+    files = (path for path in home.rglob("*") if path.is_file())
+    held = {(str(path.relative_to(home)), digest_of(path)) for path in files}
+    return held != work.permitted and any(
+        one.rule in _NOT_KNOWN and one.severity is Severity.REVIEW for one in work.findings
+    )
 
 
 def clean(work: SubmissionWork) -> None:
@@ -405,6 +430,7 @@ def process(
     key: UnitKey,
     size: int = 10,
     stages: Sequence[Stage] = STAGES,
+    permitted: frozenset[tuple[str, str]] = frozenset(),
 ) -> SubmissionOutcome:
     """Let a submission go through all stages.
 
@@ -414,9 +440,17 @@ def process(
         key: What digests of units are made with.
         size: The smallest number of units by which universes may differ.
         stages: What it goes through; a stage that finds nothing to work on ends it.
+        permitted: Name and digest of each file of a program that an officer lets run.
     """
     copy = program_copy(submission.program, folder / "program", submission.main)
-    work = SubmissionWork(submission=submission, folder=folder, program=copy, key=key, size=size)
+    work = SubmissionWork(
+        submission=submission,
+        folder=folder,
+        program=copy,
+        key=key,
+        size=size,
+        permitted=permitted,
+    )
     for stage in stages:
         if not work.stopped:
             stage(work)

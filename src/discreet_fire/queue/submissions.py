@@ -26,6 +26,7 @@ from discreet_fire.queue.contents import (
     content_digest,
     digest_of,
     put_universes,
+    submitted_files,
     tables_of_others,
 )
 from discreet_fire.queue.database import queue_error
@@ -67,10 +68,18 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | No
     token = secrets.token_hex(16)
     folder = queue.store(token)
     size = queue.settings.minimum
+    permitted = _permitted(queue, submission)
     with queue.at_work():
         folder.mkdir(mode=0o700)
         try:
-            outcome = process(submission, folder, key=queue.units, size=size, stages=stages)
+            outcome = process(
+                submission,
+                folder,
+                key=queue.units,
+                size=size,
+                stages=stages,
+                permitted=permitted,
+            )
             within = conflicts_within(outcome.universes, size=size)
             notes = [*outcome.findings, *_conflict_notes(outcome, within)]
             others, told = _linked_notes(queue, submission, outcome, folder)
@@ -181,7 +190,7 @@ def _replaced(
     before, where = standing_of(queue, number), f"submission {number}"
     if not same_person(queue.told(number, "researcher"), submission.researcher):
         raise queue_error("another researcher handed that in", "replaces", where)
-    if before.state not in (State.change, State.subject, State.rejected):
+    if not before.state.replaceable:
         what = f"what is {before.state.value} is not replaced"
         raise queue_error(what, "replaces", where, "wait until it was decided on")
     told = {one.sha256: one.number for one in before.parts}
@@ -195,6 +204,15 @@ def _replaced(
     plain = {"line": 0, "severity": Severity.INFO, "rule": "replaces"}
     name = outcome.program.name
     return [StageFinding.of("queue", name, {**plain, "what": what}) for what in sentences]
+
+
+def _permitted(queue: Queue, submission: Submission) -> frozenset[tuple[str, str]]:
+    """Name and digest of each file of the program that may run in place of one that did not."""
+    number = submission.replaces
+    if number is None or standing_of(queue, number).state is not State.permitted:
+        return frozenset()
+    files = submitted_files(queue, number)
+    return frozenset((one.name, one.sha256) for one in files if one.role == "program")
 
 
 def _conflict_notes(
@@ -219,7 +237,7 @@ def _check_names(outputs: Sequence[Path]) -> None:
 def _check_new(queue: Queue, fingerprint: str) -> None:
     query = "SELECT id FROM submissions WHERE fingerprint = ?"
     for (number,) in queue.connection.execute(query, (fingerprint,)).fetchall():
-        if standing_of(queue, number).state not in (State.rejected, State.change, State.subject):
+        if not standing_of(queue, number).state.replaceable:
             what, where = "the same was handed in before", f"submission {number}"
             raise queue_error(what, "duplicate", where, "see there")
 

@@ -397,7 +397,7 @@ def _watch(program: int, told: dict[str, Any], outside: int) -> NoReturn:
             ended, how = os.waitpid(-1, os.WNOHANG)
         if ended == program:
             break
-        if _memory() > told["memory"]:
+        if _too_much(told["memory"]):
             os.write(told["status"], b'{"over": "memory"}\n')
             os._exit(NOT_CLOSED)
     with suppress(ProcessLookupError):
@@ -406,15 +406,21 @@ def _watch(program: int, told: dict[str, Any], outside: int) -> NoReturn:
     os._exit(os.waitstatus_to_exitcode(how) & 0xFF)
 
 
-def _memory() -> int:
-    """Memory of all processes but this one; what several share counts once."""
-    used = 0
-    for place in Path("/proc").glob("[0-9]*"):
-        if place.name != "1":
-            with suppress(OSError):  # it has ended
-                text = (place / "smaps_rollup").read_text()
-                used += sum(int(one) for one in re.findall(r"^Pss: +(\d+) kB", text, re.MULTILINE))
-    return used << 10
+def _too_much(limit: int) -> bool:
+    """Whether all processes but this one use more; what several share counts once."""
+    others = [place for place in Path("/proc").glob("[0-9]*") if place.name != "1"]
+    pages = (_figure(place / "statm", r"\d+ (\d+)") for place in others)
+    if sum(pages) * resource.getpagesize() <= limit:  # quick, and counts too much rather
+        return False
+    shares = (_figure(place / "smaps_rollup", r"(?s).*?Pss: +(\d+) kB") for place in others)
+    return sum(shares) << 10 > limit
+
+
+def _figure(place: Path, form: str) -> int:
+    with suppress(OSError):  # the process has ended
+        if found := re.match(form, place.read_text()):
+            return int(found[1])
+    return 0
 
 
 def _hand_back(beginnings: list[str], outside: int) -> None:

@@ -40,6 +40,7 @@ class PythonRunner:
     name = "python"
     suffixes = frozenset((".py",))
     captures_universes = True
+    own_commands = False
     follows_values = False
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:

@@ -52,6 +52,7 @@ class RRunner:
     name = "r"
     suffixes = frozenset((".r",))
     captures_universes = True
+    own_commands = False
     follows_values = False
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:

@@ -74,6 +74,7 @@ class StataBatch:
     name = "stata"
     suffixes = frozenset((".do",))
     captures_universes = True
+    own_commands = False
     follows_values = False
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:

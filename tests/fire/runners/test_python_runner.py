@@ -16,8 +16,10 @@ from discreet_fire.findings import Severity
 from discreet_fire.queue import (
     Queue,
     QueueSettings,
+    State,
     Submission,
     approve,
+    permit,
     release,
     submit,
     view,
@@ -116,6 +118,40 @@ def test_a_script_goes_from_submission_to_release(
     assert all(f"{one:.7g}" in log for one in mean)
     assert "| Wages by sex" in log
     assert f"{FRAME['wage'].max()}" not in log
+
+
+def test_what_no_rule_knows_is_not_run_until_an_officer_permits_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "runners.toml").write_text(SETTINGS)
+    monkeypatch.setenv(VARIABLE, str(place / "runners.toml"))
+    program = place / "program" / "wages.py"
+    known = f"{HEAD}print('Wages')\n"
+    program.write_text(f"{known}import colorsys\ncolorsys.hls_to_rgb(1, 1, 1)\n")
+    words = {"program": program, "researcher": "Weber", "data": (place / "d.csv",)}
+    with Queue.create(place / "q", QueueSettings(persons=("Anna", "Weber"), rate=0.0)) as queue:
+
+        def handed(replaces: int | None) -> tuple[int, bool]:
+            number = submit(queue, Submission(**words, replaces=replaces))
+            rules = [one.rule for one in view(queue, number).findings]
+            assert ("not-run" in rules) != bool(view(queue, number).outputs)
+            return number, "not-run" in rules
+
+        number, waits = handed(None)
+        assert waits
+        version = view(queue, number).row.standing.version
+        told = {"reason": "it only computes colours", "version": version}
+        with pytest.raises(OutputCheckError, match="nobody decides on what they handed in"):
+            permit(queue, number, person="Weber", **told)
+        assert permit(queue, number, person="Anna", **told).state is State.permitted
+        program.write_text(f"{program.read_text()}colorsys.rgb_to_hls(1, 1, 1)\n")
+        assert handed(number)[1]  # it is another program now
+        program.write_text(f"{known}import colorsys\ncolorsys.hls_to_rgb(1, 1, 1)\n")
+        number, waits = handed(number)
+        assert not waits
+        version = view(queue, number).row.standing.version
+        with pytest.raises(OutputCheckError, match="nothing kept its program from being run"):
+            permit(queue, number, person="Anna", reason="again", version=version)
 
 
 # --- what the runner works out itself ------------------------------------------------------

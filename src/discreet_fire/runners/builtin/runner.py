@@ -37,6 +37,7 @@ class _BuiltinRunner:
     name = "builtin"
     suffixes = frozenset((".do",))
     captures_universes = True
+    own_commands = True
     follows_values = True
 
     def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
