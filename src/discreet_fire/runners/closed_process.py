@@ -90,7 +90,7 @@ class ProcessPlan:
     back: Sequence[str] = ()
 
     def words(self, status: int, channel: Mapping[str, int]) -> str:
-        """What `confinement` is told."""
+        """What `confinement` gets."""
         mega, limits = 1 << 20, self.limits
         environment = {**self.environment, **{key: str(fd) for key, fd in channel.items()}}
         return json.dumps(

@@ -255,14 +255,14 @@ def _map(process: int, users: str, groups: str) -> None:
     Path(f"/proc/{process}/gid_map").write_text(groups)
 
 
-def _files(kernel: _Kernel, told: dict[str, Any]) -> int:
+def _files(kernel: _Kernel, plan: dict[str, Any]) -> int:
     """See nothing but what is given; gives the folder outside, for what is handed back."""
-    root = told["folder"]
+    root = plan["folder"]
     outside = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     with _part("mount namespace"):
         kernel.mount("", "/", 0x4000 | 0x40000)
-        links, trees = _given(kernel, told["read"])
-        data = [(name, kernel.taken(path)) for path, name in told["data"]]
+        links, trees = _given(kernel, plan["read"])
+        data = [(name, kernel.taken(path)) for path, name in plan["data"]]
         kernel.mount("tmpfs", root, 0x2 | 0x4, f"size=4m,nr_inodes={_MOST_FILES},mode=0755")
         for path, tree in trees:
             kernel.put(tree, Path(root + path))
@@ -272,7 +272,7 @@ def _files(kernel: _Kernel, told: dict[str, Any]) -> int:
             if not os.path.lexists(place):
                 place.symlink_to(target)
     with _part("a folder in memory"):
-        _own_folder(kernel, root, outside, told)
+        _own_folder(kernel, root, outside, plan)
         for name, tree in data:
             kernel.put(tree, Path(root + PROGRAM, name))
     with _part("/proc of its own"):
@@ -289,24 +289,24 @@ def _files(kernel: _Kernel, told: dict[str, Any]) -> int:
 
 def _given(kernel: _Kernel, paths: list[str]) -> tuple[dict[str, str], list[tuple[str, int]]]:
     """Links, and what is mounted; what lies below something else comes with it."""
-    links, left, found = dict(_LINKS), [*_SYSTEM, *_DEVICES, *paths], dict[Path, int]()
+    links, left, mounts = dict(_LINKS), [*_SYSTEM, *_DEVICES, *paths], dict[Path, int]()
     while left:
         path = Path(os.path.normpath(left.pop()))
         link = next((one for one in (*reversed(path.parents), path) if one.is_symlink()), None)
         if link is not None:
             links[str(link)] = str(link.readlink())
             left.append(str(link.resolve() / path.relative_to(link)))
-        elif path not in found and path.exists():
-            found[path] = kernel.taken(str(path))
-    tops = [path for path in sorted(found) if found.keys().isdisjoint(path.parents)]
-    links = {at: to for at, to in links.items() if found.keys().isdisjoint(Path(at).parents)}
-    return links, [(str(path), found[path]) for path in tops]
+        elif path not in mounts and path.exists():
+            mounts[path] = kernel.taken(str(path))
+    tops = [path for path in sorted(mounts) if mounts.keys().isdisjoint(path.parents)]
+    links = {at: to for at, to in links.items() if mounts.keys().isdisjoint(Path(at).parents)}
+    return links, [(str(path), mounts[path]) for path in tops]
 
 
-def _own_folder(kernel: _Kernel, root: str, outside: int, told: dict[str, Any]) -> None:
+def _own_folder(kernel: _Kernel, root: str, outside: int, plan: dict[str, Any]) -> None:
     """The program's folder: in memory, with a copy of its files, as large as stated."""
     Path(root, "own").mkdir()
-    limits = f"size={told['files']},nr_inodes={_MOST_FILES},mode=0755"
+    limits = f"size={plan['files']},nr_inodes={_MOST_FILES},mode=0755"
     kernel.mount("tmpfs", f"{root}/own", 0x2 | 0x4, limits)
     for name in (PROGRAM, TEMPORARY):
         Path(root + name).mkdir(0o700)
@@ -341,13 +341,13 @@ def _limit(which: int, value: int) -> None:
     resource.setrlimit(which, (value, value))
 
 
-def _limits(told: dict[str, Any]) -> None:
+def _limits(plan: dict[str, Any]) -> None:
     """Limits of files, memory and processes; that of processes is tried."""
     with _part("limits"):
-        _limit(resource.RLIMIT_AS, told["memory"])
-        _limit(resource.RLIMIT_FSIZE, told["file"])
+        _limit(resource.RLIMIT_AS, plan["memory"])
+        _limit(resource.RLIMIT_FSIZE, plan["file"])
         _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_NPROC, told["processes"])
+        _limit(resource.RLIMIT_NPROC, plan["processes"])
     most = resource.getrlimit(resource.RLIMIT_NPROC)
     resource.setrlimit(resource.RLIMIT_NPROC, (1, most[1]))
     try:
@@ -359,7 +359,7 @@ def _limits(told: dict[str, Any]) -> None:
     raise MissingPartError("a limit of processes (root is not bound by it)")
 
 
-def _become(kernel: _Kernel, told: dict[str, Any], *, own: bool) -> NoReturn:
+def _become(kernel: _Kernel, plan: dict[str, Any], *, own: bool) -> NoReturn:
     """Become the program, for good."""
     os.setsid()
     with _part("an end of privileges"):
@@ -370,7 +370,7 @@ def _become(kernel: _Kernel, told: dict[str, Any], *, own: bool) -> NoReturn:
                 break
         kernel.control(28, 0b101111)  # no privileges for being root, nor a way back
         if own:
-            for pipe in (1, 2, *told["pipes"]):  # so that it can open them by their names
+            for pipe in (1, 2, *plan["pipes"]):  # so that it can open them by their names
                 os.fchown(pipe, _USER, _USER)
             os.setgroups([])
             os.setresgid(_USER, _USER, _USER)
@@ -379,16 +379,16 @@ def _become(kernel: _Kernel, told: dict[str, Any], *, own: bool) -> NoReturn:
         if own:
             kernel.control(47, 2, 2, 0, 0)
         kernel.control(38, 1, 0, 0, 0)
-    _limits(told)
+    _limits(plan)
     with _part("a system call filter"):
         kernel.filter(system_call_filter(platform.machine()))
-    os.write(told["status"], b'{"closed": true}\n')
-    os.close(told["status"])
-    words, environment = told["command"], told["environment"]
+    os.write(plan["status"], b'{"closed": true}\n')
+    os.close(plan["status"])
+    words, environment = plan["command"], plan["environment"]
     os.execve(words[0], words, environment)  # noqa: S606 - there is no shell, and none is wanted
 
 
-def _watch(program: int, told: dict[str, Any], outside: int) -> NoReturn:
+def _watch(program: int, plan: dict[str, Any], outside: int) -> NoReturn:
     """Wait for the program as the first process of its namespace; end it with too much memory."""
     while True:
         signal.sigtimedwait([signal.SIGCHLD], _LOOK)
@@ -397,12 +397,12 @@ def _watch(program: int, told: dict[str, Any], outside: int) -> NoReturn:
             ended, how = os.waitpid(-1, os.WNOHANG)
         if ended == program:
             break
-        if _too_much(told["memory"]):
-            os.write(told["status"], b'{"over": "memory"}\n')
+        if _too_much(plan["memory"]):
+            os.write(plan["status"], b'{"over": "memory"}\n')
             os._exit(NOT_CLOSED)
     with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
-    _hand_back(told["back"], outside)
+    _hand_back(plan["back"], outside)
     os._exit(os.waitstatus_to_exitcode(how) & 0xFF)
 
 
@@ -432,36 +432,36 @@ def _hand_back(beginnings: list[str], outside: int) -> None:
 
 
 def _follow(child: int, status: int) -> NoReturn:
-    """Wait outside of its processes, and end as the program did; end all of them when told to."""
+    """Wait outside of its processes, and end as the program did; end all of them on SIGTERM."""
     os.close(status)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
     _, ended = os.waitpid(child, 0)
     os._exit(os.waitstatus_to_exitcode(ended) & 0xFF)
 
 
-def _confine(told: dict[str, Any]) -> NoReturn:
+def _confine(plan: dict[str, Any]) -> NoReturn:
     if sys.platform != "linux" or platform.machine() not in _ARCHITECTURES:
         raise MissingPartError(f"Linux on x86_64 or aarch64 (this is {sys.platform})")
     kernel = _Kernel()
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     own = _separate(kernel)
     if child := os.fork():
-        _follow(child, told["status"])
+        _follow(child, plan["status"])
     kernel.control(1, signal.SIGKILL)
-    outside = _files(kernel, told)
+    outside = _files(kernel, plan)
     if program := os.fork():
-        _watch(program, told, outside)
+        _watch(program, plan, outside)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
-    _become(kernel, told, own=own)
+    _become(kernel, plan, own=own)
 
 
 def main(text: str) -> NoReturn:
     """Close the process, and become the program; or say what is missing."""
-    told = json.loads(text)
+    plan = json.loads(text)
     try:
-        _confine(told)
+        _confine(plan)
     except MissingPartError as error:
-        os.write(told["status"], json.dumps({"missing": str(error)}).encode() + b"\n")
+        os.write(plan["status"], json.dumps({"missing": str(error)}).encode() + b"\n")
     os._exit(NOT_CLOSED)
 
 

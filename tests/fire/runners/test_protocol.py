@@ -53,6 +53,7 @@ class ToyRunner:
     name: str = "toy"
     suffixes: frozenset[str] = frozenset((".toy",))
     captures_universes: bool = True
+    own_commands: bool = True
 
     def run(self, program, *, data, limits, entity, seed, seconds, witness) -> RunResult:
         source, frame = read_source(program), pl.read_csv(data[0])
@@ -300,13 +301,13 @@ EXAMPLES |= {
     "python": Example(
         first=_PYTHON + _DESCRIBE,
         chance=_PYTHON + "import random\nprint(random.random(), id(random) > 0)",
-        outside=("open('../../secret.csv')", "open('/tmp/discreet-was-here', 'w')"),
+        outside=("open('../../secret.csv')", "open('/etc/discreet-was-here', 'w')"),
         stop=f"{_PYTHON}{_DESCRIBE}if pd.read_csv('d.csv').wage.max() > 1420:\n    exit(9)",
     ),
     "r": Example(
         first=_R + _MEAN,
         chance="print(runif(3))",
-        outside=("readLines('../../secret.csv')", "writeLines('x', '/tmp/discreet-was-here')"),
+        outside=("readLines('../../secret.csv')", "writeLines('x', '/etc/discreet-was-here')"),
         stop=f"{_R}{_MEAN}if (max(d$wage) > 1420) quit(status = 9)",
     ),
 }

@@ -143,7 +143,7 @@ def test_a_script_that_was_not_rewritten_has_unchecked_figures(place: Path) -> N
     [
         "readLines('/etc/passwd')",
         "readLines('../../../d.csv')",
-        "writeLines('x', '/tmp/discreet-r-was-here')",
+        "writeLines('x', '/etc/discreet-r-was-here')",
         "system2('cat', '/etc/passwd', stdout = TRUE) |> nchar() |> stopifnot()",
         "if (max(df$wage) > 1420) stop('more')",
         "Sys.sleep(1000)",
@@ -157,4 +157,4 @@ def test_what_a_script_may_not_do_shows_nothing(place: Path, attempt: str) -> No
     assert result.error is not None
     assert result.error.code == ("time-limit" if "sleep" in attempt else "program")
     assert "1000.5" not in result.log
-    assert not Path("/tmp/discreet-r-was-here").exists()
+    assert not Path("/etc/discreet-r-was-here").exists()
