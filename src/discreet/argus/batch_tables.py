@@ -8,7 +8,7 @@ among them. What a batch asks for and is not done here is refused at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.argus.apriori import read_hst
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Contributions that rules may look at.
 _CONTRIBUTIONS = 5
-_WRITTEN = ("csv", "pivot", "codes", "jj")
+_WRITTEN = ("csv", "pivot", "codes", "sbs", "cells", "jj")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -107,7 +107,8 @@ def _wrong_outputs(plan: Batch) -> Iterator[Problem]:
             hint = f"forms: {', '.join(_WRITTEN)}"
             yield Problem(f"the form {output.form!r} is not written", output.path, hint)
         if not {0, output.table} & protected:
-            yield Problem("the table is written, but not protected", output.path)
+            hint = f"add <SUPPRESS> MOD({output.table}) before <WRITETABLE>"
+            yield Problem("the table is written, but not protected", output.path, hint)
 
 
 def _of_cells(plan: Batch, metadata: ArgusMetadata) -> list[BatchCells]:
@@ -144,7 +145,9 @@ def _primary(
     plan: Batch, asked: BatchTable, table: Table, rules: Sequence[Rule], **own: Any
 ) -> Primary:
     marks = [
-        mark
+        replace(
+            mark, cells={name: _spelled(table, name, code) for name, code in mark.cells.items()}
+        )
         for file in asked.apriori
         for mark in read_hst(plan.file(file.path), asked.variables, separator=file.separator)
     ]
@@ -160,6 +163,16 @@ def _primary(
         unmatched="ignore" if ignore else "refuse",
         **own,
     )
+
+
+def _spelled(table: Table, name: str, code: str) -> str:
+    """A code as the table spells it: blanks at its ends do not count, unless they tell codes apart.
+
+    Codes of fixed width keep blanks, and people leave them out, or add some in quotes.
+    """
+    codes = next((own.codes for own in table.dimensions if own.name == name), ())
+    alike = [own for own in codes if own.strip() == code.strip()]
+    return alike[0] if len(alike) == 1 else code
 
 
 #: Columns with what records say of requests and consent.

@@ -416,6 +416,7 @@ def write_tab(
     value: str | None = None,
     primary: Primary | None = None,
     decimals: int = 0,
+    secondary: BoolArray | None = None,
 ) -> ArgusMetadata:
     """Write the cells of a table, its metadata (`.rda`) and hierarchies (`.hrc`) beside it.
 
@@ -425,6 +426,7 @@ def write_tab(
         value: The value column; None for counts.
         primary: Sensitive cells, with their levels.
         decimals: Digits after the decimal point of values.
+        secondary: Cells that are hidden to protect others, beside those of `primary`.
 
     All files are readable by their owner only, but for the hierarchies.
     """
@@ -437,6 +439,12 @@ def write_tab(
     measure = value or "count"
     variables.append(ArgusVariable(name=measure, numeric=True, decimals=decimals if value else 0))
     variables.append(ArgusVariable(name="frequency", role="frequency"))
+    held = None if value is None or secondary is None else table.contributions.get(value)
+    tops = np.zeros((len(table), 0)) if held is None else np.nan_to_num(held.top)
+    variables += [
+        ArgusVariable(name=f"top{at}", numeric=True, role="top", decimals=decimals)
+        for at in range(1, tops.shape[1] + 1)
+    ]
     if primary is not None:
         variables.append(ArgusVariable(name="status", role="status"))
         variables += [
@@ -446,7 +454,8 @@ def write_tab(
     metadata = ArgusMetadata(
         form="table", separator=";", variables=tuple(variables), folder=place.parent
     )
-    _write_cells(table, place, value, primary, decimals)
+    hidden = np.zeros(len(table), dtype=np.bool_) if secondary is None else secondary
+    _write_cells(table, place, value, primary, decimals, tops, hidden)
     for dimension, variable in zip(table.dimensions, variables, strict=False):
         if variable.hierarchy:
             dimension.classifications[0].write(place.parent / variable.hierarchy)
@@ -462,7 +471,13 @@ def _spanning(dimension: Dimension, place: Path) -> ArgusVariable:
 
 
 def _write_cells(
-    table: Table, place: Path, value: str | None, primary: Primary | None, decimals: int
+    table: Table,
+    place: Path,
+    value: str | None,
+    primary: Primary | None,
+    decimals: int,
+    tops: FloatArray,
+    hidden: BoolArray,
 ) -> None:
     columns: list[Any] = []
     for dimension, part in zip(table.dimensions, table.index, strict=True):
@@ -474,9 +489,13 @@ def _write_cells(
     amounts = table.count.tolist() if value is None else table.sums[value].tolist()
     columns.append([f"{amount:.{decimals if value else 0}f}" for amount in amounts])
     columns.append([str(count) for count in table.count.tolist()])
+    columns += [[f"{amount:.{decimals}f}" for amount in top] for top in tops.T.tolist()]
     if primary is not None:
-        letters = np.array(["S", "U", "P", SECONDARY_STATUS])[primary.verdict]
-        columns.append(np.where(table.count == 0, EMPTY_STATUS, letters).tolist())
+        letters = np.where(primary.fixed, "P", "S")
+        letters[table.count == 0] = EMPTY_STATUS
+        letters[primary.secondary | hidden] = SECONDARY_STATUS
+        letters[primary.sensitive] = "U"
+        columns.append(letters.tolist())
         columns += [
             [f"{amount:.{decimals}f}" for amount in level.tolist()]
             for level in (primary.lower, primary.upper)

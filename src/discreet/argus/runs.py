@@ -26,6 +26,7 @@ from discreet.argus import (
 )
 from discreet.argus.batch_tables import judged_tables
 from discreet.argus.jj import read_jj, repaired_problem, write_differences, write_jj
+from discreet.argus.written_tables import write_form
 from discreet.arrays import BoolArray
 from discreet.classifications import Classification
 from discreet.errors import DiscreetWarning, SuppressionError
@@ -53,8 +54,8 @@ def run_batch(
 
     Args:
         path: The batch file; paths in it are meant from its folder.
-        write: Writes tables that may be published; the suffix of the file chooses the
-            format. Without, only `.jj` files are written.
+        write: Writes outputs of form 3; the suffix of the file chooses the format. Without,
+            they are not written. Other forms have the layout of τ-ARGUS, whatever the suffix.
         progress: Is told what is being done.
 
     Returns:
@@ -105,6 +106,11 @@ def _write(
         target = plan.file(output.path)
         if output.form == "jj":
             write_jj(done.problem.with_hidden(done.pattern.hidden), target)
+        elif output.form != "codes":
+            rules = plan.tables[output.table - 1].rules
+            tops = max((int(rule.numbers[0]) for rule in rules if rule.name == "NK"), default=0)
+            how: dict[str, Any] = {"form": output.form, "options": output.options}
+            write_form(done, number, target, **how, dominance=tops)
         elif write is not None:
             write(done.tables[number], target)
 
@@ -113,10 +119,10 @@ def _write(
 _LISTED = 100
 
 
-def batch_outputs(path: str | os.PathLike[str]) -> list[Path]:
-    """The tables to publish that a batch writes; nothing is read but the batch."""
+def batch_outputs(path: str | os.PathLike[str]) -> list[tuple[str, Path]]:
+    """The forms and files that a batch writes; nothing is read but the batch."""
     plan = read_batch(path)
-    return [plan.file(output.path) for output in plan.outputs if output.form != "jj"]
+    return [(output.form, plan.file(output.path)) for output in plan.outputs]
 
 
 class FileResult(NamedTuple):
@@ -166,6 +172,7 @@ def suppress_file(
         _warn_of_nothing(place, problem.state == CellState.primary)
         pattern = find_pattern(problem, method, begin=begin, **search)
         write_jj(problem.with_hidden(pattern.hidden), target)
+        told_notes = pattern.notes
     else:
         cells = _cells(place, metadata)
         assert cells.primary is not None  # refused above
@@ -178,8 +185,11 @@ def suppress_file(
             write_jj(done.problem.with_hidden(pattern.hidden), target)
         elif write is not None:
             write(done.tables[0], target)
+        told_notes = done.notes
     told = described_pattern(pattern)
-    lines = [*pattern_lines(told), f"Written: {target}"]
+    told["notes"] = list(told_notes)
+    lines = [*pattern_lines(told), *(f"Note: {note}." for note in told_notes)]
+    lines.append(f"Written: {target}")
     if changed:
         told["repaired"] = changed
         lines.insert(0, f"{changed:,} totals were added up anew.")

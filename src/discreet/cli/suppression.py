@@ -162,6 +162,13 @@ Digits = Annotated[int, typer.Option(min=0, max=9, help="Digits that are publish
 CostOf = Annotated[
     str, _of_records("What hiding a cell costs: value, count, unity, distance, or a column.")
 ]
+ZeroCells = Annotated[
+    Literal["auto", "fixed", "partners"],
+    _of_records(
+        "Zeros as partners of sensitive cells: fixed (never), partners, or auto (only where "
+        "nothing else protects)."
+    ),
+]
 Reasons = Annotated[
     Literal["rule", "kind", "none"] | None,
     _of_records("What is published of why a cell is hidden."),
@@ -215,6 +222,7 @@ def suppress(
     intervals: Between = None,
     decimals: Digits = 0,
     cost: CostOf = "value",
+    zero_cells: ZeroCells = "auto",
     reasons: Reasons = None,
     internal: Internal = None,
     check: Check = False,
@@ -265,8 +273,9 @@ def _check_options(given: Mapping[str, Any]) -> None:
     for name in wrong:
         if given[name]:
             raise typer.BadParameter(f"--{_WORDS.get(name, name)} says nothing about {kind}")
-    if not given["by"] and given["cost"] != "value":
-        raise typer.BadParameter(f"--cost says nothing about {kind}")
+    for name, usual in (("cost", "value"), ("zero_cells", "auto")):
+        if not given["by"] and given[name] != usual:
+            raise typer.BadParameter(f"--{_WORDS.get(name, name)} says nothing about {kind}")
     if given["out"] is None and not given["check"]:
         raise typer.BadParameter("name the file to write: --out FILE")
     if given["check"] and given["internal"] and not given["hide_less"]:
@@ -279,7 +288,7 @@ def _check_options(given: Mapping[str, Any]) -> None:
 #: Parameters whose options have another name.
 _WORDS = {
     **{"rules_file": "rules", "missing_safe": "missing-safe", "time_limit": "time-limit"},
-    **{"hide_less": "hide-less", "show_values": "show-values"},
+    **{"hide_less": "hide-less", "show_values": "show-values", "zero_cells": "zero-cells"},
 }
 
 
@@ -313,6 +322,7 @@ def _file_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 def _batch_carried_out(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A batch with all its tables; it says itself what is written."""
     from discreet.argus.runs import batch_outputs, run_batch
+    from discreet.argus.written_tables import CONFIDENTIAL_FORMS
     from discreet.publication.formats import check_place, format_of, place_of
 
     batch, named = given["table"], ("table", "as_json", "language")
@@ -320,18 +330,28 @@ def _batch_carried_out(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         if name not in named and given[name] and given[name] not in ("auto", "value"):
             words = _WORDS.get(name, name)
             raise typer.BadParameter(f"--{words} says nothing about a batch, which says all itself")
-    places = batch_outputs(batch)
-    for place in places:
+    outputs = batch_outputs(batch)
+    for form, place in outputs:
         check_place(place)
-        if place.suffix.lower() not in _TEXTS:
+        if form == "codes" and place.suffix.lower() not in _TEXTS:
             format_of(place_of(place))
     with progress_bar("Suppressing") as report:
         done = run_batch(
             batch, write=_text_publisher(given), progress=lambda line: report(0, 1, line)
         )
     steps = [{"method": each.pattern.method, "tables": len(each.tables)} for each in done]
-    told = {"batch": batch.name, "steps": steps, "out": [str(place) for place in places]}
-    return "\n".join([f"{batch} is carried out.", *(f"Written: {place}" for place in places)]), told
+    notes = list(dict.fromkeys(note for each in done for note in each.notes))
+    if not done:
+        notes.append("the batch asks for no suppression: it has no <SUPPRESS>")
+    if not outputs:
+        notes.append("the batch asks for no output, and nothing is written: no <WRITETABLE>")
+    told = {"batch": batch.name, "steps": steps, "notes": notes}
+    told["out"] = [str(place) for _, place in outputs]
+    lines = [f"{batch} is carried out.", *(f"Note: {note}." for note in notes)]
+    for form, place in outputs:
+        secret = " (CONFIDENTIAL: true values)" if form in CONFIDENTIAL_FORMS else ""
+        lines.append(f"Written: {place}{secret}")
+    return "\n".join(lines), told
 
 
 #: Names that batches give to files of text; they are written as CSV.
@@ -353,7 +373,7 @@ def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     from discreet.release.record_files import checked_table, suppress_table
 
     table = _marked_table(given) if given["status"] else _record_table(given)
-    search = {name: given[name] for name in ("method", "time_limit", "internal")}
+    search = {name: given[name] for name in ("method", "time_limit", "internal", "zero_cells")}
     search |= {"savings": given["hide_less"]}
     search |= {} if given["reasons"] is None else {"reasons": given["reasons"]}
     if given["intervals"] is not None:

@@ -121,7 +121,10 @@ def suppress_table(
     told: dict[str, Any] = {"table": table.name, "method": systems[0].pattern.method}
     told["values"] = named
     lines = [_in_words(value, each) for value, each in named.items()]
-    lines += [f"Note: {note}." for note in dict.fromkeys(n for each in systems for n in each.notes)]
+    notes = [f"{table.computed:,} {_COMPUTED}"] if table.computed else []
+    notes += [note for each in systems for note in each.notes]
+    told["notes"] = list(dict.fromkeys(notes))
+    lines += [f"Note: {note}." for note in told["notes"]]
     if less is not None:
         told["hide_less"] = less.described()
         lines.append(less.text())
@@ -150,19 +153,17 @@ def _hidden(found: Primary, done: Suppression) -> dict[str, Any]:
     return {"cells": len(found), "hidden": hidden, **_sensitive(found), **told}
 
 
+_COMPUTED = "totals that the cells lacked were computed; they are in the table, and protected"
 #: What is told of a pattern outside the internal report.
-_TOLD = ("unprotected", "gap", "complete", "seconds")
+_TOLD = ("unprotected", "gap", "nearness", "complete", "seconds")
 
 
 def _in_words(value: str, told: Mapping[str, Any]) -> str:
-    gap = told["gap"]
-    far = "" if gap is None else f"; no safe pattern costs over {gap:.1%} less"
-    far = "; no safe pattern costs less" if gap == 0 else far
     late = "" if told["complete"] else "; stopped by the time limit, proven all the same"
     return (
         f"{value}: {told['sensitive']:,} sensitive cells and "
         f"{told['hidden'] - told['sensitive']:,} others of "
-        f"{told['cells']:,} are hidden{far}{late}{_waived(told)}."
+        f"{told['cells']:,} are hidden; {told['nearness']}{late}{_waived(told)}."
     )
 
 

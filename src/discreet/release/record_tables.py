@@ -28,13 +28,14 @@ from discreet.errors import (
     raise_all,
 )
 from discreet.record_batches import collected
+from discreet.release.cell_totals import with_missing_totals
 from discreet.release.programme.file import nearest
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import RuleSetEntry
 from discreet.release.programme.universes import all_of
 from discreet.rules import Primary, known_rules, read_bounds
 from discreet.tables import Table
-from discreet.tables.table import Spanning
+from discreet.tables.table import Spanning, to_polars
 from discreet.tables.value_relations import ValueRelation
 
 if TYPE_CHECKING:
@@ -246,6 +247,8 @@ class JudgedTable(ABC):
     values: Sequence[str]
     decimals: int
     cost: str
+    #: How many totals were computed that the cells lacked.
+    computed: int = 0
 
     @abstractmethod
     def judged(self) -> tuple[Table, list[Primary]]:
@@ -272,7 +275,8 @@ class MarkedTable(JudgedTable):
     """Cells whose status was decided elsewhere. CONFIDENTIAL.
 
     Args:
-        cells: Any frame, or a file of cells, totals among them.
+        cells: Any frame, or a file of cells; totals that they lack are computed, and are not
+            sensitive by themselves.
         by: The spanning variables.
         status: Column of the status.
         values: The value column; none to publish the counts.
@@ -311,8 +315,15 @@ class MarkedTable(JudgedTable):
             problems.append(Problem("levels are two columns", "", "lower and upper ones"))
         raise_all(SuppressionError, problems, code="option")
         lower, upper = self.levels or (None, None)
+        own_cost = None if self.cost in _OWN_COSTS else self.cost
+        cells = to_polars(collected(read_columns(self.cells, [])))
+        sums = dict.fromkeys(each for each in (*self.values, self.count, own_cost) if each)
+        whole = with_missing_totals(
+            cells, list(self.by), sums=list(sums), filled={self.status: "safe"}
+        )
+        object.__setattr__(self, "computed", whole.height - cells.height)
         table, found = marked_cells(
-            collected(read_columns(self.cells, [])),
+            whole,
             list(self.by),
             status=self.status,
             value=next(iter(self.values), None),
@@ -320,7 +331,7 @@ class MarkedTable(JudgedTable):
             meaning=self.meaning,
             lower=lower,
             upper=upper,
-            cost=None if self.cost in _OWN_COSTS else self.cost,
+            cost=own_cost,
             published=self.published,
             unit=10.0**-self.decimals if self.values else 1.0,
             name=self.name,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
@@ -257,7 +258,9 @@ def _unknown(places: CellLookup, mark: Mark, where: str) -> Iterator[Problem]:
             hint = f"its variables are {', '.join(dimensions)}"
             yield Problem(f"the table has no variable {name!r}", where, hint)
         elif code not in dimensions[name].index:
-            hint = f"the total is {dimensions[name].total!r}"
+            near = get_close_matches(code, dimensions[name].codes, cutoff=0.5)
+            hint = f"near codes: {', '.join(map(repr, near))}; " if near else ""
+            hint += f"the total is {dimensions[name].total!r}"
             yield Problem(f"variable {name!r} has no code {code!r}", where, hint)
 
 

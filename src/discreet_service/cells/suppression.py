@@ -20,10 +20,12 @@ from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem
 from discreet.protection.suppression import audit, suppress
+from discreet.release.cell_totals import with_missing_totals
 from discreet.release.programme.rules import RuleSet
 from discreet.release.record_tables import checked_rules, spanning_of_cells
 from discreet.rules import Mark, Primary
 from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table, ValueColumns
+from discreet.tabulation import tabulate
 from discreet_service.cells.bodies import as_numbers
 from discreet_service.cells.protection import TreeLayout
 from discreet_service.cells.requests import refused_call
@@ -45,7 +47,8 @@ class SearchSettings(BaseModel):
         time_limit: Seconds that it may take; what is found until then is proven, too.
         seed: The same seed gives the same pattern.
         cost: What hiding a cell costs.
-        zero_cells: Whether empty cells can be hidden.
+        zero_cells: Whether zeros may be hidden to protect others; "auto": only where no
+            pattern protects every cell otherwise.
         singletons: Whether nobody who stands alone may open cells of others.
         intervals: Whether the bounds of hidden cells are published.
         reasons: What is told of why a cell is hidden.
@@ -57,7 +60,7 @@ class SearchSettings(BaseModel):
     time_limit: Annotated[float, Field(gt=0, le=_LONGEST_SEARCH)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     cost: Literal["value", "count", "unity", "distance"] = "value"
-    zero_cells: Literal["fixed", "partners"] = "fixed"
+    zero_cells: Literal["auto", "fixed", "partners"] = "auto"
     singletons: bool | None = None
     intervals: bool | Literal["instead"] = False
     reasons: Literal["rule", "kind", "none"] | None = None
@@ -92,7 +95,8 @@ class SuppressionRequest(BaseModel):
         by: The spanning variables.
         classifications: Code trees of some of them, each code with the one above it.
         totals: Codes of the totals of others; "Total" unless named.
-        count: Column of the number of contributors.
+        records: Whether the rows are records, to be tabulated; cells if not.
+        count: Column of the number of contributors; of cells only.
         value: Column of the values; None to publish the counts.
         largest: Columns of the largest contributions to them, the largest first.
         rules: What is sensitive: the keys of [rules.NAME] of a programme. SECRET.
@@ -113,6 +117,7 @@ class SuppressionRequest(BaseModel):
     by: Annotated[list[_Name], Field(min_length=1, max_length=20)]
     classifications: dict[_Name, TreeLayout] = Field(default_factory=dict)
     totals: dict[_Name, _Text] = Field(default_factory=dict)
+    records: bool = False
     count: _Name = "n"
     value: _Name | None = None
     largest: Annotated[list[_Name], Field(max_length=20)] = Field(default_factory=list)
@@ -139,7 +144,7 @@ def judged_cells(frame: pl.DataFrame, request: SuppressionRequest) -> tuple[Tabl
     """The table of some cells, and what is sensitive in it. CONFIDENTIAL.
 
     Args:
-        frame: The cells, totals among them.
+        frame: The cells; totals that they lack are computed.
         request: What they are.
     """
     problems = _column_problems(frame, request)
@@ -149,7 +154,10 @@ def judged_cells(frame: pl.DataFrame, request: SuppressionRequest) -> tuple[Tabl
     made = _numbered(frame, request, problems)
     if problems:
         raise refused_call(problems)
-    table = _table(made, request, request.count, _values(request))
+    if request.records:
+        table = _tabulated(made, request, rules.contributions)
+    else:
+        table = _table(made, request, request.count, _values(request))
     unit = 10.0**-request.decimals if request.value is not None else 1.0
     marks = [Mark(**each.model_dump()) for each in request.marks]
     return table, rules.judged({"": table}, value=request.value, unit=unit, marks=marks)
@@ -214,7 +222,8 @@ def audited_cells(
 def _column_problems(frame: pl.DataFrame, request: SuppressionRequest) -> list[Problem]:
     """Columns that are missing or named twice, and what does not go together."""
     values = [*([request.value] if request.value is not None else []), *request.largest]
-    named = {f"by[{at}]": name for at, name in enumerate(request.by)} | {"count": request.count}
+    named = {f"by[{at}]": name for at, name in enumerate(request.by)}
+    named |= {} if request.records else {"count": request.count}
     named |= {"value": request.value} if request.value is not None else {}
     named |= {f"largest[{at}]": name for at, name in enumerate(request.largest)}
     named |= {"hidden": request.hidden} if request.hidden is not None else {}
@@ -227,7 +236,9 @@ def _column_problems(frame: pl.DataFrame, request: SuppressionRequest) -> list[P
         problems.append(Problem("a column is named for two purposes", "by"))
     if request.value is None and (request.largest or request.decimals):
         problems.append(Problem("this belongs to a value, and none is named", "value"))
-    if request.value is not None and len(values) < 2:
+    if request.records and (request.largest or request.hidden is not None):
+        problems.append(Problem("this belongs to cells, and the rows are records", "records"))
+    if request.value is not None and len(values) < 2 and not request.records:
         hint = "name columns with the largest contributions, the largest first"
         problems.append(Problem("rules look at contributions", "largest", hint))
     for key, names in (("classifications", request.classifications), ("totals", request.totals)):
@@ -268,7 +279,8 @@ def _numbered(
 ) -> pl.DataFrame:
     """The cells with codes as texts and numbers as numbers."""
     columns = {name: frame[name].cast(pl.String) for name in request.by}
-    wanted = {"count": request.count} | ({"value": request.value} if request.value else {})
+    wanted = {} if request.records else {"count": request.count}
+    wanted |= {"value": request.value} if request.value else {}
     wanted |= {f"largest[{at}]": name for at, name in enumerate(request.largest)}
     for where, name in wanted.items():
         found = as_numbers(frame[name])
@@ -281,7 +293,7 @@ def _numbered(
             problems.append(Problem("there are gaps in this column", where))
         columns[name] = found.cast(pl.Int64 if whole else pl.Float64)
     problems += [
-        Problem("a cell has no code", f"by[{at}]", "the total has a code, too")
+        Problem("a row has no code", f"by[{at}]", "the total has a code, too")
         for at, name in enumerate(request.by)
         if columns[name].null_count()
     ]
@@ -299,18 +311,32 @@ def _values(request: SuppressionRequest) -> dict[str, ValueColumns]:
     }
 
 
+def _tabulated(frame: pl.DataFrame, request: SuppressionRequest, contributions: int) -> Table:
+    """The cells of records, all totals among them."""
+    by: Any = spanning_of_cells(frame, request.by, _trees(request), request.totals)
+    values = [] if request.value is None else [request.value]
+    return tabulate(
+        frame, by, values=values, contributions=contributions if values else 0, name=request.name
+    )
+
+
+def _trees(request: SuppressionRequest) -> dict[str, Classification]:
+    return {
+        name: Classification.from_parents(name, tree.codes, total=tree.total, labels=tree.labels)
+        for name, tree in request.classifications.items()
+    }
+
+
 def _table(
     frame: pl.DataFrame,
     request: SuppressionRequest,
     count: str,
     values: Mapping[str, ValueColumns],
 ) -> Table:
-    trees = {
-        name: Classification.from_parents(name, tree.codes, total=tree.total, labels=tree.labels)
-        for name, tree in request.classifications.items()
-    }
-    by: Any = spanning_of_cells(frame, request.by, trees, request.totals)
-    return Table.from_cells(frame, by, count=count, cell_key=_KEY, values=values, name=request.name)
+    by: Any = spanning_of_cells(frame, request.by, _trees(request), request.totals)
+    sums = [count, _KEY, *values]
+    whole = with_missing_totals(frame, by, sums=sums, largest=request.largest)
+    return Table.from_cells(whole, by, count=count, cell_key=_KEY, values=values, name=request.name)
 
 
 # What was hidden ----------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -55,7 +54,11 @@ class SuppressionStudy:
         hidden: Its hidden cells, in the order of the table.
         cost: What the cells cost that are hidden for others.
         bound: No pattern that protects all sensitive cells costs less; None if unknown.
+        nearness: language → how near the cost is to the lowest possible.
         complete: Whether the search came to its end.
+        cells: How many interior cells it has, and
+        totals: how many totals, the proof is about all of them.
+        computed: How many of these totals were computed, because the cells lacked them.
         safe: Whether it is proven that nobody computes a sensitive cell.
         notes: What users should know, in words.
     """
@@ -64,7 +67,11 @@ class SuppressionStudy:
     hidden: Sequence[HiddenCell]
     cost: int
     bound: int | None
+    nearness: Mapping[str, str]
     complete: bool
+    cells: int
+    totals: int
+    computed: int
     safe: bool
     notes: tuple[str, ...]
 
@@ -87,18 +94,18 @@ def studied_cells(frame: pl.DataFrame, request: SuppressionRequest) -> Suppressi
     """Hide cells, and find out what hidden cells still tell.
 
     Args:
-        frame: The cells, totals among them.
+        frame: The cells, or records.
         request: What they are, and how they are hidden.
     """
     table, found = judged_cells(frame, request)
     done = Suppression.of((table, found), **search_options(request))
     safe = done.tables[0]
-    options: dict[str, Any] = {"intervals": True, "decimals": request.decimals}
-    if request.suppression.zero_cells == "partners":
-        options["zero_cells"] = "partners"
-    audited = audit(safe, table, found, **options)
+    audited = audit(safe, table, found, intervals=True, decimals=request.decimals)
     bounds = {name: (low, high) for name, _, _, low, high in audited.intervals().iter_rows()}
     unit = 10.0**-done.problem.decimals if request.value is not None else 1.0
+    interior = np.ones(len(table), dtype=np.bool_)
+    for dimension, part in zip(table.dimensions, table.index, strict=True):
+        interior &= dimension.is_leaf[part]
     return SuppressionStudy(
         table=safe,
         hidden=_hidden_cells(table, found, done, bounds),
@@ -106,7 +113,11 @@ def studied_cells(frame: pl.DataFrame, request: SuppressionRequest) -> Suppressi
         bound=None
         if done.pattern.bound is None
         else round(done.pattern.bound * _cost_unit(request, unit)),
+        nearness={language: done.pattern.nearness(language) for language in ("en", "de")},
         complete=done.pattern.complete,
+        cells=int(interior.sum()),
+        totals=int((~interior).sum()),
+        computed=0 if request.records else len(table) - frame.height,
         safe=audited.safe,
         notes=tuple(dict.fromkeys((*done.notes, *done.pattern.notes, *audited.notes))),
     )

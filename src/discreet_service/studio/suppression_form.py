@@ -38,7 +38,8 @@ class SuppressionForm:
     """The fields as they were filled in. CONFIDENTIAL.
 
     Args:
-        cells: The cells as text, the first line names the columns.
+        cells: The cells or records as text, the first line names the columns.
+        rows: What a line is: "cells" or "records".
         by: Spanning variables, commas between.
         trees: A line per code: variable, code, code above it.
         count: Column of the number of contributors.
@@ -51,6 +52,7 @@ class SuppressionForm:
         marginal: Difference to a margin.
         method: How a pattern is searched for.
         cost: What hiding a cell costs.
+        zero_cells: Whether zeros may be hidden to protect others.
         decimals: Digits after the decimal point.
         name: Name of the table.
         format: Format of its file.
@@ -61,6 +63,7 @@ class SuppressionForm:
     """
 
     cells: str = ""
+    rows: str = "cells"
     by: str = ""
     trees: str = ""
     count: str = "n"
@@ -73,6 +76,7 @@ class SuppressionForm:
     marginal: str = ""
     method: str = "auto"
     cost: str = "value"
+    zero_cells: str = "auto"
     decimals: str = "0"
     name: str = "table"
     format: str = "csv"
@@ -98,17 +102,20 @@ class SuppressionForm:
         asked = {
             "by": by,
             "classifications": stated_trees(self.trees, problems),
+            "records": self.rows == "records",
             "count": self.count.strip(),
             "value": self.value.strip() or None,
-            "largest": listed_names(self.largest),
+            "largest": listed_names(self.largest) if self.rows == "cells" else [],
             "rules": self._rules(problems),
             "marks": self._marks(by, problems),
-            "suppression": {"method": self.method, "cost": self.cost},
+            "suppression": {name: getattr(self, name) for name in ("method", "cost", "zero_cells")},
             "decimals": stated_number(self.decimals, "decimals", problems, int) or 0,
             "name": self.name.strip(),
             "format": self.format,
             "language": language,
         }
+        if self.rows not in ("cells", "records"):
+            problems.append(Problem("a line is a cell or a record", "rows"))
         if self.format not in FORMATS:
             problems.append(Problem("this format is not offered", "format"))
         if problems:

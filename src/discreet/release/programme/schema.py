@@ -483,7 +483,7 @@ class SuppressionEntry(ProgrammeEntry):
     seed: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[CostEntry, BeforeValidator(_cost)] = CostEntry()
     bounds: BoundsEntry | None = None
-    zero_cells: Literal["fixed", "partners"] = "fixed"
+    zero_cells: Literal["auto", "fixed", "partners"] = "auto"
     singletons: bool | None = None
     intervals: Intervals = False
     reasons: Literal["rule", "kind", "none"] | None = None

@@ -15,7 +15,6 @@ from discreet.protection.suppression.methods.fast import (
     NEAR_SHARE,
     covered,
     finished_pattern,
-    gap_of,
     improved,
     kept_for_the_limit,
     pruned,
@@ -35,6 +34,7 @@ from discreet.protection.suppression.proof.certificate import (
     WIDE_GAP,
     Pattern,
     certificate_from_proofs,
+    gap_between,
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks
@@ -93,7 +93,7 @@ def _closed(
         first = improved(first, near.bound, watch, seed, _work(first))
         return finished_pattern(first, "auto", watch, near.bound)
     many = np.count_nonzero(first.hidden & ~first.must) >= _BLOCK_CELLS
-    if many and gap_of(first, near.bound) > WIDE_GAP:
+    if many and gap_between(first.spent, near.bound) > WIDE_GAP:
         first = improved(first, near.bound, watch, seed, _BLOCK_SHARE * (end - effort.steps))
     search = Branching(near, _NODES)
     search.keep(_chosen(search, first), certificate_from_proofs(first))
@@ -101,7 +101,7 @@ def _closed(
     _cut(search, watch)
     effort.end = effort.steps + _BRANCH_SHARE * (end - effort.steps)
     few = len(near.separator.aims) <= _FEW
-    if few or near.complete or search.gap <= WIDE_GAP * search.cost:
+    if few or near.complete or gap_between(search.cost, search.cost - search.gap) <= WIDE_GAP:
         _branched(search, watch)
     if not search.proven and not watch.over():
         best = _within(base, search, first, watch)
@@ -132,7 +132,7 @@ def _cut(search: Branching, watch: WorkTime) -> None:
             break
         relaxation.round(watch.until)
         if at % _PAUSE == 0 or relaxation.complete:
-            if search.gap <= WIDE_GAP * search.cost:
+            if gap_between(search.cost, search.cost - search.gap) <= WIDE_GAP:
                 search.complete(relaxation.x > _SURE, watch.until)
             watch.tell(_line(search))
 

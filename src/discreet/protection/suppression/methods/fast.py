@@ -39,6 +39,7 @@ from discreet.protection.suppression.proof.certificate import (
     certificate_from_proofs,
     certified,
     certify,
+    gap_between,
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import (
@@ -150,7 +151,7 @@ def protect_fast(
     watch = watch or WorkTime()
     draft, near = quick_draft(problem, watch, seed)
     few = len(draft.proofs) <= _MANY_PROOFS
-    if near is not None and few and gap_of(draft, near.bound) > WIDE_GAP:
+    if near is not None and few and gap_between(draft.spent, near.bound) > WIDE_GAP:
         effort = min(max(_BLOCK_LEAST, _SHARE * draft.usual_effort), _BLOCK_MOST)
         draft = improved(draft, near.bound, watch, seed, effort)
     return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
@@ -173,12 +174,20 @@ def quick_draft(
         fallback = kept_for_the_limit(problem, watch, seed)
         base = started_draft(problem, watch, seed)
         draft = covered(base, near, watch, seed, fallback)
-        if near is not None and gap_of(draft, near.bound) > WIDE_GAP and not watch.over():
+        if (
+            near is not None
+            and gap_between(draft.spent, near.bound) > WIDE_GAP
+            and not watch.over()
+        ):
             other = stepwise_draft(problem, watch, seed)
             draft = other if other is not None and other.spent < draft.spent else draft
         return pruned(draft, watch), near
     bound = quick_lower_bound(problem) if near is None else near.bound
-    if gap_of(above, bound) > WIDE_GAP and len(above.proofs) < _MANY_PROOFS and not watch.over():
+    if (
+        gap_between(above.spent, bound) > WIDE_GAP
+        and len(above.proofs) < _MANY_PROOFS
+        and not watch.over()
+    ):
         above = _cheaper(above, near, watch, seed)
     return pruned(above, watch), near
 
@@ -193,11 +202,6 @@ def improved(
     draft = searched_blocks(draft, watch, effort, np.random.default_rng([seed, 3]))
     watch.tell(f"solve blocks: {int(draft.hidden.sum()):,} cells hidden")
     return draft
-
-
-def gap_of(draft: DraftPattern, bound: int) -> float:
-    """By what share of its cost a draft may be too dear."""
-    return (draft.spent - bound) / max(draft.spent, 1.0)
 
 
 def _cheaper(

@@ -11,6 +11,7 @@ published.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -263,11 +264,40 @@ def certificate_from_proofs(draft: DraftPattern) -> Certificate:
 
 
 #: A larger gap between cost and bound is a warning.
-WIDE_GAP = 0.2
+WIDE_GAP = 0.25
 #: What to do about it, by method.
 _TRY = {
     "auto": "try the method optimal with a time limit of some hours, or accept it",
     "optimal": "allow more time, or accept it",
+}
+
+
+def gap_between(cost: float, bound: float) -> float:
+    """By what share a cost may be higher than the lowest: of the bound, not of the cost.
+
+    >>> gap_between(226, 100), gap_between(7, 7), gap_between(7, 0)
+    (1.26, 0.0, inf)
+    """
+    if cost <= bound:
+        return 0.0
+    return (cost - bound) / bound if bound > 0 else math.inf
+
+
+#: How near a cost is to the lowest possible: the one sentence that every report has.
+_NEARNESS = {
+    "lowest": {
+        "en": "no cheaper pattern is safe",
+        "de": "kein günstigeres Sperrmuster ist sicher",
+    },
+    "higher": {
+        "en": "the cost may be up to {} higher than that of the cheapest safe pattern",
+        "de": "die Kosten können bis zu {} höher sein als die des günstigsten sicheren "
+        "Sperrmusters",
+    },
+    "unknown": {
+        "en": "the lowest cost of a safe pattern is not known",
+        "de": "die geringsten Kosten eines sicheren Sperrmusters sind nicht bekannt",
+    },
 }
 
 
@@ -306,10 +336,20 @@ class Pattern:
 
     @property
     def gap(self) -> float | None:
-        """By what share of its cost the pattern is at most too dear; None if unknown."""
-        if self.bound is None:
-            return None
-        return (self.cost - self.bound) / self.cost if self.cost else 0.0
+        """By what share the cost may be higher than the lowest; None if unknown."""
+        gap = math.inf if self.bound is None else gap_between(self.cost, self.bound)
+        return gap if math.isfinite(gap) else None
+
+    def nearness(self, language: str = "en") -> str:
+        """How near the cost is to the lowest possible, in words."""
+        if self.gap is None:
+            return _NEARNESS["unknown"][language]
+        if not self.gap:
+            return _NEARNESS["lowest"][language]
+        # Never less than the true share; what floats add to it is no share.
+        share = max(1, math.ceil(round(1000 * self.gap, 6))) / 10
+        text = f"{share:.1f}%" if language == "en" else f"{share:.1f} %".replace(".", ",")
+        return _NEARNESS["higher"][language].format(text)
 
     @property
     def optimal(self) -> bool:
@@ -319,10 +359,9 @@ class Pattern:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What users should decide about, in words."""
-        if self.gap is None or self.gap <= WIDE_GAP:
+        if self.bound is None or gap_between(self.cost, self.bound) <= WIDE_GAP:
             return ()
-        what = f"the cost may be up to {self.gap:.0%} higher than that of the cheapest safe pattern"
-        return (f"{what}: {_TRY.get(self.method, 'try the method auto')}",)
+        return (f"{self.nearness()}: {_TRY.get(self.method, 'try the method auto')}",)
 
     def digest(self) -> str:
         """SHA-256 over the problem, the hidden cells and the verdicts."""

@@ -109,6 +109,7 @@ def described_pattern(pattern: Pattern) -> dict[str, Any]:
         "cost": pattern.cost,
         "bound": pattern.bound,
         "gap": pattern.gap,
+        "nearness": pattern.nearness(),
         "optimal": pattern.optimal,
         "complete": pattern.complete,
         "seconds": round(pattern.seconds, 3),
@@ -119,15 +120,10 @@ def described_pattern(pattern: Pattern) -> dict[str, Any]:
 
 def pattern_lines(told: Mapping[str, Any]) -> list[str]:
     """The same in words."""
-    far = "the lowest cost is not known"
-    if told["optimal"]:
-        far = "no cheaper pattern is safe"
-    elif told["bound"] is not None:
-        far = f"every safe pattern costs {told['bound']:,} or more, at most {told['gap']:.1%} less"
     lines = [
         f"{told['primaries']:,} sensitive cells and {told['secondaries']:,} others of "
         f"{told['cells']:,} are hidden by the method {told['method']}.",
-        f"Unprotected: {told['unprotected']:,}. Cost {told['cost']:,}; {far}.",
+        f"Unprotected: {told['unprotected']:,}. Cost {told['cost']:,}; {told['nearness']}.",
         f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.",
     ]
     if not told["complete"]:

@@ -74,7 +74,7 @@ class SuppressionOptions(TypedDict, total=False):
     decimals: int
     cost: str | Cost
     knowledge: Knowledge | None
-    zero_cells: Literal["fixed", "partners"]
+    zero_cells: Literal["auto", "fixed", "partners"]
     earlier: Sequence[Earlier]
     same: Mapping[VariableCode, VariableCode] | None
     relations: Sequence[str | ValueRelation]
@@ -155,13 +155,12 @@ class Suppression:
         if chosen.get("relations"):
             raise _wrong("relations are between several values", "name them all in one call")
         chosen.setdefault("value", _value(sources))
-        if chosen["value"] in COUNTS:
-            sources = with_partners(sources, chosen)
 
         def solved(told: Mapping[str, Any]) -> Suppression:
             own = {**chosen, **told}
-            problem, members = build_problem(sources, **options_among(own, PROBLEM_OPTIONS))
-            return solved_and_published(sources, problem, members, method, own)
+            both = with_partners(sources, own) if own["value"] in COUNTS else sources
+            problem, members = build_problem(both, **options_among(own, PROBLEM_OPTIONS))
+            return solved_and_published(both, problem, members, method, own)
 
         found = [asked for _, asked in sources]
         return in_harmless_words(found, chosen, solved, counts=chosen["value"] in COUNTS)
@@ -366,11 +365,11 @@ class SharedSuppression:
         values = dict.fromkeys(value for _, judged in listed for value in judged)
         every = _with_unpublished([*listed, *_before(earlier_of or {}, values)], stated)
         both = dict.fromkeys(value for _, judged in every for value in judged)
-        own = {value: _own(chosen, value, decimals, earlier_of or {}) for value in both}
-        every = _counts_with_empty_cells(every, own)
 
         def solved(told: Mapping[str, Any]) -> dict[str | None, _ValueSystem]:
-            systems = {v: _ValueSystem.of(v, every, {**own[v], **told}) for v in own}
+            own = {v: {**_own(chosen, v, decimals, earlier_of or {}), **told} for v in both}
+            grown = _counts_with_empty_cells(every, own)
+            systems = {v: _ValueSystem.of(v, grown, own[v]) for v in own}
             _solve(_related(list(systems.values()), stated, chosen), method, time_left)
             return systems
 
@@ -752,9 +751,11 @@ def suppress(
             a cell hidden for one of them is hidden for all.
         method: "auto": near the lowest cost, with a bound; "fast"; "optimal": the lowest
             cost, proven; "modular"; "hypercube".
-        options: ``value``, ``decimals``, ``cost``, ``knowledge``, ``zero_cells``,
-            ``earlier``, ``same``, ``repair`` as for `build_problem` (the value column is
-            that of `primary` unless given); ``relations``: what values add up to which, such
+        options: ``value``, ``decimals``, ``cost``, ``knowledge``, ``earlier``, ``same``,
+            ``repair`` as for `build_problem` (the value column is that of `primary` unless
+            given); ``zero_cells``: whether zeros may be hidden to protect others
+            ("partners"), or not ("fixed"); "auto": only where no pattern protects every cell
+            otherwise, which a note says; ``relations``: what values add up to which, such
             as ``["total = home + foreign"]``, for several values in one call – others that
             hold in the data are found and named in notes; ``singletons``: let no
             contributor who stands alone behind hidden cells open cells of others (for values

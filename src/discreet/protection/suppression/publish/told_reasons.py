@@ -1,8 +1,9 @@
-"""What is told of hidden cells besides: reasons, in a form that opens no cell. CONFIDENTIAL.
+"""Reasons and zeros: what readers learn of hidden cells, so that it opens none. CONFIDENTIAL.
 
 In: what was found in tables, and the reasons that somebody wants to tell. Out: whatever is
 made with the reasons that may be told. That a cell is hidden for a zero says that it is zero;
-that counts hide by a minimum frequency of two, that they are one.
+that counts hide by a minimum frequency of two, that they are one. Cells that no pattern
+protects while every zero is printed get zeros as partners.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ ToldReasons: TypeAlias = Literal["rule", "kind", "none"]
 _Solved = TypeVar("_Solved")
 #: Errors that say that no pattern protects the cells.
 _HOPELESS = ("infeasible", "unprotected")
+_ZEROS = (
+    "zeros and empty cells may be hidden too: while all of them are shown, no pattern protects "
+    "every sensitive cell"
+)
 _COARSER = "reasons are told in a coarser form ({!r}): told as asked, they would open cells"
 
 
@@ -31,25 +36,34 @@ def in_harmless_words(
     """What comes out with the reasons asked for, or in a coarser form that opens no cell.
 
     Counts are told without reasons unless asked for: who knows which of them are sensitive
-    knows all that the rule of minimum frequency says. `solved` takes the reasons as an
-    option, and with it notes on them.
+    knows all that the rule of minimum frequency says. Where no pattern protects the cells,
+    zeros become partners unless the caller keeps them fixed. `solved` takes the reasons and
+    the zeros as options, and with them notes.
     """
     wanted: ToldReasons = chosen.get("reasons") or ("none" if counts else "rule")
     reasons = _harmless(wanted, found, counts=counts)
     weights = _weight_notes(found)
     notes = [] if reasons == wanted else [_COARSER.format(reasons)]
-    told = {"reasons": reasons, "told": [*weights, *notes]}
-    try:
-        return solved(told)
-    except SuppressionError as error:
-        if not counts or error.code not in _HOPELESS:
-            raise
-        if reasons == "none":
-            raise _without_hope(error, chosen.get("zero_cells", "fixed")) from None
-    try:
-        return solved({"reasons": "none", "told": [*weights, _COARSER.format("none")]})
-    except SuppressionError as error:
-        raise _without_hope(error, chosen.get("zero_cells", "fixed")) from None
+    zeros = chosen.get("zero_cells", "auto")
+    told: dict[str, Any] = {"reasons": reasons, "told": [*weights, *notes]}
+    told["zero_cells"] = "partners" if zeros == "partners" else "fixed"
+    ways = [told]
+    if counts and reasons != "none":
+        ways.append({**told, "reasons": "none", "told": [*weights, _COARSER.format("none")]})
+    if zeros == "auto":
+        ways.append({**ways[-1], "zero_cells": "partners", "told": [*ways[-1]["told"], _ZEROS]})
+    refused: SuppressionError | None = None
+    for way in ways:
+        try:
+            return solved(way)
+        except SuppressionError as error:
+            # A grid too large for partners says less than why they were needed.
+            if refused is None or error.code != "empty-cells":
+                refused = error
+            if refused.code not in _HOPELESS:
+                raise
+    assert refused is not None
+    raise (_without_hope(refused, told["zero_cells"]) if counts else refused) from None
 
 
 def _weight_notes(found: Sequence[Any]) -> list[str]:

@@ -362,7 +362,6 @@ def _group_audit(
                     [table for _, table, _ in rows],
                     [primary for _, _, primary in rows],
                     knowledge=hider.knowledge,
-                    zero_cells=inputs.programme.suppression.zero_cells,
                     rounded=inputs.programme.suppression.round_to,
                     coalition=1 if coalition is None and hider.singletons else coalition,
                     **(
