@@ -19,7 +19,9 @@ def quiet_solver(**options: Any) -> Any:
     import highspy
 
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    for option, value in {"output_flag": False, "threads": 1, **options}.items():
+    # Both come first: the solver prints its banner with the first call that may print at all.
+    quiet = {"output_flag": False, "log_to_console": False}
+    for option, value in {**quiet, "threads": 1, **options}.items():
         solver.setOptionValue(option, value)
     return solver
 

@@ -78,7 +78,7 @@ def test_the_batch_of_a_published_example_runs(reference: Path, tmp_path: Path) 
 def test_what_is_not_done_is_refused_before_anything_is_written(folder: Path) -> None:
     path = batch(folder)
     text = path.read_text().replace("P(10,1)|FREQ(3,30)", "P(10,1)|WGT(1)|REQ(1,2,3,4)")
-    path.write_text(text.replace("(1,3,AS+", "(1,4,AS+"))
+    path.write_text(text.replace("(1,3,AS+", "(1,7,AS+"))
     with pytest.raises(SuppressionError) as caught:
         run_batch(path, write=write)
     assert caught.value.code == "batch"
@@ -93,6 +93,113 @@ def test_a_table_that_is_not_protected_is_not_written(folder: Path) -> None:
     with pytest.raises(SuppressionError) as caught:
         run_batch(path, write=write)
     assert "not protected" in str(caught.value)
+
+
+# -- forms, marks, zeros of respondents, batches that ask for nothing ---------------------
+
+
+def written(folder: Path, form: int, options: str, name: str = "out.xlsx") -> list[str]:
+    """The lines of an output in one of the layouts of the other tool, whatever its suffix."""
+    path = batch(folder)
+    asked = f'(1,{form},{options},"{name}")'
+    path.write_text(path.read_text().replace('(1,3,AS+,"safe.csv")', asked))
+    (done,) = run_batch(path)
+    lines = (folder / name).read_text().splitlines()
+    cells = done.sources[0][0].to_polars().select("Size", "Place", "Turnover").rows()
+    hidden = done.tables[0].to_polars().filter(pl.col("value").is_null())
+    blanks = set(hidden.select("Size", "Place").rows())
+    assert {row[:2] for row in cells if row[2]} > blanks
+    if form < 4:
+        true = {f"{int(value)}" for *codes, value in cells if tuple(codes) in blanks}
+        assert not [line for line in lines for each in line.split(",") if each in true - {"9"}]
+    return lines
+
+
+def test_form_1_is_rows_and_columns(folder: Path) -> None:
+    lines = written(folder, 1, "")
+    assert lines[0] == ',"Total",' + ",".join(f'"P{at}"' for at in range(1, 10))
+    rows = [line.split(",") for line in lines[1:]]
+    assert [row[0] for row in rows] == ['"Total"', '"1"', '"2"', '"3"']
+    assert {len(row) for row in rows} == {11}
+    assert rows[3][10] == "-"
+    assert rows[0][1] == "33399"
+    assert "x" in rows[1]
+
+
+def test_form_2_is_a_line_per_cell_with_names_and_status(folder: Path) -> None:
+    lines = written(folder, 2, "AS+FL+")
+    assert lines[0] == '"Size","Place","Turnover","Status"'
+    assert lines[1] == '"Total","Total",33399,1'
+    assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"1", "3", "5", "11", "14"}
+    assert len(lines) == 1 + 4 * 10
+    bare = written(folder, 2, "SE+")
+    assert len(bare) < 40
+    assert not [line for line in bare if line.endswith("-")]
+
+
+def test_form_4_tells_who_may_see_true_values_why_cells_are_hidden(folder: Path) -> None:
+    lines = [line.split(",") for line in written(folder, 4, "HL+")]
+    assert lines[0] == ["0", "Total", "Total", "33399", "62", "V"]
+    assert {line[-1] for line in lines} == {"V", "A", "F", "D"}
+    assert (folder / "out.xlsx").stat().st_mode & 0o077 == 0
+    assert written(folder, 4, "QU+")[0].startswith('"Total","Total"')
+
+
+def test_form_5_is_read_back_with_its_metadata(folder: Path) -> None:
+    from discreet.argus import read_rda, read_tab
+
+    written(folder, 5, "", "cells.dat")
+    found = read_tab(folder / "cells.dat", read_rda(folder / "cells.rda", of="cells"))
+    assert found.table.contributions["Turnover"].top.shape[1] == 5
+    assert found.primary is not None
+    assert found.primary.secondary.any()
+    assert found.primary.lower[found.primary.sensitive].min() > 0
+    assert (folder / "cells.dat").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("code", ["P2", '"P2"', '" P2 "', " P2"])
+def test_codes_of_marks_match_with_or_without_quotes_and_blanks(folder: Path, code: str) -> None:
+    (folder / "some.hst").write_text(f"Total;{code};p\n")
+    path = batch(folder)
+    apriori = '<APRIORI> "some.hst",1,";"\n<SUPPRESS>'
+    path.write_text(path.read_text().replace("<SUPPRESS>", apriori))
+    (done,) = run_batch(path, write=write)
+    assert done.tables[0].get("Total", "P2") is not None
+    assert done.sources[0][1].fixed.sum() == 1
+
+
+def test_unknown_codes_of_marks_are_told_with_near_ones(folder: Path) -> None:
+    (folder / "some.hst").write_text("Total;P22;p\n")
+    path = batch(folder)
+    apriori = '<APRIORI> "some.hst",1,";"\n<SUPPRESS>'
+    path.write_text(path.read_text().replace("<SUPPRESS>", apriori))
+    with pytest.raises(SuppressionError, match="near codes: 'P2'"):
+        run_batch(path)
+
+
+def test_zeros_of_respondents_are_hidden_where_nothing_else_protects(folder: Path) -> None:
+    """A zero of one firm beside a total of zero: both are hidden, or everybody knows both."""
+    records = (folder / "firms.asc").read_text().replace("1 P9    9", "1 P9    0")
+    (folder / "firms.asc").write_text("\n".join([records, *["2 P9    0"] * 4]))
+    path = batch(folder)
+    path.write_text(path.read_text().replace("P(10,1)|FREQ", "NK(2,85)|FREQ"))
+    (done,) = run_batch(path, write=write)
+    assert done.pattern.safe
+    assert done.tables[0].get("1", "P9") is None
+    assert done.tables[0].get("Total", "P9") is None
+    assert any("zeros and empty cells may be hidden too" in note for note in done.notes)
+    told = CliRunner().invoke(app, ["suppress", str(path)]).output
+    assert "zeros and empty cells may be hidden too" in " ".join(told.split())
+
+
+def test_a_batch_that_asks_for_nothing_says_so(folder: Path) -> None:
+    path = batch(folder)
+    asked = ("SUPPRESS", "WRITETABLE")
+    lines = [line for line in path.read_text().splitlines() if not any(a in line for a in asked)]
+    path.write_text("\n".join(lines))
+    told = " ".join(CliRunner().invoke(app, ["suppress", str(path)]).output.split())
+    assert "the batch asks for no suppression" in told
+    assert "the batch asks for no output" in told
 
 
 # -- holdings, requests, weights, consent, recodes ------------------------------

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
+from discreet.protection.suppression import audit_published
 from discreet.rules import marked_cells
 
 COUNTRIES, BRANCHES = ["AT", "DE", "FR", "IT"], [*"abcde"]
@@ -134,6 +135,25 @@ def test_counts_are_published_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert done.exit_code == 0, done.output
     assert pl.read_csv("safe.csv")["value"].to_list()[0] == 18
     assert pl.read_csv("safe.csv")["value"].null_count() == 2
+
+
+def test_totals_that_cells_lack_are_computed_and_protected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{a},{b},{4 + a * b},{'u' if a == b == 1 else 'f'}" for a in range(3) for b in range(3)
+    ]
+    Path("cells.csv").write_text("\n".join(["a,b,n,s", *rows]))
+    words = ("--by", "a,b", "--count", "n", "--status", "s", "--out", "safe.csv", "--json")
+    done = run("suppress", "cells.csv", *words, "--method", "fast")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    assert told["notes"][0].startswith("7 totals that the cells lacked were computed")
+    safe = pl.read_csv("safe.csv", schema_overrides={"a": pl.String, "b": pl.String})
+    assert safe.height == 16
+    assert safe["value"].null_count() == 4
+    assert audit_published(safe, ["a", "b"]).exact.sum() == 0
 
 
 @pytest.mark.parametrize(

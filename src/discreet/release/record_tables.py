@@ -317,25 +317,25 @@ class MarkedTable(JudgedTable):
         lower, upper = self.levels or (None, None)
         own_cost = None if self.cost in _OWN_COSTS else self.cost
         cells = to_polars(collected(read_columns(self.cells, [])))
-        sums = dict.fromkeys(each for each in (*self.values, self.count, own_cost) if each)
-        whole = with_missing_totals(
-            cells, list(self.by), sums=list(sums), filled={self.status: "safe"}
-        )
-        object.__setattr__(self, "computed", whole.height - cells.height)
-        table, found = marked_cells(
-            whole,
-            list(self.by),
-            status=self.status,
-            value=next(iter(self.values), None),
-            count=self.count,
-            meaning=self.meaning,
-            lower=lower,
-            upper=upper,
-            cost=own_cost,
-            published=self.published,
-            unit=10.0**-self.decimals if self.values else 1.0,
-            name=self.name,
-        )
+        options: dict[str, Any] = {
+            "status": self.status,
+            "value": next(iter(self.values), None),
+            "count": self.count,
+            "meaning": self.meaning,
+            "lower": lower,
+            "upper": upper,
+            "cost": own_cost,
+            "published": self.published,
+            "unit": 10.0**-self.decimals if self.values else 1.0,
+            "name": self.name,
+        }
+        table, found = marked_cells(cells, list(self.by), **options)
+        if table.parts is not None:  # totals of some levels are not there
+            sums = dict.fromkeys(each for each in (*self.values, self.count, own_cost) if each)
+            filled = {self.status: "safe"}
+            whole = with_missing_totals(cells, list(self.by), sums=list(sums), filled=filled)
+            object.__setattr__(self, "computed", whole.height - cells.height)
+            table, found = marked_cells(whole, list(self.by), **options)
         return table, [found]
 
 

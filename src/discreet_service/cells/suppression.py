@@ -211,6 +211,9 @@ def audited_cells(
     # How long it took, and what hiding costs, are the sum of hidden values and of no use here.
     told = {key: each for key, each in done.described().items() if key not in ("cost", "seconds")}
     told |= {"table": request.name, "notes": list(done.notes)}
+    if len(table) > frame.height:
+        what = "totals that the cells lack are taken as published"
+        told["notes"].append(f"{len(table) - frame.height:,} {what}")
     if request.bounds:
         told["bounds"] = done.intervals().drop("value").to_dicts()
     return told

@@ -57,7 +57,7 @@ def run_suppression_form(
     check_allowed(principal, Permission.tables_protect)
     try:
         frame, asked = form.read(service.settings.limits.cells_protect, language_of(request))
-        if form.act == "job" or frame.height > MOST_AT_ONCE:
+        if form.act == "job" or _cells(frame, asked) > MOST_AT_ONCE:
             check_allowed(principal, Permission.jobs_own)
             return back_to(
                 f"/jobs/{hand_in_cells(service, principal, 'suppress', frame, asked).id}"
@@ -69,6 +69,13 @@ def run_suppression_form(
     except DiscreetError as error:
         problems = error.problems or (Problem(error.what, error.where, error.hint),)
         return _shown(request, form, problems=problems)
+
+
+def _cells(frame: pl.DataFrame, asked: SuppressionRequest) -> int:
+    """How many cells are handed in; of records, how many interior cells they fall into."""
+    if not asked.records or not set(asked.by) <= set(frame.columns):
+        return frame.height
+    return frame.select(asked.by).n_unique()
 
 
 def _hasty(asked: SuppressionRequest) -> SuppressionRequest:

@@ -192,15 +192,36 @@ def test_nor_does_who_is_told_which_counts_are_sensitive(reasons: str) -> None:
 def test_sparse_tables_are_refused_or_hide_zeros_too() -> None:
     """Where a total of two is two ones, who knows the rule knows both, whatever is hidden."""
     sparse = [(12, 5, 2.0, True), (8, 4, 1.0, False)]
-    assert attacked(2, sparse, 3)["refused"] == 2
+    assert attacked(2, sparse, 3, zero_cells="fixed")["refused"] == 2
     found = attacked(2, sparse, 3, zero_cells="partners")
     assert (found["exact"], found["refused"]) == (0, 0)
     assert found["sensitive"] > 20
     table = counted(np.random.default_rng(5), 8, 4, 1.0)
     with pytest.raises(SuppressionError, match='zero_cells="partners"'):
-        dc.suppress(table, judged(table), method="fast")
+        dc.suppress(table, judged(table), method="fast", zero_cells="fixed")
     without = Knowledge(rules=False)
     assert dc.suppress(table, judged(table), method="fast", knowledge=without) is not None
+
+
+def test_zeros_become_partners_only_where_nothing_else_protects() -> None:
+    table = counted(np.random.default_rng(5), 8, 4, 1.0)
+    done = Suppression.of((table, judged(table)), method="fast")
+    stated = Suppression.of((table, judged(table)), method="fast", zero_cells="partners")
+    assert blanks_of(done.tables[0]) == blanks_of(stated.tables[0])
+    assert [note.kind for note in done.tables[0].notes] == ["cell-suppression", "hidden-zeros"]
+    assert any("zeros and empty cells may be hidden too" in note for note in done.notes)
+    assert known_exactly(done.tables[0], table, 3, least=0)[0] == 0
+    dense = counted(np.random.default_rng(5), 6, 4, 12.0)
+    kept = Suppression.of((dense, judged(dense)), method="fast")
+    fixed = dc.suppress(dense, judged(dense), method="fast", zero_cells="fixed")
+    assert blanks_of(kept.tables[0]) == blanks_of(fixed)
+    assert [note.kind for note in kept.tables[0].notes] == ["cell-suppression"]
+
+
+def blanks_of(safe: dc.ProtectedTable) -> set[tuple[str, ...]]:
+    """The codes of hidden cells."""
+    cells = safe.to_polars(complete=True)
+    return set(cells.filter(pl.col("value").is_null()).select("row", "column").rows())
 
 
 @pytest.mark.exhaustive

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import discreet as dc
 from discreet import Classification, Table, ValueColumns, audit, primary, suppress
 from discreet.rules import Dominance, Mark, MinimumFrequency, PPercent
 from discreet_service.studio.suppression import MOST_AT_ONCE
@@ -74,10 +75,45 @@ def test_page_tells_what_the_library_finds(readers: Any) -> None:
     ]
     assert hidden_rows(answer.text) == expected
     assert {row[1] for row in expected} == {"rule minimum frequency", "for others"}
-    assert "Proven: nobody computes" in answer.text
+    assert "Proven for the 3 interior cells and the 1 totals below: a reader" in answer.text
+    assert "How near to the lowest cost: no cheaper pattern is safe." in answer.text
     # Hovered, focused and read aloud: a link that is described by the reason beside it.
     assert 'aria-describedby="w1"' in answer.text
     assert re.search(r'role="tooltip" id="w1">[^<]*between 1 and 300', answer.text)
+
+
+def test_missing_totals_are_computed_protected_and_named(readers: Any) -> None:
+    """Two hidden cells beside a total that anyone can look up elsewhere tell each other."""
+    whole = send(readers, FIELDS).text
+    bare = CELLS.filter(pl.col("branch") != "Total").write_csv()
+    page = send(readers, {**FIELDS, "cells": bare}).text
+    assert hidden_rows(page) == hidden_rows(whole)
+    assert "1 totals were missing: they are computed" in page
+    assert "totals were missing" not in whole
+    file = send(readers, {**FIELDS, "cells": bare, "act": "download"})
+    assert pl.read_csv(io.BytesIO(file.content))["branch"].to_list() == ["Total", "A", "B", "C"]
+
+
+def test_a_code_that_is_the_sum_of_the_others_is_asked_about(readers: Any) -> None:
+    named = FIELDS["cells"].replace("Total", "All")
+    answer = send(readers, {**FIELDS, "cells": named})
+    assert answer.status_code == 422
+    assert "everywhere the sum of the other codes" in answer.text
+
+
+def test_records_are_tabulated_and_judged(readers: Any) -> None:
+    records = pl.DataFrame({"branch": [*"AAAABBBBCC"], "turnover": [9, 8, 7, 9, 9, 9, 8, 7, 90, 1]})
+    fields = {**FIELDS, "cells": records.write_csv(), "rows": "records", "largest": ""}
+    page = send(readers, fields)
+    assert page.status_code == 200, page.text
+    table = dc.tabulate(records, ["branch"], values=["turnover"], contributions=2)
+    found = primary(table, [MinimumFrequency(3), PPercent(10)], value="turnover")
+    cells = suppress(table, found, method="optimal").to_polars()
+    hidden = cells.filter(pl.col("status") == "suppressed")["branch"].to_list()
+    assert [row[0] for row in hidden_rows(page.text)] == hidden
+    assert "C" in hidden
+    consent = send(readers, {**fields, "waived": ['["C"]']}).text
+    assert hidden_rows(consent) == [["C", "not hidden", ""]]
 
 
 def test_file_is_that_of_the_library(readers: Any, tmp_path: Any) -> None:

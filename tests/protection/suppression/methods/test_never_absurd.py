@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -81,14 +83,38 @@ def test_a_pattern_from_above_that_may_be_too_dear_gives_way_to_a_cheaper_one():
     assert draft.spent <= 1.3 * LOWEST[FLAT]
 
 
+@pytest.mark.parametrize(
+    ("cost", "bound", "gap", "words"),
+    [
+        (226, 100, 1.26, "up to 126.0% higher"),
+        (399, 100, 2.99, "up to 299.0% higher"),
+        (783, 100, 6.83, "up to 683.0% higher"),
+        (100_001, 100_000, 1e-5, "up to 0.1% higher"),
+        (7, 7, 0.0, "no cheaper pattern is safe"),
+        (7, 0, None, "is not known"),
+        (7, None, None, "is not known"),
+    ],
+)
+def test_the_gap_is_a_share_of_the_lowest_cost(cost, bound, gap, words):
+    pattern = replace(find_pattern(firms((8, 6), 3.0, 1), "fast"), cost=cost, bound=bound)
+    assert pattern.gap == pytest.approx(gap) if gap is not None else pattern.gap is None
+    assert words in pattern.nearness()
+    assert bool(pattern.warnings) == (bound is not None and cost > 1.25 * bound)
+    if gap == 1.26:
+        assert "bis zu 126,0 % höher" in pattern.nearness("de")
+
+
 def test_a_wide_gap_is_a_warning_in_words_and_as_plain_values():
     problem = firms((25, 30), 0.9, 9)
     pattern = find_pattern(problem, "fast")
-    assert pattern.gap > 0.2
+    assert pattern.gap == pattern.cost / pattern.bound - 1 > 0.25
     told = described_pattern(pattern)
     assert told["warnings"] == list(pattern.warnings)
     assert "try the method auto" in told["warnings"][0]
     assert pattern_lines(told)[-1] == f"Warning: {pattern.warnings[0]}."
+    assert told["nearness"] == pattern.nearness()
+    assert told["warnings"][0].startswith(pattern.nearness())
+    assert pattern.nearness() in pattern_lines(told)[1]
     best = find_pattern(firms((8, 6), 3.0, 1), "optimal")
     assert best.optimal
     assert described_pattern(best)["warnings"] == []
