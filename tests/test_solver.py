@@ -14,9 +14,10 @@ def test_a_program_is_solved_without_a_word(capfd: pytest.CaptureFixture[str], w
     matrix = (np.array([0, 2]), np.array([0, 1]), np.array([2.0, 1.0]))
     solver = loaded_solver(
         matrix, np.zeros(2), np.full(2, 9.0), cost=np.array([3.0, 2.0]),
-        rows=(np.array([5.0]), np.array([np.inf])), presolve="on" if whole else "off",
+        rows=(np.array([5.0]), np.array([np.inf])),
     )  # fmt: skip
     if whole:
+        solver.setOptionValue("presolve", "on")
         kinds = np.full(2, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
         solver.changeColsIntegrality(2, np.arange(2, dtype=np.int32), kinds)
     solver.run()

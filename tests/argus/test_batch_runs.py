@@ -98,11 +98,18 @@ def test_a_table_that_is_not_protected_is_not_written(folder: Path) -> None:
 # -- forms, marks, zeros of respondents, batches that ask for nothing ---------------------
 
 
-def written(folder: Path, form: int, options: str, name: str = "out.xlsx") -> list[str]:
+def written(
+    folder: Path,
+    form: int,
+    options: str,
+    name: str = "out.xlsx",
+    rules: str = "P(10,1)|FREQ(3,30)",
+) -> list[str]:
     """The lines of an output in one of the layouts of the other tool, whatever its suffix."""
     path = batch(folder)
     asked = f'(1,{form},{options},"{name}")'
-    path.write_text(path.read_text().replace('(1,3,AS+,"safe.csv")', asked))
+    text = path.read_text().replace('(1,3,AS+,"safe.csv")', asked)
+    path.write_text(text.replace("P(10,1)|FREQ(3,30)", rules))
     (done,) = run_batch(path)
     lines = (folder / name).read_text().splitlines()
     cells = done.sources[0][0].to_polars().select("Size", "Place", "Turnover").rows()
@@ -130,8 +137,10 @@ def test_form_2_is_a_line_per_cell_with_names_and_status(folder: Path) -> None:
     lines = written(folder, 2, "AS+FL+")
     assert lines[0] == '"Size","Place","Turnover","Status"'
     assert lines[1] == '"Total","Total",33399,1'
-    assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"1", "3", "5", "11", "14"}
+    assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"1", "3", "11", "14"}
     assert len(lines) == 1 + 4 * 10
+    counted = written(folder, 2, "SO+", rules="FREQ(3,30)")
+    assert {line.rsplit(",", 1)[1] for line in counted} == {"1", "5", "11", "14"}
     bare = written(folder, 2, "SE+")
     assert len(bare) < 40
     assert not [line for line in bare if line.endswith("-")]
@@ -140,7 +149,9 @@ def test_form_2_is_a_line_per_cell_with_names_and_status(folder: Path) -> None:
 def test_form_4_tells_who_may_see_true_values_why_cells_are_hidden(folder: Path) -> None:
     lines = [line.split(",") for line in written(folder, 4, "HL+")]
     assert lines[0] == ["0", "Total", "Total", "33399", "62", "V"]
-    assert {line[-1] for line in lines} == {"V", "A", "F", "D"}
+    assert {line[-1] for line in lines} == {"V", "F", "D"}
+    counted = written(folder, 4, "", rules="FREQ(3,30)")
+    assert {line.rsplit(",", 1)[1] for line in counted} == {"V", "A", "D"}
     assert (folder / "out.xlsx").stat().st_mode & 0o077 == 0
     assert written(folder, 4, "QU+")[0].startswith('"Total","Total"')
 
