@@ -48,7 +48,7 @@ def with_missing_totals(
     cells = cells.with_columns(code_texts(cells[name], name).alias(name) for name in names)
     for item in by:
         if isinstance(item, str):
-            _refuse_other_total(cells, item, [each for each in names if each != item], sums[0])
+            _refuse_other_total(cells, item, [each for each in names if each != item], sums)
     level = [
         pl.col(name).replace_strict(_levels(own), default=None, return_dtype=pl.Int64)
         for name, own in above.items()
@@ -88,19 +88,28 @@ def with_missing_totals(
     return pl.concat([cells, every[start:]], how="diagonal_relaxed")
 
 
-def _refuse_other_total(cells: pl.DataFrame, name: str, others: Sequence[str], column: str) -> None:
+def _refuse_other_total(
+    cells: pl.DataFrame, name: str, others: Sequence[str], sums: Sequence[str]
+) -> None:
     """Ask for the code of the total where one code is everywhere the sum of the others."""
     import polars as pl
 
     codes = cells[name].unique().drop_nulls().to_list()
     if TOTAL in codes or len(codes) < 3:
         return
-    whole = pl.col(column).sum().over(others) if others else pl.col(column).sum()
-    half = cells.with_columns(half=(2 * pl.col(column) - whole).abs() <= 1e-9 * whole.abs())
-    alike = half.group_by(name).agg(pl.col("half").all()).filter("half")[name].sort().to_list()
-    if alike and cells[column].sum():
+    whole = [pl.col(each).sum().over(others) if others else pl.col(each).sum() for each in sums]
+    half = [
+        (2 * pl.col(each) - total).abs() <= 1e-9 * total.abs()
+        for each, total in zip(sums, whole, strict=True)
+    ]
+    marked = cells.with_columns(pl.all_horizontal(half).alias("half"))
+    alike = marked.group_by(name).agg(pl.col("half").all()).filter("half")[name].sort()
+    if len(alike) and cells[sums[0]].sum():
         what = f"the code {alike[0]!r} is everywhere the sum of the other codes"
-        hint = f"state that it is the total: --total {name}={alike[0]}, or totals of the request"
+        hint = (
+            f"state that it is the total: --total {name}={alike[0]}, or totals of the request; "
+            f"if it is not, add the rows of the code {TOTAL!r}"
+        )
         raise SuppressionError(what, code="total-code", where=name, hint=hint)
 
 
