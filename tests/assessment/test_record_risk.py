@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal, localcontext
 from itertools import combinations
 
 import numpy as np
@@ -72,6 +73,26 @@ def test_the_individual_risk_is_the_mean_of_the_posterior(count, share) -> None:
             total += chance / population
             chance *= population / (population - count + 1) * (1 - share)
         assert found == pytest.approx(total, rel=1e-6)
+
+
+@pytest.mark.parametrize("share", [1e-9, 1e-3, 0.0999, 0.1, 0.5, 1 - 1e-12, 1 - 2**-52])
+@pytest.mark.parametrize("count", [1, 2, 3, 31, 32, 100])
+def test_the_individual_risk_is_exact_up_to_rounding(count, share) -> None:
+    """Against the recursion of the integral over powers of y, with 2,000 digits."""
+    with localcontext(prec=2_000):
+        odds = Decimal(share) / (1 - Decimal(share))
+        value = -Decimal(share).ln()
+        for power in range(1, count):
+            value = 1 / Decimal(power) - odds * value
+        exact = float(odds * value)
+    found = individual_risk(np.array([count]), np.array([share]))
+    assert found[0] == pytest.approx(exact, rel=1e-13)
+
+
+def test_weights_that_are_one_but_for_rounding_leave_the_risk_as_it_is() -> None:
+    frame = pl.DataFrame({"sex": ["m", "m", "f"], "weight": [1.0000000000000002] * 3})
+    found = dc.assess_records(frame, keys="sex", weight="weight")
+    assert found.records["risk"].to_list() == pytest.approx([0.5, 0.5, 1.0])
 
 
 @settings(max_examples=60, deadline=None)

@@ -122,6 +122,23 @@ def test_who_finds_no_partner_is_reported() -> None:
     assert made.records["area"].to_list() == [1] * 4 + [0] * 4 + [1]
 
 
+def test_a_rare_household_that_only_moves_within_its_area_counts_as_staying() -> None:
+    """Household 1 is rare in its state and alike with nobody elsewhere; 2 takes it as a donor."""
+    data = pl.DataFrame(
+        {"h": [1, 2, 3, 4, 5], "state": [0, 0, 0, 1, 1], "district": [0, 1, 0, 2, 3],
+         "age": [1, 7, 7, 2, 2], "size": [1, 1, 3, 2, 2]}
+    )  # fmt: skip
+    made = swapped(
+        data, household="h", areas=["state", "district"], risk=["age"], similar=["size"], k=2, rate=0
+    )
+    log = made.changes.sort("h")
+    assert log.rows() == [
+        (1, 2, 2, True), (2, 1, 2, False), (3, None, 0, True), (4, 5, 2, False), (5, 4, 2, False)
+    ]  # fmt: skip
+    assert made.measures["rare"] == {"state": 1, "district": 4}
+    assert made.measures["without_partner"] == {"state": 1, "district": 1}
+
+
 @pytest.mark.parametrize(
     ("given", "word"),
     [

@@ -346,14 +346,15 @@ def individual_risk(frequency: IntArray, share: FloatArray) -> FloatArray:
         rest = 1.0 - part
         if rest <= 0:
             values.append(1.0 / count)
-        elif count == 1:
-            values.append(part / rest * -math.log(part))
-        elif count == 2:
-            values.append(part / rest**2 * (rest + part * math.log(part)))
-        elif count < _POINTS / 2:  # of ∫ y^(f-1) π / (π + (1-π) y) dy from 0 to 1
-            values.append(float(width @ (y ** (count - 1) * part / (part + rest * y))))
-        else:  # the same with y = exp(-t / f)
+        elif count >= _POINTS / 2:  # with y = exp(-t / f)
             values.append(float(sizes @ (part / (part + rest * np.exp(-t / count)))) / count)
+        elif part >= 0.1:  # of ∫ y^(f-1) π / (π + (1-π) y) dy from 0 to 1
+            values.append(float(width @ (y ** (count - 1) * part / (part + rest * y))))
+        else:  # close to a pole: the same integral, one power of y after the other
+            value = -math.log(part)
+            for power in range(1, int(count)):
+                value = 1 / power - part / rest * value
+            values.append(part / rest * value)
     return np.asarray(np.array(values)[back.reshape(-1)], dtype=np.float64)
 
 

@@ -202,6 +202,17 @@ class _Pairing:
     def pairs(self) -> int:
         return int((~self.free).sum()) // 2
 
+    @property
+    def stays(self) -> BoolArray:
+        """Rare households that keep the area in which they are rare.
+
+        Some of them have a partner: they served as donors, on a finer level of the same area.
+        """
+        levels = self.found.areas.shape[1]
+        rows, at = np.arange(len(self.partner)), np.minimum(self.found.level, levels - 1)
+        same = self.found.areas[rows, at] == self.found.areas[self.partner, at]
+        return np.asarray(same & (self.found.level < levels))
+
     def rare(self) -> None:
         """Partners for all who are rare, from the coarsest level on."""
         for level in range(self.found.areas.shape[1]):
@@ -254,13 +265,14 @@ class _Pairing:
         self.outside += 0 if inside else len(one)
 
     def measures(self, areas: Sequence[str]) -> dict[str, Any]:
-        levels = range(len(areas))
-        must = self.found.level
+        def counts(level: IntArray) -> dict[str, int]:
+            return {name: int((level == at).sum()) for at, name in enumerate(areas)}
+
         return {
             "households": len(self.partner),
             "swapped": int((~self.free).sum()),
-            "rare": {areas[at]: int((must == at).sum()) for at in levels},
-            "without_partner": {areas[at]: int(((must == at) & self.free).sum()) for at in levels},
+            "rare": counts(self.found.level),
+            "without_partner": counts(self.found.level[self.stays]),
             "pairs_beyond_the_area_above": self.outside,
         }
 
@@ -316,14 +328,14 @@ def _with_donors(
 
 
 def _changes(ids: pl.DataFrame, pairing: _Pairing) -> pl.DataFrame:
-    """Households with their partners; who found none has none."""
-    failed = pairing.free & (pairing.found.level < pairing.found.areas.shape[1])
-    rows = np.flatnonzero(~pairing.free | failed)
+    """Households with their partners; rare ones that stay are here with or without one."""
+    stays = pairing.stays
+    rows = np.flatnonzero(~pairing.free | stays)
     partner = ids.to_series().gather(pairing.partner[rows]).alias("partner")
-    swapped = pl.Series(~failed[rows])
     return ids[rows].with_columns(
-        partner.zip_with(swapped, partner.clear(len(rows))),
+        partner.zip_with(pl.Series(~pairing.free[rows]), partner.clear(len(rows))),
         pl.Series("level", pairing.at_level[rows] + 1),
+        pl.Series("stays", stays[rows]),
     )
 
 

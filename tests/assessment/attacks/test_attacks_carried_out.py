@@ -79,6 +79,20 @@ def test_cubes_are_averaged_as_well_as_theory_says(noise: PerturbationTable) -> 
     assert np.var(errors) == pytest.approx(variance / 1.5**5, rel=0.6)
 
 
+def test_exposure_by_crossings_is_a_lower_bound_of_that_by_least_squares(
+    noise: PerturbationTable,
+) -> None:
+    """A complete cube: least squares has every cell, inner ones too, by the formula of totals."""
+    safe, _ = made(people(4_000, 1, area=2, age=3), noise, ["area", "age"])
+    system = Catalogue.of({"": [safe]}).systems[""]
+    figures = np.kron(np.vstack([np.ones(2), np.eye(2)]), np.vstack([np.ones(3), np.eye(3)]))
+    leverage = np.diag(figures @ np.linalg.pinv(figures))
+    assert 1 / leverage == pytest.approx(1.5 * 4 / 3)
+    found = averaged(system)
+    assert found[()].exposure == pytest.approx(1.5 * 4 / 3)
+    assert found[max(found, key=len)].exposure == pytest.approx(1)
+
+
 def test_equal_sets_are_no_fresh_estimates(noise: PerturbationTable) -> None:
     """Everybody of area 0 is of age 0: the crossing shows the same figure again."""
     records = people(2_000, 4, area=2, age=3).with_columns(
