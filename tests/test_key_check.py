@@ -7,7 +7,10 @@ from 1,000 records; a pool of keys used twice from 20,000 records. False alarms:
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 
 import discreet as dc
@@ -84,6 +87,52 @@ def test_a_pool_of_keys_is_found():
     assert found(some).faults == ("repeats",)
 
 
+@pytest.mark.parametrize("engine", ["frame", "plan", "store"])
+@pytest.mark.parametrize("kind", ["whole", "decimals"])
+@pytest.mark.parametrize("count", [500, COUNT])
+def test_a_file_with_each_person_twice_is_refused_whatever_its_size(
+    engine: str, kind: str, count: int, tmp_path: Path
+):
+    keys = pl.Series(rng().integers(0, CENSUS.size, count // 2))
+    once = pl.DataFrame({"sex": ["m", "w"] * (count // 4), "key": keys})
+    if kind == "decimals":
+        once = once.with_columns(pl.col("key") / CENSUS.size)
+    people = pl.concat([once, once])
+    with pytest.raises(RecordKeyError, match="the same keys occur again and again"):
+        tabulated(people, engine, tmp_path)
+    tabulated(people.with_columns(key=proper_keys(count)), engine, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ["frame", "plan", "store"])
+@pytest.mark.parametrize(
+    ("count", "categories", "share"),
+    [(1000, 2, 0.5), (1000, 50, 0.5), (COUNT, 50, 0.5), (300, 500, 0.02), (COUNT, 500, 0.02)],
+)
+def test_keys_that_follow_a_spanning_variable_are_refused(
+    engine: str, count: int, categories: int, share: float, tmp_path: Path
+):
+    draw = rng()
+    district = draw.integers(0, categories, count)
+    starts, inside = np.arange(categories) * (CENSUS.size // categories), draw.random(count) * share
+    keys = (starts[district] + (inside * CENSUS.size).astype(np.int64)) % CENSUS.size
+    people = pl.DataFrame({"sex": ["m", "w"] * (count // 2), "district": district, "key": keys})
+    with pytest.raises(RecordKeyError, match="they depend on 'district'"):
+        tabulated(people, engine, tmp_path)
+    tabulated(people.with_columns(key=proper_keys(count)), engine, tmp_path)
+
+
+def proper_keys(count: int) -> pl.Series:
+    return pl.Series(rng(6).integers(0, CENSUS.size, count))
+
+
+def tabulated(people: pl.DataFrame, engine: str, folder: Path) -> None:
+    by = [name for name in people.columns if name != "key"]
+    if engine == "store":
+        dc.Store.create(folder / "people.store", people, variables=by, record_key="key")
+    else:
+        dc.tabulate(people.lazy() if engine == "plan" else people, by=by, record_key="key")
+
+
 @pytest.mark.parametrize("count", [100, COUNT])
 def test_the_grid_that_fits_is_named(count: int):
     draw = rng()
@@ -141,7 +190,9 @@ def test_no_false_alarm_in_ten_thousand_data_sets():
         grid = KeyGrid(10**15 if step > 1 else size)
         count = int(10 ** draw.uniform(np.log10(200), 7))
         keys = draw.integers(0, size, len(sampled_places(count))) * step
-        alarms += bool(check_keys(keys, grid).faults)
+        by = {"variable": np.argsort(draw.integers(0, 50, len(keys)))}
+        low = draw.integers(0, max(size // 256, 1), count // 256) * step
+        alarms += bool(check_keys(keys, grid, low=low, by=by).faults)
     for number in range(20):
         size = GRIDS[-1 - number % 12]
         alarms += bool(found(draw.integers(0, size, 10**7), KeyGrid(size)).faults)

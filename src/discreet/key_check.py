@@ -12,6 +12,7 @@ at `LEVEL` each, so that proper keys fail all parts together less than once in 1
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +37,9 @@ MOST = 2**13
 #: Keys with so few points give the same noise to too many cells.
 FEWEST_POINTS = 256
 
+#: Of all keys, those in the lowest part of the grid are looked at for repeats: one in so many.
+LOWEST = 256
+
 _RUN = 16
 _BINS = 256
 _STRETCHES = 16
@@ -55,9 +59,10 @@ class KeyCheck:
         records: How many keys were looked at.
         points: Points of the grid that they use; fewer than it has if they are coarse.
         faults: What is wrong, one code each: "uneven", "repeats", "sequence", "row-order",
-            "few-points".
+            "few-points", "variable".
         fits: A usual grid that the keys seem to be made for, if they are not for this one.
         unsuitable_allowed: Whether somebody decided to use them all the same.
+        follows: The variables that the keys depend on.
     """
 
     grid: KeyGrid
@@ -66,6 +71,7 @@ class KeyCheck:
     faults: tuple[str, ...] = ()
     fits: KeyGrid | None = None
     unsuitable_allowed: bool = False
+    follows: tuple[str, ...] = ()
 
     @property
     def strength(self) -> Strength:
@@ -94,7 +100,8 @@ class KeyCheck:
     @property
     def said(self) -> str:
         """What is wrong, in words."""
-        return "; ".join(_SAID[fault] for fault in self.faults)
+        names = ", ".join(map(repr, self.follows)) or "a spanning variable"
+        return "; ".join(_SAID[fault].format(names) for fault in self.faults)
 
     def raise_faults(self, column: str) -> None:
         """Raise an error if these are no record keys, unless somebody allowed them."""
@@ -125,6 +132,7 @@ _SAID = {
     "repeats": "the same keys occur again and again",
     "sequence": "they follow one another in steps",
     "row-order": "they depend on the order of the records",
+    "variable": "they depend on {}",
     "few-points": f"they take fewer than {FEWEST_POINTS} different values of the grid",
 }
 
@@ -142,13 +150,23 @@ def sampled_places(count: int) -> IntArray:
     return (starts[:, None] + np.arange(_RUN, dtype=np.int64)).ravel()
 
 
-def check_keys(keys: IntArray, grid: KeyGrid, *, allowed: bool = False) -> KeyCheck:
+def check_keys(
+    keys: IntArray,
+    grid: KeyGrid,
+    *,
+    allowed: bool = False,
+    low: IntArray | None = None,
+    by: Mapping[str, IntArray] | None = None,
+) -> KeyCheck:
     """Test whether keys can be independent draws from the whole grid.
 
     Args:
         keys: Keys on the grid in the order of the records, best those of `sampled_places`.
         grid: The grid.
         allowed: Whether unsuitable keys are used all the same.
+        low: All keys below `lowest(grid)`: records that share a key are here together, wherever
+            they stand.
+        by: Variable → the order of these keys by its codes, records of one code side by side.
 
     >>> rng = np.random.default_rng(1)
     >>> check_keys(rng.integers(0, 10**15, 5000), KeyGrid()).faults
@@ -163,39 +181,68 @@ def check_keys(keys: IntArray, grid: KeyGrid, *, allowed: bool = False) -> KeyCh
     if step > 1 and points < FEWEST_POINTS:
         return KeyCheck(grid, len(keys), points, ("few-points",), None, allowed)
     faults = _faults(keys // step, points)
+    if not faults and low is not None and _repeats(low // step, int(lowest(grid)) // step):
+        faults = ("repeats",)
+    orders = {} if faults or by is None else by
+    follows = tuple(name for name, at in orders.items() if _ordered(keys[at] // step, points))
+    if follows:
+        faults = ("variable",)
     fits = _fitting_grid(keys, grid) if "uneven" in faults else None
-    return KeyCheck(grid, len(keys), points, faults, fits, allowed)
+    return KeyCheck(grid, len(keys), points, faults, fits, allowed, follows)
 
 
-def check_series(some: pl.Series, grid: KeyGrid, *, column: str, allowed: bool) -> KeyCheck | None:
+def lowest(grid: KeyGrid, *, whole: bool = True) -> float:
+    """Keys below this number are the lowest part of a grid.
+
+    Args:
+        grid: The grid.
+        whole: Whether the keys are handed over as whole numbers, or as decimals in [0, 1).
+
+    >>> lowest(KeyGrid(4096)), lowest(KeyGrid(), whole=False)
+    (16, 0.00390625)
+    """
+    return max(grid.size // LOWEST, 1) if whole or grid != CENSUS_GRID else 1 / LOWEST
+
+
+def check_records(
+    some: pl.DataFrame, low: pl.Series, grid: KeyGrid, *, column: str, allowed: bool
+) -> KeyCheck | None:
     """Test keys as records hold them; None if they cannot be read, which counting refuses.
 
     Args:
-        some: Some of the keys, in the order of the records; missing ones are left out.
+        some: Some of the records, in their order: their keys, and the variables that span
+            tables. Records without a key are left out.
+        low: All keys in the lowest part of the grid, as `some` has them.
         grid: The grid.
-        column: Name of the column, for errors.
+        column: Name of the column of keys.
         allowed: Whether unsuitable keys are used all the same.
 
     Raises:
         RecordKeyError: They are no record keys, and nobody allowed them.
     """
-    given = some.fill_nan(None) if some.dtype.is_float() else some
-    given = given.drop_nulls() if given.null_count() else given
+    import polars as pl
+
+    held = some[column].fill_nan(None) if some[column].dtype.is_float() else some[column]
+    given = some.filter(held.is_not_null())
     try:
-        keys = grid_keys(given, grid, column=column)
+        keys = grid_keys(given[column], grid, column=column)
+        low_keys = grid_keys(low, grid, column=column)
     except RecordKeyError:
         return None
-    check = check_keys(keys, grid, allowed=allowed)
+    texts = given.drop(column).select(pl.all().cast(pl.String))
+    orders = {
+        name: texts.select(pl.arg_sort_by(name, pl.int_range(pl.len()))).to_series().to_numpy()
+        for name in texts.columns
+    }
+    check = check_keys(keys, grid, allowed=allowed, low=low_keys, by=orders)
     check.raise_faults(column)
     return check
 
 
 def _faults(keys: IntArray, size: int) -> tuple[str, ...]:
     """What independent, uniform keys would not do."""
-    steps = np.diff(keys)
-    steps[steps < 0] += size
-    uneven = _uneven(keys, size)
-    ordered = _uneven(steps, size) or _uneven(keys, size, stretches=_STRETCHES)
+    steps = _steps(keys, size)
+    uneven, ordered = _uneven(keys, size), _ordered(keys, size)
     if uneven and ordered and len(keys) >= LEAST * _RUN:
         uneven = _uneven(keys[::_RUN], size)  # runs of sorted keys are uneven, their starts not
     again = _repeats(keys, size)
@@ -206,6 +253,18 @@ def _faults(keys: IntArray, size: int) -> tuple[str, ...]:
         "row-order": ordered,
     }
     return tuple(fault for fault, is_so in found.items() if is_so)
+
+
+def _steps(keys: IntArray, size: int) -> IntArray:
+    """From each key to the next, on the circle of the grid: independent, if the keys are."""
+    steps = np.diff(keys)
+    steps[steps < 0] += size
+    return steps
+
+
+def _ordered(keys: IntArray, size: int) -> bool:
+    """Whether neighbours are too near each other, or some stretch of the keys is uneven."""
+    return _uneven(_steps(keys, size), size) or _uneven(keys, size, stretches=_STRETCHES)
 
 
 def _all_different(keys: IntArray, points: int) -> bool:
@@ -266,7 +325,7 @@ def _repeats(keys: IntArray, size: int) -> bool:
     came before, so their number is below a binomial one.
     """
     count = len(keys)
-    share = count / size
+    share = count / max(size, 1)
     if share > 0.5:
         return False
     ordered = np.sort(keys)

@@ -20,7 +20,7 @@ import polars as pl
 from discreet.classifications import Classification
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
-from discreet.key_check import check_series, sampled_places
+from discreet.key_check import check_records, lowest, sampled_places
 from discreet.keygrid import KeyGrid, grid_keys
 from discreet.microdata import read_microdata
 from discreet.microdata.distant_records import distant_records
@@ -210,7 +210,14 @@ def _write_columns(
     files: VersionFiles, column: _Column, names: Sequence[str], trees: Sequence[Classification]
 ) -> dict[str, Any]:
     """Write all columns, sorted by the first one; what they are, and what writes the keys."""
-    values, codes = _coded(column(names[0]))
+    some = {}
+
+    def read(name: str) -> pl.Series:
+        series = column(name)
+        some[name] = series.gather(sampled_places(len(series)))
+        return series
+
+    values, codes = _coded(read(names[0]))
     if trees and trees[0].source == names[0] and trees[0].bounds is None:
         values, codes = _in_tree_order(trees[0], values, codes)
     order = np.argsort(codes, kind="stable").astype(np.uint32 if len(codes) < 2**32 else np.int64)
@@ -220,15 +227,15 @@ def _write_columns(
     about: dict[str, Any] = {names[0]: {"at": 0, "kind": "sorted"}}
     first = order[offsets[:-1]] if len(codes) else order
     for at, name in enumerate(names[1:], 1):
-        about[name] = {"at": at, **_write_column(files, at, column(name), codes, order, first)}
+        about[name] = {"at": at, **_write_column(files, at, read(name), codes, order, first)}
     for tree in trees:
         if tree.source in about and tree.bounds is None and not tree.level_columns:
             _check_codes(tree, files, about[tree.source]["at"])
 
     def keys(name: str, grid: KeyGrid, allowed: bool) -> dict[str, Any]:
-        numbers = grid_keys(column(name), grid, column=name)
-        some = pl.Series(numbers[sampled_places(len(numbers))])
-        found = check_series(some, grid, column=name, allowed=allowed)
+        numbers = grid_keys(read(name), grid, column=name)
+        low = pl.Series(numbers[numbers < lowest(grid)])
+        found = check_records(pl.DataFrame(some), low, grid, column=name, allowed=allowed)
         assert found is not None
         files.add(KEY, pl.Series(numbers[order]))
         told = {"grid": grid.size, "records": found.records, "points": found.points}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -183,10 +183,17 @@ class DatabaseTable(DistantRecords):
 
     def distinct(self, name: str) -> pl.Series:
         """The different values of a column."""
-        alchemy = importlib.import_module("sqlalchemy")
-        statement = alchemy.select(self.table.c[name]).distinct()
+        return self._column(name, lambda statement: statement.distinct())
+
+    def lowest(self, name: str, most: float) -> pl.Series:
+        """The values of a column from 0 to below `most`, of all records."""
+        column = self.table.c[name]
+        return self._column(name, lambda statement: statement.where(column >= 0, column < most))
+
+    def _column(self, name: str, chosen: Callable[[Any], Any]) -> pl.Series:
+        statement = importlib.import_module("sqlalchemy").select(self.table.c[name])
         with reading(self.engine, self.where) as connection:
-            rows = connection.execute(statement).all()
+            rows = connection.execute(chosen(statement)).all()
         types = {name: self._schema[name]}
         return (self.framed(types, rows) if rows else pl.DataFrame(schema=types))[name]
 

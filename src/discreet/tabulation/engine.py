@@ -21,10 +21,12 @@ import polars as pl
 
 from discreet.confidential import engine_failed
 from discreet.errors import DiscreetError, MicrodataError
-from discreet.key_check import MOST, KeyCheck, check_series
+from discreet.key_check import MOST, KeyCheck, check_records, lowest
 from discreet.keygrid import KeyGrid
+from discreet.microdata.distant_records import distant_records
 from discreet.microdata.filters import filter_failed
 from discreet.microdata.frames import NarwhalsFrame
+from discreet.microdata.sql_databases import DatabaseTable
 from discreet.record_batches import collected
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.measures import MeasureLayout
@@ -87,6 +89,12 @@ class TabulationTask:
             return list(self.schema)
         named = dict.fromkeys(column for query in self.queries for column in query.columns)
         return list(named | dict.fromkeys([] if self.record_key is None else [self.record_key]))
+
+    @property
+    def spanning(self) -> list[str]:
+        """The columns behind the spanning variables."""
+        axes = {axis for query in self.queries for axis in query.axes}
+        return sorted({c for axis in axes for c in axis.columns} - {self.record_key or ""})
 
     @property
     def sizes(self) -> dict[CubeAxis, int]:
@@ -153,18 +161,23 @@ class Engine(ABC):
         """Number of values per axis, as far as known."""
         return self.task.sizes
 
-    def some_keys(self, record_key: str) -> pl.Series:
-        """Record keys to test as they are handed over, in the order of the records."""
-        return first_keys(self.task.records, record_key)
+    def some_records(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Some records for a test of their keys, in their order."""
+        return first_records(self.task.records, columns)
+
+    def lowest_keys(self, record_key: str) -> pl.Series:
+        """All record keys in the lowest part of the grid."""
+        return lowest_of_all(self.task.records, record_key, self.task.grid)
 
     def key_check(self) -> KeyCheck | None:
         """A test of the record keys; of none that cannot be read, which a pass will refuse."""
-        task = self.task
-        if task.record_key is None:
+        task, column = self.task, self.task.record_key
+        if column is None:
             return None
         with refusals(filtered=False):
-            some = self.some_keys(task.record_key)
-        return check_series(some, task.grid, column=task.record_key, allowed=task.unsuitable_keys)
+            some = self.some_records([column, *task.spanning])
+            low = self.lowest_keys(column)
+        return check_records(some, low, task.grid, column=column, allowed=task.unsuitable_keys)
 
     def groups(self) -> list[QueryGroup]:
         """The queries in groups that share a cube."""
@@ -189,9 +202,20 @@ class Engine(ABC):
                 yield cube
 
 
-def first_keys(records: NarwhalsFrame, record_key: str) -> pl.Series:
-    """The keys of the first records, as many as a test looks at."""
-    return collected(records.select(record_key).head(MOST))[record_key]
+def first_records(records: NarwhalsFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """The first records, as many as a test of keys looks at."""
+    return collected(records.select(*columns).head(MOST))
+
+
+def lowest_of_all(records: NarwhalsFrame, record_key: str, grid: KeyGrid) -> pl.Series:
+    """All keys in the lowest part of the grid; none of texts, which engines cannot add."""
+    dtype = records.collect_schema()[record_key]
+    if not dtype.is_numeric():
+        return pl.Series(dtype=pl.Int64)
+    column, most = nw.col(record_key), lowest(grid, whole=dtype.is_integer())
+    if isinstance(table := distant_records(records), DatabaseTable):
+        return table.lowest(record_key, most)
+    return collected(records.select(record_key).filter((column >= 0) & (column < most)))[record_key]
 
 
 @contextmanager

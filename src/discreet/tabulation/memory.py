@@ -26,7 +26,7 @@ import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError
-from discreet.key_check import sampled_places
+from discreet.key_check import lowest, sampled_places
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.memory_limit import read_ahead
 from discreet.microdata.filters import filter_failed
@@ -644,14 +644,16 @@ class MemoryEngine(Engine):
         """Number of records."""
         return self.frame.height
 
-    def some_keys(self, record_key: str) -> pl.Series:
-        """Record keys from everywhere among the records."""
-        keys, places = self.frame[record_key], sampled_places(self.height)
-        if len(places) == self.height:
-            return keys
-        if keys.dtype == pl.Int64 and not keys.null_count():
-            return pl.Series(keys.to_numpy()[places])
-        return keys.gather(places)
+    def some_records(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Records from everywhere."""
+        return self.frame.select(columns)[sampled_places(self.height)]
+
+    def lowest_keys(self, record_key: str) -> pl.Series:
+        """All record keys in the lowest part of the grid."""
+        keys = self.frame[record_key]
+        whole = keys.dtype.is_integer()
+        numbers = keys.cast(pl.Int64 if whole else pl.Float64, strict=False)
+        return keys.filter((numbers >= 0) & (numbers < lowest(self.task.grid, whole=whole)))
 
     @property
     def sizes(self) -> Mapping[CubeAxis, int]:

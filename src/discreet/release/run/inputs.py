@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, ProgrammeError
-from discreet.key_check import KeyCheck, check_series
+from discreet.key_check import KeyCheck, check_records
 from discreet.microdata.cube_files import DistantCubes
 from discreet.microdata.distant_records import KeyedBefore, distant_records
 from discreet.microdata.files import matching
@@ -31,6 +31,7 @@ from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import (
     check_codes,
     check_columns,
+    columns_behind,
     fixed_classifications,
     used_variables,
 )
@@ -237,23 +238,29 @@ def _store_problems(
 def _checked_keys(
     opener: Opener, records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
 ) -> dict[str, KeyCheck]:
-    """Per source with keys in its data, a test of the first ones; of none that cannot be read."""
+    """Per source with keys in its data, a test of them; of none that cannot be read."""
     found = {}
     for name, source in opener.programme.sources.items():
         column = source.keys.column
         if column is not None and column in schemas.get(name, ()):
             place = (*source.keys_path, "column")
-            tested = partial(_tested_keys, records[name], source, grid)
+            spanning = {
+                behind
+                for variable in opener.programme.spanning(name)
+                for behind in columns_behind(opener.programme, variable)
+                if behind in schemas[name] and behind != column
+            }
+            tested = partial(_tested_keys, records[name], source, grid, sorted(spanning))
             if (check := opener.attempt(place, tested)) is not None:
                 found[name] = check
     return found
 
 
 def _tested_keys(
-    records: Any, source: RecordSource, grid: KeyGrid, _: Programme
+    records: Any, source: RecordSource, grid: KeyGrid, spanning: Sequence[str], _: Programme
 ) -> KeyCheck | None:
     from discreet.tabulation.cube_sets import checked_keys
-    from discreet.tabulation.engine import first_keys, refusals
+    from discreet.tabulation.engine import first_records, lowest_of_all, refusals
 
     column, cubes = source.keys.column or "", distant_records(records)
     if isinstance(cubes, DistantCubes):
@@ -263,8 +270,9 @@ def _tested_keys(
     if isinstance(cubes, StoredRecords):
         return cubes.key_check(column, grid, allowed=source.keys.allow_unsuitable)
     with refusals(filtered=False):
-        some = first_keys(records, column)
-    return check_series(some, grid, column=column, allowed=source.keys.allow_unsuitable)
+        some = first_records(records, [column, *spanning])
+        low = lowest_of_all(records, column, grid)
+    return check_records(some, low, grid, column=column, allowed=source.keys.allow_unsuitable)
 
 
 def _key_warnings(checks: Mapping[str, KeyCheck]) -> list[str]:
