@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +24,7 @@ from discreet.pretabular import (
     round_values,
     top_code,
 )
+from discreet.pretabular.changed_records import HeldRecords
 
 REGION = dc.Classification(
     name="region", codes=("Total", "N", "N1", "N2", "S"), parents=(-1, 0, 1, 1, 0)
@@ -247,3 +251,26 @@ def test_recodings_know_no_engine(kind) -> None:
         read = again.records.pl() if kind == "duckdb" else pl.DataFrame(again.records)
         read = read.with_columns(pl.col(pl.Float64).fill_nan(None))
         assert read.rows() == made.records.rows()
+
+
+@pytest.mark.parametrize("kind", ["enum", "categorical", "pandas", "pyarrow"])
+def test_codes_that_were_removed_are_not_in_the_file(kind, tmp_path) -> None:
+    """Columns that list their codes (categories) forget those that no record has any more."""
+    frame = pl.DataFrame(
+        {"id": range(7), "job": ["a"] * 3 + ["b"] * 3 + ["rare"], "sex": ["m"] * 7}
+    )
+    jobs = pl.Categorical if kind == "categorical" else pl.Enum(["a", "b", "rare", "unused"])
+    records: Any = frame.with_columns(pl.col("job").cast(jobs))
+    records = {"pandas": records.to_pandas, "pyarrow": records.to_arrow}.get(
+        kind, lambda: records
+    )()
+    suppressed = local_suppression(records, ["job", "sex"], id="id", k=2).records
+    taken = HeldRecords(records, {}).with_taken({"job": np.zeros(7, dtype=np.int64)})
+    for number, changed in enumerate((suppressed, taken)):
+        file = tmp_path / f"{number}.parquet"
+        nw.from_native(changed, eager_only=True).write_parquet(file)
+        found = pyarrow.parquet.read_table(file, read_dictionary=["job"])["job"]
+        assert {code for part in found.chunks for code in part.dictionary.to_pylist()} <= {"a", "b"}
+        content = file.read_bytes()
+        assert b"rare" not in content
+        assert b"unused" not in content

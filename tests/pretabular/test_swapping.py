@@ -129,7 +129,13 @@ def test_a_rare_household_that_only_moves_within_its_area_counts_as_staying() ->
          "age": [1, 7, 7, 2, 2], "size": [1, 1, 3, 2, 2]}
     )  # fmt: skip
     made = swapped(
-        data, household="h", areas=["state", "district"], risk=["age"], similar=["size"], k=2, rate=0
+        data,
+        household="h",
+        areas=["state", "district"],
+        risk=["age"],
+        similar=["size"],
+        k=2,
+        rate=0,
     )
     log = made.changes.sort("h")
     assert log.rows() == [

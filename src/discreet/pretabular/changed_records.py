@@ -8,7 +8,7 @@ a fixed random function of secret, purpose and identifier: it depends on no orde
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +106,8 @@ class HeldRecords:
         else:
             whole = native if source is None else native[source]
             whole = whole.with_columns([native[name].gather(at) for name, at in rows.items()])
-        changed = _with_last(nw.from_native(whole, eager_only=True), last or {}).to_native()
+        whole = _with_last(nw.from_native(whole, eager_only=True), last or {}).to_native()
+        changed = _with_own_codes(whole, {*rows, *(last or {})})
         return like(nw.from_native(self._as_it_came(changed)), self.original)
 
     def with_values(self, values: Mapping[str, pl.Series], drop: Sequence[str] = ()) -> Any:
@@ -124,6 +125,7 @@ class HeldRecords:
         else:
             native = native.with_columns(one.alias(name) for name, one in values.items())
             native = native.drop(drop)
+        native = _with_own_codes(native, set(values))
         return like(nw.from_native(self._as_it_came(native)), self.original)
 
     def _as_it_came(self, native: Any) -> Any:
@@ -135,6 +137,26 @@ class HeldRecords:
         relation = self._opened.to_native()
         named = hand_over(relation, given) or "given"
         return relation.query("discreet_records", f"select * from {named}")  # noqa: S608
+
+
+def _with_own_codes(native: Any, names: Set[str]) -> Any:
+    """The frame where columns that list their codes list none that no record has any more."""
+    frame = nw.from_native(native, eager_only=True)
+    for name in [name for name in frame.columns if name in names]:
+        if frame.implementation.is_pandas() and frame.schema[name] in (nw.Categorical, nw.Enum):
+            native = native.assign(**{name: native[name].cat.remove_unused_categories()})
+        elif frame.implementation.is_pyarrow() and frame.schema[name] == nw.Categorical:
+            field = native.schema.field(name)
+            plain = native[name].cast(field.type.value_type).combine_chunks().dictionary_encode()
+            place = native.schema.get_field_index(name)
+            native = native.set_column(place, field, plain.cast(field.type))
+        elif frame.schema[name] == nw.Enum:
+            occur = native[name].cast(pl.String).unique()
+            codes = native[name].dtype.categories
+            native = native.with_columns(
+                pl.col(name).cast(pl.Enum(codes.filter(codes.is_in(occur))))
+            )
+    return native
 
 
 def _with_last(frame: nw.DataFrame[Any], last: Mapping[str, pl.Series]) -> nw.DataFrame[Any]:
