@@ -50,10 +50,12 @@ def serve(
     if (settings is None) != demo:
         raise typer.BadParameter("name a SERVICE.toml, or say --demo")
     with _installed():
-        from discreet_service.processes import run_service
+        from discreet_service.processes import check_port, run_service
         from discreet_service.settings import ServiceSettings
 
         if demo:
+            if not check:
+                check_port(ServiceSettings.host, port or ServiceSettings.port)
             from discreet_service.demo import make_demonstration
 
             with progress_bar("Demonstration") as report:

@@ -10,6 +10,7 @@ import ctypes
 import dataclasses
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -50,6 +51,8 @@ def run_service(
     """
     if port is not None:
         settings = dataclasses.replace(settings, port=port)
+    if not check:
+        check_port(settings.host, settings.port)
     start_log()
     _give_memory_back()
     service = Service(settings)
@@ -77,6 +80,19 @@ def run_service(
         log_event("serving", host=settings.host, port=settings.port)
         _serve(uvicorn.Server(config))
     log_event("stopped")
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise an error if nothing can listen at a port: before the work, not after it."""
+    try:
+        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+    except OSError as error:
+        what = f"nothing can listen here ({error.strerror or 'unknown host'})"
+        hint = "--port names another port; end the program that uses this one"
+        raise DiscreetError(what, code="port", where=f"{host}:{port}", hint=hint) from None
 
 
 def _settle_publications(service: Service) -> None:

@@ -98,6 +98,10 @@ def _check_lengths(name: str, lengths: Sequence[int]) -> None:
 
 def _check_codes(name: str, codes: Sequence[str], longest: int) -> None:
     problems = []
+    texts = [code for code in codes if isinstance(code, str)]
+    if texts and (most := max(map(len, texts))) < longest:
+        what = f"no code has {longest} signs, the last length; the longest has {most}"
+        problems.append(Problem(what, name, f"the last length is that of full codes: {most}"))
     for code in codes:
         if not isinstance(code, str) or not code:
             problems.append(Problem(f"code {code!r} is not a text, or is empty", name))

@@ -10,7 +10,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import inspect
 import json
+import re
 import sys
 import threading
 import traceback
@@ -18,10 +20,11 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
 from discreet.errors import DiscreetError, DiscreetWarning
 
@@ -52,7 +55,8 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
             with _warnings_shown():
                 return command(*args, **kwargs)
         except DiscreetError as error:
-            _show(str(error), _described(error), as_json=as_json)
+            spoken = _spoken(error, command)
+            _show(str(spoken), _described(spoken), as_json=as_json)
             raise typer.Exit(FAILURE if error.code == "disk-full" else WRONG_INPUT) from None
         except KeyboardInterrupt:
             _show("interrupted", {"code": "interrupted", "what": "interrupted"}, as_json=as_json)
@@ -68,6 +72,41 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
             raise typer.Exit(FAILURE) from None
 
     return run
+
+
+#: What hints name in Python → the same on the command line.
+_IN_PYTHON = {
+    "discreet.with_record_keys": "discreet keys add",
+    "discreet.inherit_record_keys": "discreet keys inherit",
+    "discreet.tabulate": "discreet tabulate",
+    "Knowledge(rules=False)": "rules = false in [suppression.bounds] of a programme",
+}
+_ARGUMENT = re.compile(r"\b([a-z_]+)=(\"?)([^\s\",;()]+)\2")
+
+
+def _spoken(error: DiscreetError, command: Callable[..., Any]) -> DiscreetError:
+    """The error, with hints that name options in place of arguments in Python."""
+    options = {
+        name: next((word for word in declared.param_decls or () if word[:2] == "--"), "")
+        or f"--{name.replace('_', '-')}"
+        for name, hint in get_type_hints(command, include_extras=True).items()
+        for declared in getattr(hint, "__metadata__", ())
+        if isinstance(declared, OptionInfo)
+    }
+
+    def option(found: re.Match[str]) -> str:
+        word = options.get(found[1])
+        return found[0] if word is None else f"{word} {found[3]}"
+
+    def said(hint: str) -> str:
+        for python, words in _IN_PYTHON.items():
+            hint = hint.replace(python, words)
+        return _ARGUMENT.sub(option, hint)
+
+    problems = [dataclasses.replace(each, hint=said(each.hint)) for each in error.problems]
+    return DiscreetError(
+        error.what, code=error.code, where=error.where, hint=said(error.hint), problems=problems
+    )
 
 
 @contextmanager
@@ -190,9 +229,20 @@ ELSEWHERE = {
 }
 
 
-def _without_types(params: list[Any]) -> list[Any]:
-    """Options, of which those that are only named say no type in the help."""
+def plain(text: str) -> str:
+    r"""A help text as it stands: brackets are no markup.
+
+    >>> plain("keys of [data], numbers in [0, 1)")
+    'keys of \\[data], numbers in [0, 1)'
+    """
+    return re.sub(r"(?<!\\)\[(?=[a-z#/@])", r"\\[", text)
+
+
+def _plain_params(params: list[Any]) -> list[Any]:
+    """Options and arguments; those that are only named say no type in the help."""
     for each in params:
+        if getattr(each, "help", None):
+            each.help = plain(each.help)
         if getattr(each, "is_bool_flag", False) and each.metavar is None:
             each.metavar = ""
     return params
@@ -200,12 +250,12 @@ def _without_types(params: list[Any]) -> list[Any]:
 
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> Any:
-        return _without_types(super().get_params(ctx))
+        return _plain_params(super().get_params(ctx))
 
 
 class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
-        return _without_types(super().get_params(ctx))
+        return _plain_params(super().get_params(ctx))
 
 
 def _elsewhere(word: str) -> typer.Typer:
@@ -272,7 +322,7 @@ class CommandGroup(_Group):
 def group(text: str, *, kind: type[TyperGroup] = _Group) -> typer.Typer:
     """A group of commands; the whole program completes its words in shells."""
     return typer.Typer(
-        help=text,
+        help=plain(text),
         cls=kind,
         no_args_is_help=True,
         rich_markup_mode="rich",
@@ -287,9 +337,15 @@ def command(
     """Add a function as a command, with an example in its help."""
 
     def add(function: _Function) -> Callable[..., None]:
-        epilog = f"Example: [bold]{example}[/bold]"
+        epilog = f"Example: [bold]{plain(example)}[/bold]"
         safe = guarded(function)
-        parent.command(name, cls=_Command, epilog=epilog, no_args_is_help=name != "demo")(safe)
+        parent.command(
+            name,
+            cls=_Command,
+            help=plain(inspect.getdoc(function) or ""),
+            epilog=epilog,
+            no_args_is_help=name != "demo",
+        )(safe)
         return safe
 
     return add

@@ -20,7 +20,7 @@ Read = Annotated[
     list[str] | None,
     typer.Option(
         "--read",
-        help="How the file is read: KEY=VALUE as in [[data]] (decimal=, or types.income=number), "
+        help="How the file is read: KEY=VALUE as in [data] (decimal=, or types.income=number), "
         "a TOML file with such keys, or auto; again for several.",
     ),
 ]

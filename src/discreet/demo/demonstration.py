@@ -65,18 +65,19 @@ def hand_on(census: Path, place: Path, release: ReleaseSummary) -> MadeElsewhere
         place / _PACKAGE,
         statistic="synthetic-census",
         version="1",
-        sign_key=_signing_key(census, place),
+        sign_key=census / f"{_OFFICE}.key",
         key=_package_key(place),
         overwrite=True,
     )
+    shutil.copy(census / f"{_OFFICE}.pub", place)
     programme = place / PROGRAMME
     write_text(programme, _programme((census / PROGRAMME).read_text("utf-8"), census.name))
     theirs = protect(programme, place / "release")
     return MadeElsewhere(release=theirs, package=package, files=_compared(release, theirs))
 
 
-def _signing_key(census: Path, place: Path) -> Path:
-    """The key that the office signs with; its other half goes to whoever uses the package."""
+def _write_signing_key(census: Path) -> None:
+    """The key that the office signs with, unless it has one; its other half is public."""
     from discreet.release.packages import write_key_pair
 
     pair = [(census / _OFFICE).with_suffix(suffix) for suffix in (".key", ".pub")]
@@ -84,8 +85,13 @@ def _signing_key(census: Path, place: Path) -> Path:
         for path in pair:
             path.unlink(missing_ok=True)
         write_key_pair(census / _OFFICE)
-    shutil.copy(pair[1], place)
-    return pair[0]
+
+
+def _signed(programme: Path, key: str) -> Path:
+    """The programme, whose release is signed."""
+    text = f'{programme.read_text("utf-8").rstrip()}\n\n[release]\nsign = "{key}"\n'
+    write_text(programme, text, private=bool(programme.stat().st_mode & 0o077 == 0))
+    return programme
 
 
 def _package_key(place: Path) -> Path:
@@ -257,6 +263,8 @@ class Demonstration:
                 *self.release.text().splitlines()[:-1],
                 "Look at",
                 *(f"  {path!s:<{width}}  {shows}" for path, shows in self.sights.items()),
+                f"Anyone can check both releases: discreet verify {self.release.out} "
+                f"--public-key {self.out / _FOLDERS[0] / _OFFICE}.pub",
                 f"Made elsewhere with the package of parameters: {number} files, "
                 "each the same to the byte.",
                 self.firms.text(),
@@ -309,9 +317,12 @@ def run(
     place = _folder(Path(out))
     census, elsewhere, survey = (_folder(place / name) for name in _FOLDERS)
     write_census(census, persons, seed, progress=_persons_step(progress))
-    release = protect(write_programme(census), place / "release", progress=progress)
+    _write_signing_key(census)
+    programme = _signed(write_programme(census), f"{_OFFICE}.key")
+    release = protect(programme, place / "release", progress=progress)
     again = hand_on(census, elsewhere, release)
-    firms = hide(write_firms(survey, seed), place / "firms-release", progress=progress)
+    survey_programme = _signed(write_firms(survey, seed), f"../{census.name}/{_OFFICE}.key")
+    firms = hide(survey_programme, place / "firms-release", progress=progress)
     more = None
     if products:
         more = release_products(census, place / "products-release", progress=progress)

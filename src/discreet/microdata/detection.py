@@ -149,7 +149,12 @@ def detect_reading(
     separator = ";"
     text = ["région"]
     """
-    path, known = Path(source), ReadingOptions.of(stated, options)
+    known = ReadingOptions.of(stated, options)
+    given: object = source
+    if not isinstance(given, str | os.PathLike):
+        what, hint = "only of a file it can be found out how it is read", "name its path"
+        raise MicrodataError(what, code="format", where="source", hint=hint)
+    path = Path(source)
     said = frozenset(known.given) | {key for key, value in stated.items() if value is not None}
     if not path.is_file():
         read_path(path, format, None, None, known)  # says what is wrong, or reads a folder

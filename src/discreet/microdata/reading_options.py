@@ -103,6 +103,10 @@ class ReadingOptions:
             for name in stated
             if name not in known
         ]
+        start: object = base
+        if not isinstance(start, ReadingOptions | None):
+            hint = "options=ReadingOptions.of({...}), or each of them by its name"
+            problems.append(Problem("these are no ReadingOptions", "options", hint))
         raise_all(MicrodataError, problems, code="option", many="{} options are not known")
         given = {name: _plain(name, value) for name, value in stated.items() if value is not None}
         options = dataclasses.replace(cls() if base is None else base, **given)

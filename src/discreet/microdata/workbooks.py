@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from discreet.errors import MicrodataError, Problem, raise_all
+from discreet.errors import DiscreetWarning, MicrodataError, Problem, raise_all
 from discreet.microdata.csv_files import check_header, joined_names
 from discreet.microdata.reading_options import ReadingOptions
 
@@ -147,18 +148,28 @@ class _SheetReading:
         self._check_merged()
         columns: list[list[Any]] = [[] for _ in names]
         formats: list[set[str]] = [set() for _ in names]
-        empty = 0
+        empty, below = 0, 0
         for number, row in enumerate(rows, self.before + 1):
             values = [cell.value for cell in row]
             if all(value is None for value in values):
                 empty += 1
                 continue
+            if (empty or below) and len(names) > 1 and _is_note(values):
+                below += 1
+                continue
+            if below:
+                what = f"{below:,} rows with one text stand before this row"
+                self._wrong(what, number, None, "take them out: below the records stand notes")
+                empty = below = 0
             if empty:
                 what = f"{empty:,} empty rows stand before this row"
                 hint = "take them out, and what stands below the records"
                 self._wrong(what, number, None, hint)
                 empty = 0
             self._take(row, number, columns, formats)
+        if below:
+            what = f"{self.where}: {below:,} rows below the records hold one text, and are not read"
+            warnings.warn(what, DiscreetWarning, stacklevel=2)
         self._check_formulas()
         many = "{} things on the sheet are no records"
         raise_all(
@@ -305,6 +316,11 @@ class _SheetReading:
         if isinstance(value, datetime.date | datetime.time):
             return value.isoformat()
         return str(value)
+
+
+def _is_note(values: Sequence[Any]) -> bool:
+    """Whether a row holds one text in its first cell and nothing else: a source, a footnote."""
+    return isinstance(values[0], str) and all(value is None for value in values[1:])
 
 
 def _structure(path: Path, sheet: Any) -> tuple[list[tuple[int, int, int, int]], bool]:

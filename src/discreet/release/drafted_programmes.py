@@ -168,6 +168,7 @@ def _looks(frame: nw.LazyFrame[Any]) -> Iterator[ColumnLook]:
         elif kind == nw.String:
             lengths = column.str.len_chars()
             wanted += [lengths.min().alias(f"{at} low"), lengths.max().alias(f"{at} high")]
+            wanted.append(column.str.contains(r"[0-9]").all().alias(f"{at} codes"))
             wanted += [
                 column.str.slice(0, length).n_unique().alias(f"{at} {length}")
                 for length in range(1, _LONGEST)
@@ -176,7 +177,8 @@ def _looks(frame: nw.LazyFrame[Any]) -> Iterator[ColumnLook]:
     for at, (name, kind) in enumerate(schema.items()):
         missing = row[f"{at} none"]
         low, high = row.get(f"{at} low"), row.get(f"{at} high")
-        even = kind == nw.String and low == high is not None
+        # Words of one length, such as männlich and weiblich, have no levels.
+        even = kind == nw.String and low == high is not None and row[f"{at} codes"]
         starts = [row[f"{at} {length}"] for length in range(1, min(high, _LONGEST))] if even else []
         yield ColumnLook(
             name=name,
@@ -194,7 +196,7 @@ def _levels(starts: Sequence[int], length: int) -> tuple[int, ...]:
     found, before = [], 1
     for at, number in enumerate(starts, 1):
         last = at == len(starts)
-        if number > before or last:
+        if before < number < starts[-1] or last:
             found.append(length if last else at)
             before = number
     return tuple([*found[: _LEVELS - 1], found[-1]] if len(found) > _LEVELS else found)

@@ -57,7 +57,6 @@ _SIGNS: Mapping[int, str] = {
     CellStatus.not_applicable: INAPPLICABLE,
     CellStatus.imprecise: IMPRECISE,
 }
-_SUFFIXES = {"parquet": ".parquet", "csv": ".csv", "xlsx": ".xlsx", "html": ".html", "px": ".px"}
 _NAMES = pa.array([status.name for status in CellStatus])
 
 
@@ -147,7 +146,7 @@ def table_output(table: ProtectedTable, asked: str | None, language: str) -> Job
     """
     form = chosen_format(asked, "*/*", table=True)
     made = table_result(table, form, language)
-    name = f"{table.name}{_SUFFIXES.get(form, '.json' if 'json' in form else '.csv')}"
+    name = f"{table.name}{'.arrow' if form == 'arrow' else suffix_of(form)}"
     return JobOutput(file_name=name, media_type=made.media_type, content=made.content)
 
 

@@ -58,6 +58,7 @@ def conditional(
     content: Callable[[], Content],
     *,
     name: str = "",
+    shown: bool = False,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """A response with an ETag; 304 without content, if the caller has it.
@@ -68,14 +69,16 @@ def conditional(
         etag: What identifies the content, made by `etag_of`.
         media_type: Its media type.
         content: Makes it, or opens the file that holds it; the file is closed when it was sent.
-        name: Name of the file under which browsers keep it; empty to show it.
+        name: Name of the file under which browsers keep it.
+        shown: Whether browsers show it.
         headers: Further headers.
     """
     told = {"ETag": etag, **caching(service), "Vary": "Accept, Authorization", **(headers or {})}
     if _known(request, etag):
         return Response(status_code=304, headers=told)
     if name:
-        told["Content-Disposition"] = f'attachment; filename="{_UNSAFE.sub("_", name)}"'
+        place = "inline" if shown else "attachment"
+        told["Content-Disposition"] = f'{place}; filename="{_UNSAFE.sub("_", name)}"'
     made = content()
     if isinstance(made, bytes):
         return Response(made, media_type=media_type, headers=told)

@@ -136,8 +136,8 @@ def _answered(
     content = written_answer(answer.table, form, language, prepared.plan.geography)
     note_query(service, principal, prepared, LogMode.query, LogVerdict.answered, start,
          kept=answer.cached, size=len(content))  # fmt: skip
-    if form.file:
-        headers["Content-Disposition"] = f'attachment; filename="{file_name_of(prepared, form)}"'
+    shown = "attachment" if form.file else "inline"
+    headers["Content-Disposition"] = f'{shown}; filename="{file_name_of(prepared, form)}"'
     return Response(content, media_type=form.media, headers=headers)
 
 

@@ -177,7 +177,7 @@ def get_release_table(
     form = chosen_format(format, request)
     name = f"{listed.name}{'' if spoken == found.languages[0] else '.' + spoken}{suffix_of(form)}"
     media_type = MEDIA_TYPES[form]
-    saved = "" if form in _SHOWN else name
+    shown = form in _SHOWN
     published = _published(found, listed, form, spoken)
     if published and labels and complete is None:
         etag = etag_of(found.published[published])
@@ -187,7 +187,8 @@ def get_release_table(
             etag,
             media_type,
             lambda: found.files.opened(published),
-            name=saved,
+            name=name,
+            shown=shown,
         )
     _check_size(service, listed, form, complete=complete)
     options = {"complete": complete, **({"labels": labels} if form in ("csv", "html") else {})}
@@ -198,7 +199,8 @@ def get_release_table(
         etag,
         media_type,
         lambda: written(service.releases.table(listed.id), form, spoken, **options),
-        name=saved,
+        name=name,
+        shown=shown,
     )
 
 
@@ -296,5 +298,6 @@ def download_release_file(
         etag_of(digest),
         _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream"),
         lambda: found.files.opened(file),
-        name="" if suffix == "json" else file,
+        name=file,
+        shown=suffix == "json",
     )

@@ -458,7 +458,7 @@ def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found
 def check_protection(programme: Programme) -> Found:
     """What the methods of protection find wrong, each with its tables, and all together."""
     for method in protections():
-        if method.settings is None or method.name in programme.own_settings:
+        if programme.understood(method):
             yield from method.check(programme, programme.protected[method.name])
     for name, table in programme.tables.items():
         own = programme.method(name)

@@ -317,6 +317,10 @@ class Programme:
         """What a table tells of its cells, hidden figures included: value columns, or `COUNT`."""
         return tuple(self.method(table).tells(self, table))
 
+    def understood(self, method: Protection[Any, Any]) -> bool:
+        """Whether a method has its settings; if not, what is wrong with its section is reported."""
+        return method.settings is None or method.name in self.own_settings
+
     def settings(self, method: str) -> Any:
         """[protection.NAME], in the form that the method gives it."""
         return self.own_settings[method]

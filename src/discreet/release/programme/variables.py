@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
-from discreet.files import toml_key
+from discreet.files import toml_key, toml_value
 from discreet.microdata.cube_files import DistantCubes
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.sql_databases import DatabaseTable
@@ -314,7 +314,8 @@ def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
     for figure, entry in table.figures.items():
         if entry.of is not None:
             yield _NamedColumn(("tables", name, "figures", figure, "of"), entry.of, "number")
-    for place, column, numeric in programme.method(name).columns(programme, name):
+    own = programme.method(name)
+    for place, column, numeric in own.columns(programme, name) if programme.understood(own) else ():
         yield _NamedColumn(place, column, "number" if numeric else "other")
 
 
@@ -434,7 +435,9 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
         filters[programme.setting(name, "where")] = table.where or ""
         for figure, entry in table.figures.items():
             filters["tables", name, "figures", figure, "where"] = entry.where or ""
-        filters |= dict(programme.method(name).filters(programme, name))
+        own = programme.method(name)
+        if programme.understood(own):
+            filters |= dict(own.filters(programme, name))
     for path, text in filters.items():
         if not text.strip():
             continue
@@ -460,7 +463,24 @@ def check_codes(programme: Programme, trees: Mapping[str, Classification]) -> li
         if known is not None and code not in known:
             what = f"{variable} has no code {code!r}"
             problems.append(programme.problem(path, what, nearest(code, known)))
-    return [*problems, *_unknown_levels(programme, trees)]
+    return [*problems, *_unknown_levels(programme, trees), *_other_totals(programme, trees)]
+
+
+def _other_totals(programme: Programme, trees: Mapping[str, Classification]) -> Iterator[Problem]:
+    """Alternatives whose total is not called as that of the first one: a table has one total."""
+    totals = {name: entry.total or TOTAL for name, entry in programme.variables.items()}
+    totals |= {name: tree.total for name, tree in trees.items()}
+    for name, entry in programme.variables.items():
+        others = [other for other in entry.alternatives or [] if other in totals]
+        for number, other in enumerate(others):
+            if totals[other] != totals[others[0]]:
+                what = (
+                    f"the total of {other!r} is {totals[other]!r}, that of {others[0]!r} is "
+                    f"{totals[others[0]]!r}: one table has one total"
+                )
+                hint = f"total = {toml_value(totals[others[0]])} in [variables.{toml_key(other)}]"
+                place: KeyPath = ("variables", name, "alternatives", number)
+                yield programme.problem(place, what, hint)
 
 
 def codes_at(dimension: Dimension, level: str) -> list[str]:

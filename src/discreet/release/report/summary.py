@@ -66,7 +66,8 @@ class ReleaseSummary:
         manifest: The file that lists everything.
         removed: Files of tables that the programme no longer asks for, now removed.
         warnings: What should be put right although it is not an error.
-        seal: The short name of its seal, to compare or to publish elsewhere; empty without.
+        seal: Its fingerprint, to compare or to publish elsewhere; empty without.
+        signer: The short name of the key that signed it; empty where nobody signed it.
 
     >>> place = Path("release")
     >>> print(ReleaseSummary(out=place, tables=(), report=place / "index.html",
@@ -82,6 +83,7 @@ class ReleaseSummary:
     removed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     seal: str = ""
+    signer: str = ""
 
     @property
     def cells(self) -> int:
@@ -111,7 +113,8 @@ class ReleaseSummary:
             for table in self.tables
         ]
         lines += [f"  removed: {file}" for file in self.removed]
-        lines += [f"  sealed as {self.seal}"] if self.seal else []
+        lines += [f"  fingerprint {self.seal}"] if self.seal else []
+        lines += [f"  signed with key {self.signer}"] if self.signer else []
         return "\n".join([*lines, f"Read on in {self.report}"])
 
     def described(self) -> dict[str, Any]:
@@ -123,6 +126,6 @@ class ReleaseSummary:
             "cells": self.cells,
             "tables": [{**table.described(), "fresh": table.fresh} for table in self.tables],
             "removed": list(self.removed),
-            **({"seal": self.seal} if self.seal else {}),
+            **({"seal": self.seal, "signer": self.signer or None} if self.seal else {}),
             "warnings": list(self.warnings),
         }

@@ -327,8 +327,8 @@ def _opened_by(
     method: Protection[Programme, Any], problems: list[Problem], programme: Programme
 ) -> Any:
     """What a method reads before anything is counted."""
-    if method.settings is not None and method.name not in programme.own_settings:
-        return None  # what is wrong with its section is reported
+    if not programme.understood(method):
+        return None
     return method.opened(programme, programme.protected[method.name], problems)
 
 

@@ -548,6 +548,7 @@ class _Release:
         tables = [
             self.writer.released(name, fresh=name in self.pending) for name in self.programme.tables
         ]
+        seal = None if self.inputs.seals is None else read_seal(self.shelf.out / SEAL)
         return ReleaseSummary(
             out=self.shelf.out,
             tables=tuple(tables),
@@ -555,16 +556,12 @@ class _Release:
             manifest=self.shelf.out / MANIFEST,
             removed=tuple(sorted(removed)),
             warnings=(*self._warnings(), *self._accepted()),
-            seal=self._seal(),
+            seal="" if seal is None else seal.identity,
+            signer="" if seal is None else seal.signer_id or "",
         )
 
     def _accepted(self) -> tuple[str, ...]:
         return tuple(f"made anew: {each.where}: {each.what}" for each in self.shelf.accepted)
-
-    def _seal(self) -> str:
-        """The short name of the seal; empty without one."""
-        seal = None if self.inputs.seals is None else read_seal(self.shelf.out / SEAL)
-        return "" if seal is None else seal.identity
 
     def _warnings(self) -> tuple[str, ...]:
         known = (*self.inputs.warnings, *dict.fromkeys(self.later))

@@ -83,7 +83,7 @@ class VerifiedRelease:
         for kind in ("missing", "changed", "extra"):
             files = getattr(self.differences, kind)
             lines += [f"  {kind}: {file if file.isprintable() else repr(file)}" for file in files]
-        lines += [f"  seal {self.seal}"] if self.seal else []
+        lines += [f"  fingerprint {self.seal}"] if self.seal else []
         lines += [f"  signed with key {self.signer}"] if self.signer else []
         return "\n".join([*lines, *([f"  checked: {self.checked}"] if self.checked else [])])
 

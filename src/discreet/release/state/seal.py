@@ -213,7 +213,7 @@ class ReleaseSeal(BaseModel):
     def wrong_for_public(self, public: bytes) -> str:
         """Why this is not signed with the key of a public one; empty if it is."""
         if self.signer is None or self.signature is None:
-            return "the seal is not signed"
+            return "the release is not signed: [release] sign = … signs it"
         if self.signer != public.hex():
             asked = key_id(public)
             return f"the seal is signed with another key: {self.signer_id}, not {asked}"

@@ -12,6 +12,7 @@ a design of its own.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import DiscreetWarning, PerturbationError, Problem
 from discreet.protection.noise.design.entropy import ONE, ZERO
 from discreet.protection.noise.design.parameters import (
     Demand,
@@ -152,6 +153,12 @@ def design_perturbation(
     design = design_rows(
         max_noise, variance, forbidden, monotone=monotone, stay=stay, relax=relax, name=name
     )
+    if design.rows[-1].relaxed == "variance":
+        warnings.warn(
+            "large counts get less variance than asked for: the largest noise (max_noise) and the"
+            " share that stays (stay) allow no more",
+            DiscreetWarning, stacklevel=2,
+        )  # fmt: skip
     return design.table()
 
 
