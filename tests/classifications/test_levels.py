@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.classifications import Classification
-from discreet.errors import ClassificationError
+from discreet.errors import ClassificationError, DiscreetWarning
 
 PLACES = pl.DataFrame(
     {
@@ -136,6 +136,7 @@ def test_a_code_shorter_than_a_length_ends_there():
     assert tree.parent("020") == "02"
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")  # codes that all end early
 @given(st.lists(st.text("0123456789ab", min_size=1, max_size=6), min_size=1))
 def test_every_code_stands_below_its_own_prefixes(codes):
     tree = Classification.from_prefixes("v", codes, lengths=[1, 3, 6])
@@ -161,3 +162,8 @@ def test_every_code_stands_below_its_own_prefixes(codes):
 def test_codes_that_do_not_fit_the_lengths_are_refused(codes, lengths, message):
     with pytest.raises(ClassificationError, match=message):
         Classification.from_prefixes("v", codes, lengths=lengths)
+
+
+def test_a_warning_tells_of_lengths_of_prefixes_beyond_all_codes() -> None:
+    with pytest.warns(DiscreetWarning, match="no code has 9 signs"):
+        Classification.from_prefixes("region", ["01", "02"], [9])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
@@ -387,3 +388,18 @@ def test_help_needs_no_engine() -> None:
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_hints_of_commands_name_options_and_commands(tmp_path) -> None:
+    file = tmp_path / "persons.parquet"
+    pl.DataFrame({"sex": ["m", "w"] * 500, "record_key": range(1000)}).write_parquet(file)
+    words = ["tabulate", file, "--by", "sex", "--record-key", "record_key", "--out", "c.csv"]
+    told = run(*words, "--confidential")
+    assert told.exit_code == 2
+    assert "make keys with discreet keys add from an identifier" in told.output
+    draw = np.random.default_rng(1).integers(0, 2**32, 1000)
+    pl.DataFrame({"sex": ["m", "w"] * 500, "record_key": draw}).write_parquet(file)
+    assert "2^32: name it (--key-grid …)" in run(*words, "--confidential").output
+    as_json = json.loads(run(*words, "--confidential", "--json").output)["error"]
+    assert "--key-grid" in as_json["hint"]
+    assert "--key-grid" in as_json["problems"][0]["hint"]

@@ -152,3 +152,25 @@ def test_a_record_in_place_of_the_header_is_not_quoted(folder: Path) -> None:
         dc.read_microdata("bare.csv", separator=";")
     for said in (done.output, str(caught.value)):
         assert not any(word in said for word in ("Meier", "4711"))
+
+
+def test_words_of_one_length_have_no_levels(folder: Path) -> None:
+    sexes = pl.DataFrame({
+        "id": range(60), "sex": ["männlich", "weiblich"] * 30, "colour": ["rot", "rar", "tot"] * 20,
+    })  # fmt: skip
+    sexes.write_csv("words.csv")
+    draft = drafted("words.csv")
+    assert set(draft.by) == {"sex", "colour"}
+    assert draft.variables(draft.by) == {}
+
+
+def test_value_labels_of_spss_stand_in_the_draft(folder: Path) -> None:
+    import pyreadstat
+
+    people = pl.DataFrame({"id": range(100), "sex": [1, 2] * 50, "job": [1, 2, 3, 4] * 25})
+    labels = {"sex": {1: "male", 2: "female", 9: "unknown"}, "job": {1.0: "farmer"}}
+    pyreadstat.write_sav(people.to_pandas(), "people.sav", variable_value_labels=labels)
+    assert run("new", "people.sav", "--id", "id", "--yes").exit_code == 0
+    found = stated()["variables"]
+    assert found == {"sex": {"labels": {"1": "male", "2": "female"}},
+                     "job": {"labels": {"1": "farmer"}}}  # fmt: skip

@@ -18,7 +18,7 @@ from discreet.demo.demonstration import hand_on
 from discreet.demo.records import UNITS
 from discreet.errors import MicrodataError, PublicationError, RecordKeyError
 from discreet.protection.noise import PerturbationTable
-from discreet.release import check_release
+from discreet.release import check_release, verify_release
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +244,16 @@ def test_tables_made_elsewhere_are_the_same(demonstration):
     assert "secret.key" not in text
 
 
+def test_both_releases_verify_with_the_public_key(demonstration):
+    out, summary, _ = demonstration
+    for release in ("release", "firms-release"):
+        found = verify_release(out / release, public_key=out / "census" / "office.pub")
+        assert found.in_order, found.text()
+    said = summary.text()
+    assert f"signed with key {found.signer}" in said
+    assert "sealed" not in said
+
+
 def test_a_difference_elsewhere_is_not_passed_over(demonstration, tmp_path):
     out, summary, _ = demonstration
     place = tmp_path / "changed"
@@ -289,4 +299,6 @@ def test_two_demonstrations_are_alike(demonstration, tmp_path):
     run(tmp_path, persons=1_000)
     for name in ("release", "firms-release"):
         for path in (path for path in (out / name).iterdir() if path.is_file()):
+            if path.name == "release.seal":
+                continue  # each office has a signing key of its own
             assert path.read_bytes() == (tmp_path / name / path.name).read_bytes()

@@ -130,3 +130,13 @@ def test_other_formats_say_their_types(tmp_path: Path) -> None:
         "id": "whole numbers", "a": "text", "z": "text; leading zeros kept; 1 empty"
     }  # fmt: skip
     assert found.remarks == ('a: numbers stored as text; types = { a = "number" }',)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("file", {"options": {"separator": ";"}}), (None, {}), (5, {})]
+)
+def test_what_are_no_options_and_no_file_is_named(tmp_path, source, said) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("id;x\n1;2\n")
+    with pytest.raises(MicrodataError):
+        dc.detect_reading(file if source == "file" else source, **said)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.errors import MicrodataError
+from discreet.errors import DiscreetWarning, MicrodataError
 
 
 def book(folder: Path, rows: list[list[Any]], *merged: str, form: str = "General") -> Path:
@@ -79,7 +79,9 @@ def test_titles_and_merged_headers_are_asked_about_and_found_out(tmp_path: Path)
         ([["a", "b"], [1, 2], [None, 3]], ["A2:A3"], "row 2: cells of records are merged"),
         ([["a", "b"], [1, "#N/A"]], [], "cell B2: a formula ends in an error"),
         ([["a", "b"], [1, "=A2*2"]], [], "cell B2: a formula has no stored value"),
-        ([["a", "b"], [1, 2], [], ["Source"]], [], "row 4: 1 empty rows stand before"),
+        ([["a", "b"], [1, 2], [], ["x", 3]], [], "row 4: 1 empty rows stand before"),
+        ([["a"], [1], [], ["x"]], [], "row 4: 1 empty rows stand before"),
+        ([["a", "b"], [1, 2], [], ["x"], [3, 4]], [], "row 5: 1 rows with one text stand before"),
         ([["a", "b"], [1, 2, 3]], [], "cell C2: this column has no name"),
         ([["a", "a"], [1, 2]], [], "column name occurs more than once"),
         ([["a", None, "c"], [1, 2, 3]], [], "have no name"),
@@ -96,6 +98,14 @@ def test_what_cannot_be_known_is_refused(
     with pytest.raises(MicrodataError) as caught:
         rows(path)
     assert words in str(caught.value)
+
+
+def test_notes_below_the_records_are_no_records(tmp_path: Path) -> None:
+    table = [["a", "b"], ["x", 2], [], ["* provisional"], [], ["Source: office"]]
+    with pytest.warns(DiscreetWarning, match="2 rows below the records"):
+        assert rows(book(tmp_path, table)).rows() == [("x", 2)]
+    with pytest.warns(DiscreetWarning):
+        assert dc.detect_reading(book(tmp_path, table)).records == 1
 
 
 def test_an_error_of_a_formula_can_stand_for_a_missing_value(tmp_path: Path) -> None:

@@ -210,6 +210,7 @@ rate = { kind = "share", part = "women", whole = "all" }
         ('of = "persons"', 'of = "homes"', "there is no source 'homes'"),
         ('weight = "w"\n', "", "estimates need weights"),
         ('strata = "stratum"', 'factor = 0.5\nstrata = "stratum"', "replicates go with a factor"),
+        ("min_records = 3", "fraction = 0.1", "protection.sample.fraction: must be a text"),
         ("min_records = 3", 'withheld = ["F"]', "there is no class 'F'"),
         ("min_records = 3", "classes = { A = 0.1, B = 0.05 }", "rise from class to class"),
         ('units = "block"', 'units = "blok"', "blok"),

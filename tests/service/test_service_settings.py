@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from discreet.cli.commands import app
 from discreet_service.settings import ServiceSettings, SettingsError
 
 
@@ -87,3 +90,16 @@ def test_a_secret_url_stands_in_a_file_of_its_own(tmp_path: Path) -> None:
     found = ServiceSettings.of({"database_file": "url"}, tmp_path)
     assert found.database_url() == "postgresql+psycopg://me:word@db/x"
     assert "word" not in repr(found)
+
+
+def test_a_port_in_use_is_named_before_any_work(tmp_path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        words = ["serve", "--demo", "--folder", str(tmp_path / "demo"), "--port", port]
+        told = CliRunner().invoke(app, words)
+        assert told.exit_code == 2
+        assert "nothing can listen here" in told.output
+        assert "--port names another port" in told.output
+        assert not (tmp_path / "demo").exists()

@@ -97,9 +97,9 @@ class _Wanted:
 
     def best(self, reach: int) -> tuple[Any, ...]:
         """The row of the curve for one maximum noise."""
-        from discreet.protection.noise.design import design_perturbation
+        from discreet.protection.noise.design import design_rows
 
-        widest = design_perturbation(reach, reach**2, self.forbidden, stay=self.stay)
+        widest = design_rows(reach, reach**2, self.forbidden, stay=self.stay).table()
         if self._risk(widest) <= self.limit:  # safe however large the variance is
             reached = Decimal(evaluate(widest)["variance"][-1])
             return self._row(reach, int(reached / self.step), widest)
@@ -107,11 +107,11 @@ class _Wanted:
         while high - low > 1:
             middle = (low + high) // 2
             # The last row is the same without forbidden values, and quicker to come by.
-            plain = design_perturbation(reach, float(middle * self.step), stay=self.stay)
+            plain = design_rows(reach, float(middle * self.step), stay=self.stay).table()
             low, high = (middle, high) if self._risk(plain) <= self.limit else (low, middle)
         try:
             variance = float(low * self.step)
-            table = design_perturbation(reach, variance, self.forbidden, stay=self.stay)
+            table = design_rows(reach, variance, self.forbidden, stay=self.stay).table()
         except PerturbationError:  # `widest` was possible: the variance is too small
             return (reach, *[None] * 7)
         return self._row(reach, low, table)

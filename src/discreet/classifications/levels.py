@@ -9,6 +9,7 @@ of the rows.
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from discreet.classifications.parents import CodeLink, text_rows, tree_from_links
 from discreet.classifications.tree import CodeTree, check_bounds, natural_order, raise_problems
-from discreet.errors import ClassificationError, Problem
+from discreet.errors import ClassificationError, DiscreetWarning, Problem
 
 Codes = TypeVar("Codes", bound=tuple[str | None, ...])
 
@@ -100,8 +101,9 @@ def _check_codes(name: str, codes: Sequence[str], longest: int) -> None:
     problems = []
     texts = [code for code in codes if isinstance(code, str)]
     if texts and (most := max(map(len, texts))) < longest:
-        what = f"no code has {longest} signs, the last length; the longest has {most}"
-        problems.append(Problem(what, name, f"the last length is that of full codes: {most}"))
+        # Codes may end early, but if all do, the lengths may be those of another variable.
+        what = f"{name}: no code has {longest} signs, the last length of prefixes; at most {most}"
+        warnings.warn(what, DiscreetWarning, stacklevel=2)
     for code in codes:
         if not isinstance(code, str) or not code:
             problems.append(Problem(f"code {code!r} is not a text, or is empty", name))

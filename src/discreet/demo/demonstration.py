@@ -296,7 +296,7 @@ def run(
     Args:
         out: Folder for everything; made if there is none.
         persons: Number of persons, 100 to 200 million.
-        seed: The same persons and seed give the same release.
+        seed: The same persons and seed give the same release, signed with a key of its own.
         products: Also release what a census office publishes beside its tables: a database,
             regional tables, grid data, an atlas, a special analysis, a hypercube.
         progress: Called with the steps done, the steps to do, and a name.

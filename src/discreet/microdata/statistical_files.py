@@ -1,7 +1,7 @@
 """Files of Stata, SPSS and SAS (optional extras `stat` and `sas`).
 
-In: a path. Out: a polars frame with codes as they are stored, without value labels; dates as
-dates; floats without a fraction as whole numbers. CONFIDENTIAL.
+In: a path. Out: a polars frame with codes as they are stored; dates as dates; floats without a
+fraction as whole numbers (CONFIDENTIAL); and the value labels of codes.
 """
 
 from __future__ import annotations
@@ -40,6 +40,23 @@ def read_statistical(path: Path, file_format: str) -> pl.DataFrame:
 
     frame = opened_file(path, file_format, columns)
     return _whole_numbers(_missing_texts(frame) if file_format == "sas" else frame)
+
+
+def value_labels(path: Path, file_format: str) -> dict[str, dict[str, str]]:
+    """Column → code → the text that a Stata or SPSS file has for it."""
+    name = _READERS[file_format][0]
+
+    def labels(package: Any, place: Path) -> dict[str, dict[Any, str]]:
+        found: dict[str, dict[Any, str]] = getattr(package, name)(str(place), metadataonly=True)[
+            1
+        ].variable_value_labels
+        return found
+
+    return {
+        column: {f"{code:g}" if isinstance(code, float) else str(code): text
+                 for code, text in texts.items()}
+        for column, texts in opened_file(path, file_format, labels).items()
+    }  # fmt: skip
 
 
 def opened_file(path: Path, file_format: str, read: Callable[[Any, Path], Read]) -> Read:

@@ -2,7 +2,8 @@
 
 In: a file, and how it is read. Out: what its columns seem to be – identifier, record keys, codes,
 ages, values – and a programme that says so. Only names, kinds and numbers of codes are looked at;
-no code and no value stands in the draft. What was guessed is said, to be corrected.
+no code and no value stands in the draft, but for codes that the file labels. What was guessed is
+said, to be corrected.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from discreet.confidential import without_values
 from discreet.errors import MicrodataError, PublicationError
 from discreet.files import write_text
 from discreet.microdata import read_microdata
+from discreet.microdata.file_formats import format_of
+from discreet.microdata.statistical_files import value_labels
 from discreet.record_batches import collected
 from discreet.release.first_programmes import check_saved, programme_text
+from discreet.tables.table import code_texts
 
 #: Names that columns often have, in the order in which they are taken.
 _KEYS = r"(record_?key|rkey|cell_?key|key)$"
@@ -83,12 +87,14 @@ class Draft:
         record_key: The column of record keys, if one is called so.
         identifier: Else the column that identifies records.
         by: What could span a first table.
+        labels: Column → code → label, as a Stata or SPSS file has them.
     """
 
     columns: Mapping[str, ColumnLook]
     record_key: str | None
     identifier: str | None
     by: tuple[str, ...]
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def variables(self, by: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The code trees of spanning variables, as far as they can be guessed."""
@@ -99,11 +105,15 @@ class Draft:
                 found[name] = {"intervals": _AGE_GROUPS}
             elif len(look.levels) > 1 and not look.numeric:
                 found[name] = {"prefixes": list(look.levels)}
+            elif name in self.labels:
+                found[name] = {"labels": dict(self.labels[name])}
         return found
 
     def remarks(self, by: Sequence[str]) -> Iterator[str]:
         """What was guessed, to be corrected."""
         for name, keys in self.variables(by).items():
+            if "labels" in keys:
+                continue
             kind = "groups" if "intervals" in keys else "levels by leading signs of the codes"
             yield f"{name}: {kind} are guessed"
         for name in by:
@@ -151,7 +161,25 @@ def drafted(source: str | os.PathLike[str], **reading: Any) -> Draft:
         record_key=next(iter(keys), None),
         identifier=identifier,
         by=tuple(_spanning(look for look in looks if look.name not in (*keys, identifier))),
+        labels=_labels(source, frame, columns, **reading),
     )
+
+
+def _labels(
+    source: str | os.PathLike[str], frame: nw.LazyFrame[Any], columns: Mapping[str, ColumnLook],
+    *, format: str | None = None, rename: Mapping[str, str] | None = None, **_: Any,  # noqa: A002
+) -> dict[str, dict[str, str]]:  # fmt: skip
+    """The value labels of codes that occur, as programmes name no others."""
+    path = Path(source)
+    if not path.is_file() or (kind := format_of(path, format)) not in ("spss", "stata"):
+        return {}
+    found = {}
+    for stored, texts in value_labels(path, kind).items():
+        name = (rename or {}).get(stored, stored)
+        if name in columns and columns[name].codes:
+            codes = set(code_texts(collected(frame.select(name).unique())[name], name))
+            found[name] = {code: text for code, text in texts.items() if code in codes}
+    return found
 
 
 def _looks(frame: nw.LazyFrame[Any]) -> Iterator[ColumnLook]:

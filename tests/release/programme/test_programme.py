@@ -115,6 +115,12 @@ def test_mistakes_against_the_data_are_listed_together(edited: Edit) -> None:
             "belongs to the alternatives",
         ),
         (
+            "prefixes = [1, 2]",
+            'alternatives = ["one", "two"]\n[variables.one]\n[variables.two]\ntotal = "ALL"',
+            "variables.region.alternatives[1]",
+            "one table has one total",
+        ),
+        (
             'source = "persons.parquet"',
             'database = "persons.parquet"\ntable = "p"\ntext = ["a"]',
             "data.text",

@@ -139,8 +139,12 @@ def test_every_format_holds_the_answer(anna: Caller, name: str) -> None:
         assert told["role"]["geo"] == ["region"]
     elif name == "parquet":
         assert pl.read_parquet(io.BytesIO(by_name.content)).height == 9
-    elif name in ("xlsx", "px"):
-        assert by_name.headers["content-disposition"].startswith("attachment; filename=")
+    shown = "inline" if name in ("json-stat2", "json", "html") else "attachment"
+    ending = {"json-stat2": "jsonstat.json", "sdmx-csv": "sdmx.csv"}.get(name, name)
+    place, _, file = by_name.headers["content-disposition"].partition("; filename=")
+    assert place == shown
+    assert file.startswith('"census-person-')
+    assert file.endswith(f'.{ending}"')
 
 
 def test_all_formats_leave_totals_out(anna: Caller) -> None:

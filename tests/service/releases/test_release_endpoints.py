@@ -50,6 +50,15 @@ def test_published_files_come_as_they_were_sealed(browser, made_release):
         found = browser.get(f"{API}/census-2026/files/dwellings.{suffix}")
         assert found.headers["content-type"] == kind
         assert found.headers["content-disposition"].startswith("attachment")
+    names = {
+        form: browser.get(f"{TABLE}?format={form}").headers["content-disposition"]
+        for form in ("json", "json-stat", "html")
+    }
+    assert names == {
+        "json": 'inline; filename="population.json"',
+        "json-stat": 'inline; filename="population.jsonstat.json"',
+        "html": 'attachment; filename="population.html"',
+    }
     seal = browser.get(f"{API}/census-2026/files/release.seal").content
     assert seal == (made_release / "release.seal").read_bytes()
 

@@ -80,7 +80,8 @@ def columns_behind(programme: Programme, name: str) -> set[str]:
     if entry is None:
         return {name}
     parts = entry.alternatives or [name]
-    return {column for part in parts for _, column in columns_of(programme, part)}
+    known = [part for part in parts if part in programme.variables]
+    return {column for part in known for _, column in columns_of(programme, part)}
 
 
 def columns_of(programme: Programme, name: str) -> list[tuple[KeyPath, str]]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.errors import PerturbationError
+from discreet.errors import DiscreetWarning, PerturbationError
 from discreet.protection.noise.design import design_rows
 from discreet.protection.noise.design.entropy import ONE, NoiseRow, NoiseSide
 from discreet.protection.noise.design.parameters import Demand, exact_arithmetic
@@ -415,3 +415,10 @@ def test_the_bracketed_search_uses_the_slopes(monkeypatch: pytest.MonkeyPatch) -
         for wanted in (Decimal("0.5"), Decimal(2), Decimal(5)):
             bracketed(row, wanted)
     assert len(looked) < 120
+
+
+def test_a_variance_out_of_reach_is_told() -> None:
+    with pytest.warns(DiscreetWarning, match="less variance than asked for"):
+        ptable = discreet.design_perturbation(max_noise=2, variance=50)
+    assert ptable.parameters()[-1]["variance"] == pytest.approx(2)
+    discreet.design_perturbation(max_noise=2, variance=2)

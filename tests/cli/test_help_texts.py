@@ -1,0 +1,59 @@
+"""Every help text of every command stands on the screen as it stands in the source."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+from rich.text import Text
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from discreet.cli.program import ELSEWHERE, _elsewhere
+
+
+def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield words, command
+    for name, each in getattr(command, "commands", {}).items():
+        yield from commands(each, *words, name)
+
+
+def every() -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield from commands(typer.main.get_command(app))
+    for word in ELSEWHERE:
+        yield from commands(typer.main.get_command(_elsewhere(word)), word)
+
+
+def texts(command: Any) -> Iterator[tuple[str, str]]:
+    """The text that is rendered, and the one that its author wrote."""
+    callback = inspect.unwrap(command.callback) if command.callback else None
+    if callback is not None and not hasattr(command, "commands"):
+        yield command.help, inspect.getdoc(callback) or ""
+    context = typer.Context(command)
+    for each in command.get_params(context):
+        if getattr(each, "help", None):
+            yield each.help, each.help.replace("\\[", "[")
+
+
+def test_no_bracket_of_any_help_text_is_taken_for_markup() -> None:
+    found = list(every())
+    assert len(found) > 80
+    for words, command in found:
+        for rendered, written in texts(command):
+            assert Text.from_markup(rendered).plain == written, words
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("tabulate",), "as in [data] (decimal=,"),
+        (("detect",), "a [data] section"),
+        (("ask", "table"), "as [cells]"),
+    ],
+)
+def test_brackets_are_on_the_screen(words: tuple[str, ...], text: str) -> None:
+    shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
+    assert text in " ".join(shown.replace("│", " ").split())
