@@ -73,24 +73,31 @@ def forget(error: BaseException) -> None:
 
 
 def engine_failed(error: BaseException) -> MicrodataError:
-    """The error for whatever an engine says about records, without its words."""
-    return MicrodataError(
-        f"the data engine failed on these records ({type(error).__name__})",
-        code="engine-failed",
-        hint="collect the frame on its own to see what the engine says",
-    )
+    """The error for whatever goes wrong with records: its type and its place, without its words."""
+    place = _place_of(error)
+    hint = f"the cause is in {place}, not in the records: check folders, memory and installation"
+    if _of_an_engine(error):
+        hint = "collect the frame on its own to see what the engine says"
+    what = f"the data engine failed on these records ({type(error).__name__} in {place})"
+    return MicrodataError(what, code="engine-failed", hint=hint)
 
 
 def _of_an_engine(error: BaseException) -> bool:
     """Whether an engine raised it, or Python in an engine's code."""
     if isinstance(error, DiscreetError | MemoryError):
         return False
+    places = [type(error).__module__, _place_of(error)]
+    return any(place.partition(".")[0] in _ENGINES for place in places)
+
+
+def _place_of(error: BaseException) -> str:
+    """The module in which an error was raised."""
     last: TracebackType | None = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    places = [type(error).__module__]
-    places += [str(last.tb_frame.f_globals.get("__name__", ""))] if last is not None else []
-    return any(place.partition(".")[0] in _ENGINES for place in places)
+    if last is None:
+        return type(error).__module__
+    return str(last.tb_frame.f_globals.get("__name__", ""))
 
 
 class Unpicklable:

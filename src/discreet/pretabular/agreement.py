@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import IntArray, PositionArray, UintArray
+from discreet.compiled import compiled
 
 _NOTHING = -1
 
@@ -57,7 +58,7 @@ def rare_agreement(
     return found_in
 
 
-@numba.njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def _largest(
     made: PositionArray,
     original: PositionArray,
@@ -72,7 +73,7 @@ def _largest(
     return result
 
 
-@numba.njit(cache=True)
+@compiled()
 def _largest_of(
     record: PositionArray,
     original: PositionArray,
@@ -104,7 +105,7 @@ def _largest_of(
     return 0
 
 
-@numba.njit(cache=True)
+@compiled()
 def _few_in_one(sets: UintArray, owner: IntArray, threshold: int) -> bool:
     """Whether a set of variables is that of fewer units than the threshold."""
     order = np.argsort(sets, kind="mergesort")  # rows stay in the order of their units

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
-import numba
 import numpy as np
 import polars as pl
 
 from discreet._version import __version__
 from discreet.arrays import ByteArray, IntArray
+from discreet.compiled import compiled
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.files import texts_of
 from discreet.keygrid import KeyGrid
@@ -206,7 +206,7 @@ def _onto(blocks: ByteArray, grid: KeyGrid) -> IntArray:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _scaled(numbers: Any, size: Any) -> Any:
     """floor(u · size / 2^128), with 64 bits at a time in two halves."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -260,7 +260,7 @@ def _coded_numbers(column: pl.Series) -> tuple[IntArray, pl.DataFrame]:
     return at, found.to_frame()
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _ordered(numbers: Any, low: int, size: int) -> Any:
     """The place of each number among those that occur, and these."""
     place = np.zeros(size, np.int64)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Literal
 
-import numba
 import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.compiled import compiled
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.microdata.frames import name_list
@@ -138,7 +138,7 @@ def _scaled(values: FloatArray) -> FloatArray:
     return scaled
 
 
-@numba.njit(cache=True)
+@compiled()
 def _cut(values: FloatArray, k: int) -> IntArray:
     """Groups of k to 2k - 1 sorted values with the least sum of squares (Hansen, Mukherjee)."""
     number = len(values)
@@ -164,7 +164,7 @@ def _cut(values: FloatArray, k: int) -> IntArray:
     return group
 
 
-@numba.njit(cache=True)
+@compiled()
 def _mdav(values: FloatArray, k: int) -> IntArray:
     """Groups around the record farthest from the centre, and the one farthest from that."""
     number, width = values.shape
@@ -201,7 +201,7 @@ def _mdav(values: FloatArray, k: int) -> IntArray:
     return group - 1
 
 
-@numba.njit(cache=True)
+@compiled()
 def _far(values: FloatArray, rows: IntArray, centre: FloatArray) -> FloatArray:
     found = np.zeros(len(rows))
     for at in range(len(rows)):

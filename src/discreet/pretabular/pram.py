@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.compiled import compiled
 from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.keygrid import KeyGrid
@@ -283,7 +284,7 @@ def _counts(old: IntArray, stratum: IntArray, size: int) -> IntArray:
     return found
 
 
-@numba.njit(cache=True)
+@compiled()
 def _tally(stratum: IntArray, codes: IntArray, strata: int, size: int) -> IntArray:
     """How often each code occurs in each stratum; what is missing is not counted."""
     found = np.zeros((strata, size), np.int64)
@@ -324,7 +325,7 @@ def drawn_codes(
     return new
 
 
-@numba.njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def _search(old: IntArray, stratum: IntArray, drawn: IntArray, ends: Any) -> IntArray:
     new = np.empty(len(old), np.int64)
     for row in numba.prange(len(old)):

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import IntArray, starts
+from discreet.compiled import compiled
 from discreet.errors import MicrodataError
 from discreet.solver import column_values, loaded_solver
 
@@ -232,7 +232,7 @@ def _searched(
     return kept.astype(np.int64), largest
 
 
-_compiled = numba.njit(nogil=True, cache=True)
+_compiled = compiled(nogil=True)
 
 
 @_compiled

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.compiled import compiled
 from discreet.confidential import without_values
 from discreet.errors import DiscreetWarning, MicrodataError, Problem, raise_all
 from discreet.microdata.frames import name_list
@@ -466,7 +466,7 @@ def _groups(records: HeldRecords, alike: Sequence[str]) -> IntArray:
     return places(records.columns(alike))
 
 
-@numba.njit(cache=True)
+@compiled()
 def _near(group: IntArray, drawn: IntArray, window: float) -> IntArray:
     """The partner of each place in order, itself if it finds none: one at most `window` away."""
     number = len(group)

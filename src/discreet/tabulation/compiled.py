@@ -7,6 +7,7 @@ from typing import Any
 import numba
 from numba import types
 
+from discreet.compiled import compiled
 from discreet.tabulation.measures import COARSE, FINE, MIDDLE
 
 _INT = numba.int64
@@ -19,21 +20,21 @@ _ADD_CODES = [
 ]
 
 
-@numba.njit(_ADD_CODES, nogil=True, cache=True)
+@compiled(_ADD_CODES, nogil=True)
 def add_codes(codes: Any, stride: Any, numbers: Any) -> None:
     """Add one axis to the cell numbers."""
     for at in range(codes.size):
         numbers[at] += codes[at] * stride
 
 
-@numba.njit(numba.void(_SUMS, _SUMS), nogil=True, cache=True)
+@compiled(numba.void(_SUMS, _SUMS), nogil=True)
 def count(numbers: Any, counts: Any) -> None:
     """Count records."""
     for cell in numbers:
         counts[cell] += 1
 
 
-@numba.njit(numba.void(_SUMS, _KEYS, _INT, _SUMS, _SUMS), nogil=True, cache=True)
+@compiled(numba.void(_SUMS, _KEYS, _INT, _SUMS, _SUMS), nogil=True)
 def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) -> None:
     """Count records and add their keys; one subtraction keeps each sum on the grid."""
     for at in range(numbers.size):
@@ -43,7 +44,7 @@ def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) ->
         sums[cell] = total + (modulus & (total >> 63))  # a branch could not be foreseen
 
 
-@numba.njit(numba.void(_SUMS, _VALUES, _SUMS, _SUMS, _SUMS), nogil=True, cache=True)
+@compiled(numba.void(_SUMS, _VALUES, _SUMS, _SUMS, _SUMS), nogil=True)
 def add_limbs(numbers: Any, values: Any, coarse: Any, middle: Any, fine: Any) -> None:
     """Add values, cut into limbs."""
     for at in range(numbers.size):

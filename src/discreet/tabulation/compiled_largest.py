@@ -10,6 +10,8 @@ from typing import Any
 import numba
 from numba import types
 
+from discreet.compiled import compiled
+
 _INT = numba.int64
 _FLOAT = numba.float64
 _CELLS = numba.int64[::1]
@@ -17,7 +19,7 @@ _LISTS = numba.float64[:, ::1]
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 
 
-@numba.njit(numba.boolean(_FLOAT, _FLOAT, _FLOAT, _FLOAT), nogil=True, cache=True)
+@compiled(numba.boolean(_FLOAT, _FLOAT, _FLOAT, _FLOAT), nogil=True)
 def _before(value: Any, weight: Any, other: Any, other_weight: Any) -> Any:
     """Whether a contribution stands before another; an empty place (NaN) comes last."""
     size, other_size = abs(value), abs(other)
@@ -28,7 +30,7 @@ def _before(value: Any, weight: Any, other: Any, other_weight: Any) -> Any:
     return value > other
 
 
-@numba.njit(numba.void(_LISTS, _INT, _INT, _FLOAT, _FLOAT), nogil=True, cache=True)
+@compiled(numba.void(_LISTS, _INT, _INT, _FLOAT, _FLOAT), nogil=True)
 def _insert(lists: Any, cell: Any, k: Any, value: Any, weight: Any) -> None:
     """Put a contribution into its place; the caller knows that it stands before the last."""
     weighted = lists.shape[1] > 2 + k
@@ -47,7 +49,7 @@ def _insert(lists: Any, cell: Any, k: Any, value: Any, weight: Any) -> None:
         lists[cell, at + k] = weight
 
 
-@numba.njit(numba.void(_CELLS, _VALUES, _LISTS, _INT), nogil=True, cache=True)
+@compiled(numba.void(_CELLS, _VALUES, _LISTS, _INT), nogil=True)
 def add_values(numbers: Any, values: Any, lists: Any, k: Any) -> None:
     """Take values into smallest, largest and the lists of the largest by size."""
     last = 1 + k
@@ -64,7 +66,7 @@ def add_values(numbers: Any, values: Any, lists: Any, k: Any) -> None:
             _insert(lists, cell, k, value, 0.0)
 
 
-@numba.njit(numba.void(_CELLS, _VALUES, _VALUES, _LISTS, _INT), nogil=True, cache=True)
+@compiled(numba.void(_CELLS, _VALUES, _VALUES, _LISTS, _INT), nogil=True)
 def add_weighted_values(numbers: Any, values: Any, weights: Any, lists: Any, k: Any) -> None:
     """The same with weights, which part values of the same size."""
     last = 1 + k
@@ -81,7 +83,7 @@ def add_weighted_values(numbers: Any, values: Any, weights: Any, lists: Any, k: 
             _insert(lists, cell, k, value, weight)
 
 
-@numba.njit(numba.void(_CELLS, _LISTS, _LISTS, _INT), nogil=True, cache=True)
+@compiled(numba.void(_CELLS, _LISTS, _LISTS, _INT), nogil=True)
 def add_lists(numbers: Any, others: Any, lists: Any, k: Any) -> None:
     """Merge lists of other cells into those of their places here."""
     last = 1 + k

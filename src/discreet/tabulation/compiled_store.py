@@ -7,6 +7,8 @@ from typing import Any
 import numba
 from numba import types
 
+from discreet.compiled import compiled
+
 _INT = numba.int64
 _SUMS = numba.int64[::1]
 _NUMBERS = numba.int32[::1]
@@ -18,7 +20,7 @@ _ADD = [
 ]
 
 
-@numba.njit(numba.void(_KEYS, _TABLE, _INT, _INT, _NUMBERS), nogil=True, cache=True)
+@compiled(numba.void(_KEYS, _TABLE, _INT, _INT, _NUMBERS), nogil=True)
 def start_areas(offsets: Any, table: Any, area: Any, start: Any, numbers: Any) -> None:
     """Begin the numbers of cells with what the areas of the records add to them."""
     stop = start + numbers.size
@@ -31,14 +33,14 @@ def start_areas(offsets: Any, table: Any, area: Any, start: Any, numbers: Any) -
         area += 1
 
 
-@numba.njit(_ADD, nogil=True, cache=True)
+@compiled(_ADD, nogil=True)
 def add_table(codes: Any, table: Any, numbers: Any) -> None:
     """Add what the codes of one column add to the numbers of cells."""
     for at in range(codes.size):
         numbers[at] += table[codes[at]]
 
 
-@numba.njit(numba.void(_NUMBERS, _SUMS), nogil=True, cache=True)
+@compiled(numba.void(_NUMBERS, _SUMS), nogil=True)
 def count(numbers: Any, counts: Any) -> None:
     """Count records; those that a filter leaves out go into the last place."""
     spare = counts.size - 1
@@ -46,7 +48,7 @@ def count(numbers: Any, counts: Any) -> None:
         counts[numba.uint64(min(cell, spare))] += 1
 
 
-@numba.njit(numba.void(_NUMBERS, _KEYS, _INT, _SUMS, _SUMS), nogil=True, cache=True)
+@compiled(numba.void(_NUMBERS, _KEYS, _INT, _SUMS, _SUMS), nogil=True)
 def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) -> None:
     """Count records and add their keys; one subtraction keeps each sum on the grid."""
     spare = counts.size - 1

@@ -8,6 +8,8 @@ import numba
 import numpy as np
 from numba import types
 
+from discreet.compiled import compiled
+
 _UNITS = types.Array(numba.uint64, 1, "C", readonly=True)
 _ROOM = numba.uint64[::1]
 _SUMS = numba.uint64[:, ::1]
@@ -26,7 +28,7 @@ _SECOND_PRIME = np.uint64(2**31 - 19)
 _ONE = np.uint64(1)
 
 
-@numba.njit(numba.void(_UNITS, _SUMS), nogil=True, cache=True)
+@compiled(numba.void(_UNITS, _SUMS), nogil=True)
 def add_power_sums(units: Any, sums: Any) -> None:
     """Add the power sums of units, for both primes; sums stay below them.
 
@@ -62,7 +64,7 @@ def add_power_sums(units: Any, sums: Any) -> None:
         sums[1, power] %= _SECOND_PRIME
 
 
-@numba.njit(_INT(_UNITS, numba.uint64, _MARKS, _INT), nogil=True, cache=True)
+@compiled(_INT(_UNITS, numba.uint64, _MARKS, _INT), nogil=True)
 def add_marks(units: Any, most: Any, marks: Any, count: Any) -> Any:
     """Write down the marks of units up to the largest that matters; how many there are now."""
     for at in range(units.size):

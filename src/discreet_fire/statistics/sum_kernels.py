@@ -15,9 +15,10 @@ import numpy as np
 from numba import types
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.compiled import compiled
 from discreet_fire.statistics.parallel import BASE, CHUNK, filled, in_parts, slices
 
-_compiled = partial(numba.njit, nogil=True, cache=True)
+_compiled = partial(compiled, nogil=True)
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _CODES = types.Array(numba.int64, 1, "C", readonly=True)
 _COUNTS = numba.int64[::1]

@@ -11,6 +11,7 @@ import numba
 from numba import types
 
 from discreet.assessment.release_quality.tallies import MILLION, SIZE_CLASSES
+from discreet.compiled import compiled
 from discreet.tables import CellStatus
 
 _tuple: Any = types.Tuple
@@ -31,10 +32,9 @@ _INDEX, _TABLE = _given(numba.int32, 2), _given(numba.uint8, 2)
 _MADE, _MADE_ROWS = numba.int64[::1], numba.int64[:, ::1]
 
 
-@numba.njit(
+@compiled(
     numba.void(_INDEX, _INTS, _INTS, _INTS, _MADE, _MADE),
     nogil=True,
-    cache=True,
     error_model="numpy",
 )
 def number(index: Any, strides: Any, steps: Any, first: Any, place: Any, part: Any) -> None:
@@ -56,10 +56,9 @@ def number(index: Any, strides: Any, steps: Any, first: Any, place: Any, part: A
             part[at] += steps[offset + code]
 
 
-@numba.njit(
+@compiled(
     numba.boolean(_INTS, _INTS, _INTS, _STATES, _MADE_ROWS),
     nogil=True,
-    cache=True,
     error_model="numpy",
 )
 def in_order(place: Any, part: Any, value: Any, status: Any, states: Any) -> bool:
@@ -74,7 +73,7 @@ def in_order(place: Any, part: Any, value: Any, status: Any, states: Any) -> boo
     return bool(least == 0)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _group(part: Any, original: Any) -> Any:
     """The number of a part and size class."""
     group = part * (len(_SIZES) + 1)
@@ -87,10 +86,9 @@ _TRUE = _tuple([_INTS, _INTS, _INTS])
 _PUBLISHED = _tuple([_INTS, _INTS, _STATES])
 
 
-@numba.njit(
+@compiled(
     numba.boolean(_TRUE, _PUBLISHED, _BYTES, _MADE_ROWS, _MADE_ROWS, _MADE),
     nogil=True,
-    cache=True,
     error_model="numpy",
 )
 def tally(true: Any, published: Any, hidden: Any, noise: Any, others: Any, beside: Any) -> bool:
@@ -144,7 +142,7 @@ def tally(true: Any, published: Any, hidden: Any, noise: Any, others: Any, besid
     return True
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _add_up(
     codes: Any,
     place: Any,
@@ -169,7 +167,7 @@ def _add_up(
     return every
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _totals(
     stored: Any, role: Any, kind: Any, left_out: Any, secrets: Any, gaps: Any, sums: Any, marks: Any
 ) -> Any:
@@ -203,7 +201,7 @@ def _totals(
     return compared, differ, absolute, largest, taken
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _rest(
     stored: Any, family: Any, left_out: Any, secrets: Any, gaps: Any, sums: Any, marks: Any
 ) -> Any:
@@ -240,7 +238,7 @@ _COMPARE = numba.void(
 )
 
 
-@numba.njit(_COMPARE, nogil=True, cache=True, error_model="numpy")
+@compiled(_COMPARE, nogil=True, error_model="numpy")
 def compare(
     stored: Any,
     family: Any,

@@ -16,9 +16,10 @@ import numba
 import numpy as np
 from numba import types
 
+from discreet.compiled import compiled
 from discreet_fire.statistics.parallel import BASE, BLOCK
 
-_compiled = partial(numba.njit, nogil=True, cache=True)
+_compiled = partial(compiled, nogil=True)
 _WHOLE = types.Array(numba.int64, 1, "C", readonly=True)
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _INTS = numba.int64[::1]

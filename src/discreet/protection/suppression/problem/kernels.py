@@ -11,11 +11,12 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
+
+from discreet.compiled import compiled as compile_loop
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,8 +47,6 @@ class _LazyKernel:
     @cached_property
     def fast(self) -> Callable[..., Any]:
         """The compiled function; those that it calls are compiled too."""
-        import numba
-
         plain = self.plain
         names = set(plain.__code__.co_names)
         called = {
@@ -57,8 +56,7 @@ class _LazyKernel:
         }
         linked = FunctionType(plain.__code__, {**plain.__globals__, **called}, plain.__name__)
         linked.__qualname__, linked.__module__ = plain.__qualname__, plain.__module__
-        kept = Path(plain.__code__.co_filename).is_file()  # not what was typed in
-        made: Callable[..., Any] = numba.njit(cache=kept, nogil=True)(linked)
+        made: Callable[..., Any] = compile_loop(nogil=True)(linked)
         return made
 
     def __call__(self, *given: Any) -> Any:
