@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 
-def compiled(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compiled(signature: Any = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function; a read-only installation costs time, and nothing else.
 
     Args:
-        signatures: Types for which it is compiled at once; without, when it is called.
+        signature: Types for which it is compiled at once; without, when it is called.
         options: Options of `numba.njit`, but for `cache`.
 
     >>> @compiled(nogil=True)
@@ -29,11 +29,11 @@ def compiled(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]],
         import numba
 
         try:
-            return numba.njit(*signatures, cache=True, **options)(function)
+            return numba.njit(signature, cache=True, **options)(function)
         except (OSError, RuntimeError) as error:
             # numba has no class of its own for "there is no folder to keep this in".
             if isinstance(error, RuntimeError) and "cannot cache function" not in str(error):
                 raise
-        return numba.njit(*signatures, **options)(function)
+        return numba.njit(signature, **options)(function)
 
     return made

@@ -3,12 +3,13 @@
 # from the environment variable DISCREET_SERVICE_KEY; it is never an argument, which others could see.
 
 #' Protect counts: value and status, in the order of the rows.
-dc_service_counts <- function(cells, parameter_set, n = "n", key = "key", weight = NULL, ...) {
+dc_service_counts <- function(cells, parameter_set, n = "n", key = "key", weight = NULL,
+                              official = NULL, ...) {
   folder <- private_folder()
   out <- file.path(folder, "protected.csv")
   kept <- cells
   if (is.data.frame(cells)) {
-    wanted <- c(n, key, weight)
+    wanted <- c(n, key, weight, official)
     missing <- setdiff(wanted, names(cells))
     if (length(missing)) {
       stop("the data frame has no column ", paste(missing, collapse = ", "), call. = FALSE)
@@ -16,7 +17,8 @@ dc_service_counts <- function(cells, parameter_set, n = "n", key = "key", weight
     kept <- cells[wanted]
   }
   run(c("ask", "counts", as_file(kept, folder, "cells"), "--parameter-set", parameter_set,
-        "--out", out, as_words(list(n = n, key = key, weight = weight, ...))))
+        "--out", out,
+        as_words(list(n = n, key = key, weight = weight, official = official, ...))))
   read_table(out, character())
 }
 

@@ -24,6 +24,7 @@ from discreet.release.packages.parameters import (
     parameters_of,
 )
 from discreet.release.programme.schema import FigureEntry, ProgrammeEntry, Text, Texts
+from discreet.release.programme.variables import rule_where_known
 from discreet.tables import ProtectedTable, Table, ValueColumns
 
 if TYPE_CHECKING:
@@ -295,9 +296,10 @@ class _FileOfCells:
     @property
     def _options(self) -> dict[str, Any]:
         rules = self.parameters.rules
+        known = [*(self.entry.by or ()), *(self.entry.totals or {})]
         return {
             "suppress_below": rules.suppress_below,
-            "official": self.parameters.official,
+            "official": rule_where_known(self.parameters.official, known),
             "totals": self.entry.totals,
         }
 

@@ -24,7 +24,7 @@ from discreet.microdata.sql_databases import is_url
 from discreet.microdata.stored_records import StoredRecords
 from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import Programme, RecordSource, key_line
-from discreet.release.programme.variables import total_codes
+from discreet.release.programme.variables import rule_where_known, total_codes
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 from discreet.release.state.seal import SealKeys
 
@@ -120,9 +120,11 @@ class Inputs:
     def official(self, table: str) -> str:
         """The rule for official figures that holds for a table, as it is stated."""
         stated = self.programme.tables[table].official
-        if stated is None and self.programme.document.parameters is not None:
-            main = self.programme.source_of(table).main
-            stated = self.shared.official if main else None
+        package = self.programme.document.parameters
+        if stated is None and package is not None:
+            main = self.programme.source_of(table)
+            known = {*self.programme.spanning(main.name), *(package.totals or {})}
+            stated = rule_where_known(self.shared.official, known) if main.main else None
         return (stated or "").strip()
 
     @cached_property

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import ipaddress
 import time
 from collections.abc import Callable, Coroutine
-from types import TracebackType
+from types import MethodType, TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
@@ -75,11 +76,22 @@ class ClientFunction(Generic[Given, Answer]):
     """
 
     def __init__(self, described: Callable[Given, Conversation[Answer]]) -> None:
-        self._described = described
-        self.__doc__ = described.__doc__
+        @functools.wraps(described)
+        def method(
+            client: Client | AsyncClient, /, *given: Given.args, **named: Given.kwargs
+        ) -> Any:
+            return client._talked(described(*given, **named))
+
+        # What help and editors show: with `self`, and what the caller gets.
+        known = inspect.signature(described)
+        itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        answer = str(known.return_annotation).removeprefix("Conversation[").removesuffix("]")
+        shown = known.replace(parameters=[itself, *known.parameters.values()])
+        method.__signature__ = shown.replace(return_annotation=answer)  # type: ignore[attr-defined]
+        self._method, self.__doc__ = method, described.__doc__
 
     @overload
-    def __get__(self, client: None, kind: type) -> Self: ...
+    def __get__(self, client: None, kind: type) -> Callable[..., Any]: ...
     @overload
     def __get__(self, client: Client, kind: type) -> Callable[Given, Answer]: ...
     @overload
@@ -87,14 +99,7 @@ class ClientFunction(Generic[Given, Answer]):
         self, client: AsyncClient, kind: type
     ) -> Callable[Given, Coroutine[Any, Any, Answer]]: ...
     def __get__(self, client: Client | AsyncClient | None, kind: type) -> Any:
-        if client is None:
-            return self
-
-        @functools.wraps(self._described)
-        def bound(*given: Given.args, **named: Given.kwargs) -> Any:
-            return client._talked(self._described(*given, **named))
-
-        return bound
+        return self._method if client is None else MethodType(self._method, client)
 
 
 class ServiceFunctions:

@@ -106,6 +106,9 @@ def ask_counts(
     n: Annotated[str, typer.Option(help="Column of counts.")] = "n",
     key: Annotated[str, typer.Option(help="Column of cell keys.")] = "key",
     weight: Annotated[str | None, typer.Option(help="Column of sums of weights.")] = None,
+    official: Annotated[
+        str | None, typer.Option(help="Column of true and false: cells published unchanged.")
+    ] = None,
     url: Url = None,
     key_file: KeyFile = None,
     as_json: Json = False,
@@ -113,7 +116,9 @@ def ask_counts(
     """Protect counts: value and status, in the order of the file."""
     frame = _numbers(_read(cells), [])
     with _client(url, key_file) as client:
-        found = client.protect_counts(frame, parameter_set, version, n=n, key=key, weight=weight)
+        found = client.protect_counts(
+            frame, parameter_set, version, n=n, key=key, weight=weight, official=official
+        )
     with atomic_path(out) as temporary:
         if format_of(out) == "parquet":
             found.write_parquet(temporary)

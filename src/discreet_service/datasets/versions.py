@@ -29,6 +29,7 @@ from discreet.release.methods.noise.tables import opened_noise
 from discreet.release.packages.parameters import Parameters
 from discreet.release.programme.file import Programme, key_line, nearest, raise_problems
 from discreet.release.programme.schema import FigureEntry, TableEntry
+from discreet.release.programme.variables import rule_where_known
 from discreet.release.run.counts import KeyedRecords
 from discreet.release.run.inputs import open_inputs
 from discreet.store import Store, tree_digest
@@ -145,7 +146,8 @@ class DataVersion:
         bare = self.asking(TableEntry.model_validate({"from": source, **asked})).programme
         found = bare.tables[ANSWER]
         if found.official is None and bare.sources[source].main:
-            found = found.model_copy(update={"official": self.inputs.shared.official or None})
+            official = rule_where_known(self.inputs.shared.official, self.inputs.totals)
+            found = found.model_copy(update={"official": official or None})
         return found
 
     def asking(self, entry: TableEntry) -> Inputs:

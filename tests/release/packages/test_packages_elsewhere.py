@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -77,6 +78,12 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
+def files_after(programme: Path, out: Path) -> dict[str, bytes]:
+    """What a programme releases."""
+    protect(programme, out)
+    return files(out)
+
+
 def test_results_made_elsewhere_are_the_same_to_the_byte(
     office: Path, signing: KeyPair, tmp_path: Path
 ) -> None:
@@ -129,3 +136,27 @@ def test_a_package_that_is_not_trusted_stops_the_programme(
     with pytest.raises(ProgrammeError, match="signed with another key"):
         protect(elsewhere, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_tables_without_a_variable_of_the_official_figures_get_noise_unless_its_total_is_stated(
+    office: Path, signing: KeyPair, tmp_path: Path
+) -> None:
+    ours = files_after(office, tmp_path / "ours")
+    elsewhere = third_party(office, signing, tmp_path / "elsewhere")
+    rule = "sex == 'Total' and occupation == 'Total'"
+    parameters = dataclasses.replace(read_parameters(office), official=rule)
+    dc.pack_parameters(
+        parameters, elsewhere.parent / "census.dcparams", overwrite=True,
+        statistic="census", version="1", sign_key=signing.signing, key=KEY,
+    )  # fmt: skip
+    summary = protect(elsewhere, tmp_path / "noisy")
+    assert [each for each in summary.warnings if "occupation == 'Total'" in each]
+    noisy = (tmp_path / "noisy" / "T1.csv").read_text("utf-8")
+    assert "official" in ours["T1.csv"].decode()
+    assert "official" not in noisy
+    text = elsewhere.read_text("utf-8")
+    stated = text.replace("[parameters]\n", '[parameters]\ntotals = { occupation = "Total" }\n')
+    elsewhere.write_text(stated, "utf-8")
+    summary = protect(elsewhere, tmp_path / "stated")
+    assert not [each for each in summary.warnings if "occupation" in each]
+    assert (tmp_path / "stated" / "T1.csv").read_bytes() == ours["T1.csv"]

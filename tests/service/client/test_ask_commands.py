@@ -57,6 +57,22 @@ def test_counts_in_files(asked: tuple[str, Path], tmp_path: Path, suffix: str) -
     assert found["value"].to_list() == (count + PTABLE.lookup(count, key)).tolist()
 
 
+def test_official_cells_are_named_by_a_column(tmp_path: Path) -> None:
+    served = CellService.of(tmp_path)
+    served.in_use(official="sex == 'Total'")
+    key = tmp_path / "caller.key"
+    key.write_text(served.key() + "\n")
+    key.chmod(0o600)
+    (tmp_path / "cells.csv").write_text("n,key,fixed\n7,1,TRUE\n7,1,FALSE\n")
+    words = [str(tmp_path / "cells.csv"), "--parameter-set", "census", "--out"]
+    with served_on_port(served.app()) as url:
+        ask((url, key), "counts", *words, str(tmp_path / "x.csv"), "--official", "fixed")
+        said = ask((url, key), "counts", *words, str(tmp_path / "y.csv"), code=2)
+    served.service.close()
+    assert pl.read_csv(tmp_path / "x.csv")["value"].to_list() == [7, 6]
+    assert "official" in said
+
+
 def test_tables_in_files(asked: tuple[str, Path], tmp_path: Path) -> None:
     table = dc.tabulate(homes(), BY, record_key="record_key")
     cells = table.to_polars().rename({"count": "n", "cell_key": "key"})

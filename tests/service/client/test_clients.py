@@ -162,6 +162,10 @@ def test_functions_are_described_once() -> None:
         one, other = getattr(waiting, name), getattr(awaited, name)
         assert inspect.signature(one) == inspect.signature(other)
         assert one.__doc__
+        assert inspect.isfunction(getattr(Client, name))
+        unbound = inspect.signature(getattr(Client, name))
+        assert [*unbound.parameters] == ["self", *inspect.signature(one).parameters]
+        assert "Conversation" not in str(unbound)
         assert one.__name__ == name
     own = {name for kind in (Client, AsyncClient) for name in vars(kind) if name[0] != "_"}
     assert own == {"close"}

@@ -160,6 +160,7 @@ class ParametersEntry(ProgrammeEntry):
     allow_unsigned: bool = False
     allow_older: bool = False
     period: Text | None = None
+    totals: dict[str, Text] | None = None
 
 
 class StrengthEntry(ProgrammeEntry):

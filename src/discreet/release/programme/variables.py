@@ -8,7 +8,7 @@ looked at, never how often they occur.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
@@ -43,7 +43,8 @@ def used_variables(programme: Programme, table: str) -> list[str]:
 def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> dict[str, str]:
     """The total code of every variable that the programme knows, used by a table or not."""
     columns = [name for source in programme.sources for name in programme.spanning(source)]
-    totals = dict.fromkeys(columns, TOTAL)
+    package = programme.document.parameters
+    totals = {**((package and package.totals) or {}), **dict.fromkeys(columns, TOTAL)}
     totals |= {name: entry.total or TOTAL for name, entry in programme.variables.items()}
     totals |= {name: tree.total for name, tree in fixed.items()}
     alternatives = {
@@ -52,6 +53,28 @@ def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> di
         if entry.alternatives
     }
     return totals | alternatives
+
+
+def rule_where_known(text: str | None, names: Collection[str]) -> str:
+    """A statistic's rule for official figures; empty where it names variables nobody knows.
+
+    Without the rule all cells get noise. Taken to be at its total, a variable that merely has
+    another name would publish the true values of all cells.
+
+    Args:
+        text: The rule.
+        names: The variables of the tables, and those whose total somebody stated.
+
+    >>> rule_where_known("sex == 'Total'", ["sex"]), rule_where_known("sex == 'Total'", ["gender"])
+    ("sex == 'Total'", '')
+    """
+    from discreet.microdata.filters import parse_filter
+
+    stated = (text or "").strip()
+    if not stated:
+        return ""
+    named = {name.removesuffix(".level") for name in parse_filter(stated).columns}
+    return stated if named <= set(names) else ""
 
 
 def official_rule(

@@ -34,6 +34,7 @@ from discreet.release.methods.noise.parameters import (
     parameter_warnings,
     shared_columns,
     shared_noise,
+    unknown_official,
     unused_noise,
 )
 from discreet.release.methods.noise.tables import NoiseTables, opened_noise
@@ -92,6 +93,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
         yield from parameter_warnings(programme)
         if opened is not None:
             yield from package_warnings(programme, opened.parameters)
+            yield from unknown_official(programme, opened.parameters)
             yield from noise_warnings(opened.parameters)
             yield from shared_columns(programme, opened.parameters)
             yield from digit_warnings(programme, tables, opened.parameters)

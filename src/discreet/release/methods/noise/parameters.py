@@ -32,6 +32,7 @@ from discreet.release.programme.parameter_checks import (
 from discreet.release.programme.problems import Opener, present, warnings_about
 from discreet.release.programme.toml_lines import KeyPath, dotted
 from discreet.release.programme.universes import places_of
+from discreet.release.programme.variables import rule_where_known
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
@@ -189,8 +190,7 @@ def _fits_programme(programme: Programme, parameters: Parameters) -> list[Proble
                 what = f"the package has no noise for {entry.of!r}"
                 path: KeyPath = ("tables", name, "figures", figure, "of")
                 problems.append(programme.problem(path, what, nearest(entry.of, known)))
-    problems += _unusable(programme, parameters)
-    return [*problems, *_official_names(programme, parameters)]
+    return [*problems, *_unusable(programme, parameters)]
 
 
 def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]:
@@ -214,27 +214,18 @@ def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]
                 yield programme.problem(programme.setting(name, "weight"), what)
 
 
-def _official_names(programme: Programme, parameters: Parameters) -> list[Problem]:
-    """Variables in the package's rule for official figures that no table has."""
-    if not parameters.official:
-        return []
-    from discreet.microdata.filters import parse_filter
-
-    named = {name.removesuffix(".level") for name in parse_filter(parameters.official).columns}
-    main = programme.main.name
-    spanning = programme.spanning(main)
-    hint = 'name a variable so, or set official = "" in [defaults]'
-    what = "the official figures of the package name {!r}, which no table is spanned by"
-    following = [
-        name
-        for name, table in programme.tables.items()
-        if table.official is None and programme.source_of(name).name == main
-    ]
-    path: KeyPath = ("parameters", "package")
-    return [
-        programme.problem(path, what.format(name), hint)
-        for name in (sorted(named - spanning) if following else [])
-    ]
+def unknown_official(programme: Programme, parameters: Parameters) -> Iterator[str]:
+    """A warning about official figures that no table here can have."""
+    package = programme.document.parameters
+    if package is None or not parameters.official:
+        return
+    known = {*programme.spanning(programme.main.name), *(package.totals or {})}
+    if not rule_where_known(parameters.official, known):
+        yield (
+            "all cells get noise: the official figures of the package name variables that no table "
+            f"here has ({parameters.official}); state the code of each one's total: "
+            'totals = { VARIABLE = "CODE" } in [parameters]'
+        )
 
 
 def package_warnings(programme: Programme, parameters: Parameters) -> tuple[str, ...]:
