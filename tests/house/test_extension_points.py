@@ -379,7 +379,8 @@ def test_an_engine_is_one_module(tmp_path: Path) -> None:
         "memory True",
         "[key-off-grid] key: 5 of 5 records have a key off the grid 10^15",
         "loop 1",
-        "[engine-failed] the data engine failed on these records (ValueError in discreet.tabulation.loop)",
+        "[engine-failed] the data engine failed on these records "
+        "(ValueError in discreet.tabulation.loop)",
     ]
 
 

@@ -32,7 +32,7 @@ KeyFile = Annotated[
 ]
 Cells = Annotated[Path, typer.Argument(help="File of cells: CSV or Parquet. CONFIDENTIAL.")]
 Parameters = Annotated[str, typer.Option("--parameter-set", help="The statistic.")]
-Version = Annotated[str | None, typer.Option(help="Its version; not needed if one is in use.")]
+Version = Annotated[str | None, typer.Option(help="Its version; default: the one in use.")]
 Out = Annotated[Path, typer.Option(help="The file to write; its suffix chooses the format.")]
 Language = Annotated[Literal["en", "de"], typer.Option(help="Language of labels and notes.")]
 

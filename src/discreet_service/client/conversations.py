@@ -58,7 +58,7 @@ def protect_counts(
     Args:
         cells: A frame: polars, pandas, pyarrow, ….
         parameter_set: The parameters.
-        version: Their version; None if only one is in use.
+        version: Their version; None for the one in use.
         n: Its column of counts.
         key: Its column of cell keys.
         weight: Its column of sums of weights.
@@ -82,7 +82,7 @@ def protect_values(
         cells: A frame with the columns total, largest_1 …, count and key.
         value: The value column of the parameters.
         parameter_set: The parameters.
-        version: Their version; None if only one is in use.
+        version: Their version; None for the one in use.
         figure: "sum" or "mean"; what is accurate if None.
     """
     return (yield from _sent(calls.values_call(cells, value, parameter_set, version, figure)))
@@ -106,7 +106,7 @@ def protect_table(
         cells: A frame.
         layout: What its columns are, as [cells] in a programme for cells.
         parameter_set: The parameters.
-        version: Their version; None if only one is in use.
+        version: Their version; None for the one in use.
         kind: "counts", "figures" with brackets, or "parts".
         name: Name of the table.
         classifications: Code trees of some of the variables.

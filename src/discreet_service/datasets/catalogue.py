@@ -149,7 +149,24 @@ class DatasetCatalogue:
             opened = self._opened.get(name)
             if opened is None or opened.fingerprint != found.fingerprint:
                 self._opened[name] = opened = self._open(found)
+        self._check_parameters(opened)
         return opened
+
+    def _check_parameters(self, opened: DataVersion) -> None:
+        """Its set of parameters is the one in use: another one makes other figures of the data."""
+        named = opened.description.dataset.parameter_set
+        if named is None or self._parameters_of is None:
+            return
+        try:
+            same = self._parameters_of(named).package == opened.inputs.shared.package
+        except ServiceError as error:
+            if error.code not in ("version-retired", "unknown-parameter-set"):
+                raise
+            same = False
+        if not same:
+            what = "the parameter set of this version is no longer in use"
+            hint = "the office must publish a version that names the set in use"
+            raise ServiceError(what, code="data-not-ready", where="version", hint=hint)
 
     def _open(self, found: VersionRecord) -> DataVersion:
         what = "the data of this version are not ready"
@@ -262,10 +279,21 @@ def public_facts(version: DataVersion) -> dict[str, Any]:
         "description": dict(entry.description),
         "period": entry.period,
         "source": dict(entry.source),
+        "parameters": parameters_name(version),
         "units": [
             {"name": unit.name, "label": dict(unit.label)} for unit in version.units.values()
         ],
     }
+
+
+def parameters_name(version: DataVersion) -> dict[str, str] | None:
+    """The set of parameters that a version uses; None if its own programme states them.
+
+    Args:
+        version: The version.
+    """
+    package = version.inputs.shared.package
+    return package and {name: package[name] for name in ("statistic", "version")}
 
 
 def _record(row: sa.RowMapping) -> VersionRecord:

@@ -2,8 +2,9 @@
 
 In: signed packages (SECRET). Out: opened `Parameters`, for use inside the service only; and what
 everybody may know. A package is used if two persons agreed to, it is signed by somebody who is
-trusted, and its file is to the byte the one they agreed on. No package comes back once it was
-retired, and none that is older than one that was in use.
+trusted, and its file is to the byte the one they agreed on. One set of a statistic is in use at a
+time: two would publish different figures of the same data. The act that brings one into use ends
+the other. No package comes back once it was retired, and none that is older than one in use before.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ class ParameterSets:
 
         Args:
             name: The statistic.
-            version: The version; None if only one is in use.
+            version: The version; None for the one in use.
         """
         found = self._in_use(name, version)
         with self._lock:
@@ -194,23 +195,19 @@ class ParameterSets:
         return found, self._open(found)
 
     def _in_use(self, name: str, version: str | None) -> ParameterSet:
-        if version is not None:
-            found = self.show(name, version)
-            if found.state is SetState.retired:
+        with self._database.reading() as connection:
+            every = [ParameterSet.of(row) for row in self._rows(connection, name)]
+        active = [each for each in every if each.state is SetState.active]
+        # Earlier versions of the service let several be in use: the last one holds.
+        current = max(active, key=lambda each: each.activated or 0, default=None)
+        if version is not None and (current is None or current.version != version):
+            if any(each.version == version and each.activated is not None for each in every):
                 what, hint = "this version is retired", "ask for the one in use"
                 raise ServiceError(what, code="version-retired", where="version", hint=hint)
-            active = [found] if found.state is SetState.active else []
-        else:
-            with self._database.reading() as connection:
-                every = map(ParameterSet.of, self._rows(connection, name))
-            active = [each for each in every if each.state is SetState.active]
-        if not active:
+            current = None
+        if current is None:
             raise _unknown()
-        if len(active) > 1:
-            what = "several versions are in use"
-            hint = "name one: version"
-            raise ServiceError(what, code="invalid-input", where="version", hint=hint)
-        return active[0]
+        return current
 
     def _rows(self, connection: sa.Connection, name: str) -> Sequence[sa.Row[Any]]:
         """All versions of a statistic."""
@@ -357,7 +354,7 @@ class ParameterSets:
                 raise ServiceError(what, code="conflict", where="version", hint=hint)
 
     def activate(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
-        """Bring a proposed set into use.
+        """Bring a proposed set into use; the set that was in use ends by the same act.
 
         Args:
             connection: A transaction that writes.
@@ -371,6 +368,9 @@ class ParameterSets:
             what = "a newer version was in use meanwhile"
             raise ServiceError(what, code="conflict", where="version")
         self._open(found)
+        for row in self._rows(connection, found.name):
+            if row.state == SetState.active.value:
+                self._end(connection, ParameterSet.of(row), agreed)
         return self._change(connection, found, SetState.active, agreed)
 
     def retire(self, connection: sa.Connection, agreed: AgreedChange) -> ParameterSet:
@@ -383,6 +383,11 @@ class ParameterSets:
         found = self._found(connection, agreed.name, agreed.version)
         if found.state is SetState.retired:
             raise ServiceError("this set is retired already", code="conflict", where="version")
+        return self._end(connection, found, agreed)
+
+    def _end(
+        self, connection: sa.Connection, found: ParameterSet, agreed: AgreedChange
+    ) -> ParameterSet:
         changed = self._change(connection, found, SetState.retired, agreed)
         with self._lock:
             self._opened.pop(found.file, None)

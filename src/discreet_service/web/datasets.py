@@ -72,6 +72,7 @@ def get_dataset(
             "state": each.state,
             "period": each.facts.get("period"),
             "published": _day(each.published_at),
+            "parameters": each.facts.get("parameters"),
         }
         for each in service.datasets.records(dataset)
     ]
@@ -196,6 +197,7 @@ def _summary(record: VersionRecord, language: str) -> dict[str, Any]:
         "source": said_in(facts.get("source") or {}, language),
         "period": facts.get("period"),
         "published": _day(record.published_at),
+        "parameters": facts.get("parameters"),
         "units": [
             {"name": unit["name"], "label": said_in(unit["label"], language, unit["name"])}
             for unit in facts["units"]

@@ -59,7 +59,7 @@ class CellOptions(BaseModel):
 
     Args:
         parameter_set: The statistic of the parameters.
-        version: Their version; None if only one is in use.
+        version: Their version; None for the one in use.
         format: Format of the result; that of the header Accept if None.
         language: "en" or "de", for notes and legend.
         name: Name of the table.

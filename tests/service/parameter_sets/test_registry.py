@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from discreet.release.packages import write_key_pair
+from discreet_service.database.schema import PARAMETER_SETS
 from discreet_service.parameter_sets import AgreedChange, SetState
 from discreet_service.permissions import Grant, Principal
 from discreet_service.problems import ServiceError
@@ -63,11 +65,30 @@ def test_a_set_is_used_from_activation_to_retirement(served: CellService) -> Non
     assert "otto" in acts[1]
 
 
-def test_two_versions_need_a_name(served: CellService) -> None:
+def test_one_set_is_in_use_and_the_act_that_brings_the_next_ends_it(served: CellService) -> None:
     served.in_use("1")
+    served.clock.later(seconds=1)
     served.in_use("2")
-    refused("invalid-input", served)
-    assert served.service.parameter_sets.parameters("census", "1")[0].version == "1"
+    sets = served.service.parameter_sets
+    one, two = sets.sets()
+    assert (one.state, two.state) == (SetState.retired, SetState.active)
+    assert one.retired == two.activated == served.clock.now
+    assert sets.parameters("census")[0].version == "2"
+    refused("version-retired", served, "1")
+    acts = [line for line in served.service.trail.export() if '"proposal"' in line]
+    assert ["parameters_retired" in line for line in acts] == [False, True, False]
+
+
+def test_of_two_sets_that_an_earlier_service_left_in_use_the_last_one_holds(
+    served: CellService,
+) -> None:
+    served.in_use("1")
+    served.clock.later(seconds=1)
+    served.in_use("2")
+    with served.service.database.writing() as connection:
+        connection.execute(sa.update(PARAMETER_SETS).values(state="active"))
+    assert served.service.parameter_sets.parameters("census")[0].version == "2"
+    refused("version-retired", served, "1")
 
 
 @pytest.mark.parametrize("persons", [("anna",), ("anna", "anna"), ("anna", "Anna "), ()])
