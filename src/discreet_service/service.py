@@ -258,7 +258,12 @@ class Service:
         from discreet_service.releases.publications import Publications
 
         return Publications(
-            self.database, self.trail, self.clock, catalogue=self.releases, drafts=shelf_of(self)
+            self.database,
+            self.trail,
+            self.clock,
+            catalogue=self.releases,
+            drafts=shelf_of(self),
+            approvals=self.approvals,
         )
 
     @cached_property

@@ -23,6 +23,8 @@ from typing import Any
 
 from discreet.release.state.seal import SEAL, read_seal
 from discreet_service.audit.kinds import AuditKind
+from discreet_service.people.approvals import Proposal
+from discreet_service.permissions import Grant, Principal
 from discreet_service.releases import publications
 from discreet_service.releases.drafts import read_draft, shelf_of
 from discreet_service.service import Service
@@ -43,18 +45,33 @@ def opened(folder: Path) -> Service:
     )
 
 
-def published(service: Service) -> None:
-    """Publish the draft that there is."""
+def producer(name: str) -> Principal:
+    """Somebody who may publish."""
+    return Principal(name=name, kind="key", grants=(Grant("producer"),))
+
+
+def proposed(service: Service, name: str = NAME, at: int = 0) -> Proposal:
+    """Propose to publish a draft."""
     shelf = shelf_of(service)
     (record,) = shelf.every()
-    (draft,) = shelf.drafts(record.id)
-    found = read_draft(shelf.draft(record.id, draft), service.releases.keys, NAME)
-    service.publications.publish(
-        found,
-        replaces=service.releases.release(NAME).identity,
-        person="anna",
-        programme=record,
-    )
+    draft = sorted(shelf.drafts(record.id))[at]
+    found = read_draft(shelf.draft(record.id, draft), service.releases.keys, name)
+    with service.database.writing() as connection:
+        return service.publications.propose(
+            connection, found, record, principal=producer("anna"), reason="it is due", dataset=""
+        )
+
+
+def agreed(service: Service, proposal: Proposal) -> None:
+    """Agree as the second person."""
+    with service.database.writing() as connection:
+        service.approvals.approve(connection, proposal.id, producer("bert"), digest=proposal.digest)
+    service.publications.finish()
+
+
+def published(service: Service) -> None:
+    """Publish the draft that there is."""
+    agreed(service, proposed(service))
 
 
 def settled(service: Service) -> None:

@@ -18,6 +18,8 @@ from discreet_service.web.programmes import (
 )
 
 PAUL = Principal(name="paul", kind="session", grants=(Grant("producer"),))
+#: Who agrees to what Paul proposes.
+SECOND = Principal(name="petra", kind="session", grants=(Grant("producer"),))
 PEOPLE = """dataset = "census"
 title = { en = "People and their work", de = "Menschen und ihre Arbeit" }
 languages = ["en", "de"]
@@ -89,8 +91,11 @@ def work(service: Service) -> str:
 def publish(
     service: Service, programme: str, draft: str, release: str, principal: Principal = PAUL
 ) -> None:
-    """Publish a draft, in both steps."""
+    """Publish a draft: it is proposed, and a second person agrees."""
     asked = PublicationRequest(draft=draft, release=release)
     word = publish_programme(service, principal, programme, asked)["confirm"]
-    confirmed = asked.model_copy(update={"confirm": word})
-    assert publish_programme(service, principal, programme, confirmed)["published"]
+    confirmed = asked.model_copy(update={"confirm": word, "reason": "it is due"})
+    told = publish_programme(service, principal, programme, confirmed)
+    with service.database.writing() as connection:
+        service.approvals.approve(connection, told["proposal"], SECOND, digest=told["digest"])
+    service.publications.finish()

@@ -76,6 +76,15 @@ class Filter:
         trees = self._tree.values if both else [self._tree]  # type: ignore[attr-defined]
         return [Filter(self.text, tree, self._names) for tree in trees]
 
+    @property
+    def literals(self) -> list[Any]:
+        """The values that columns are compared to.
+
+        >>> parse_filter("18 <= age < 65 or sex in ('m', 'w')").literals
+        [18, 65, 'm', 'w']
+        """
+        return [value for _, values in self._uses() for value in values]
+
     def excluded(self) -> list[tuple[str, Any]]:
         """Each column with a literal it must differ from: all other values pass.
 

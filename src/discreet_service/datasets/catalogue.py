@@ -293,7 +293,9 @@ def parameters_name(version: DataVersion) -> dict[str, str] | None:
         version: The version.
     """
     package = version.inputs.shared.package
-    return package and {name: package[name] for name in ("statistic", "version")}
+    if package is None:
+        return None
+    return {"statistic": package["statistic"], "version": package["version"]}
 
 
 def _record(row: sa.RowMapping) -> VersionRecord:

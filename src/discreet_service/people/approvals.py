@@ -50,6 +50,7 @@ class ProposalKind(StrEnum):
     policy_change = "policy-change"
     refusal_override = "refusal-override"
     dataset_publication = "dataset-publication"
+    release_publication = "release-publication"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,6 +106,13 @@ KINDS: Mapping[ProposalKind, KindOfProposal] = {
         de="Freigabe eines Datensatzes",
         propose=Permission.datasets_publish,
         approve=Permission.datasets_publish,
+        days=14,
+    ),
+    ProposalKind.release_publication: KindOfProposal(
+        en="Publication of a release",
+        de="Veröffentlichung",
+        propose=Permission.releases_publish,
+        approve=Permission.releases_publish,
         days=14,
     ),
 }

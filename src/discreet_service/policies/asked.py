@@ -96,6 +96,8 @@ class AskedTable:
         cells: How many cells are shown, totals included.
         digest: Keyed digest of all this.
         spelling: Digest of the query as it was written.
+        programme: Whether it is a table of a programme: sparse parts of it are not hidden
+            afterwards, and it does not wait for those before it.
 
     >>> sex = AskedVariable(
     ...     name="sex", levels=(AskedLevel(name="sex", size=2),), total=True, geography=False
@@ -114,6 +116,7 @@ class AskedTable:
     cells: int
     digest: str
     spelling: str = field(default="", compare=False)
+    programme: bool = field(default=False, compare=False)
 
     @property
     def spanned(self) -> int:

@@ -45,8 +45,8 @@ def rate_rule(case: RuleCase) -> RuleVerdict:
     # When the bucket was full again, if nobody asked: a time instead of a number of tokens.
     amounts, day = _amounts(case), day_of(case.now)
     wait = amounts.get(_QUERIES, 0) - case.now - pause * (rates.burst - 1)
-    # With the data it is the same query once more.
-    if wait > 0 and case.facts is None:
+    # With the data it is the same query once more; a programme takes its queries together.
+    if wait > 0 and case.facts is None and not case.asked.programme:
         return refused("P8", "too many queries at once", retry_after=math.ceil(wait / 1000))
     used = amounts.get(CELLS_PER_DAY, 0)
     if cells and used + cells > rates.cells_per_day:
@@ -72,7 +72,7 @@ def day_of(now: int) -> int:
 
 
 def take_query(case: RuleCase) -> None:
-    """Take one query from the bucket, whatever comes of it.
+    """Take one query from the bucket, whatever comes of it; tables of programmes take it, too.
 
     Args:
         case: With a connection that writes.

@@ -42,7 +42,7 @@ def gathered(
     if UniverseDefinition.of(asked) not in ledger:
         sketch = evidence.universe_sketch(NEAR * policy.differences.least)
     sparsity = None
-    if policy.sparsity.then == "refuse":
+    if policy.sparsity.then == "refuse" or asked.programme:
         judged = [not one.geography for one in asked.by]
         sparsity = SparsityShares.of(evidence.published_counts(), policy.sparsity.small, judged)
     return UniverseFacts(count=evidence.universe_count(), sketch=sketch, sparsity=sparsity)
@@ -82,7 +82,7 @@ def difference_rule(case: RuleCase) -> RuleVerdict:
 
 def sparsity_rule(case: RuleCase) -> RuleVerdict:
     """P7: small cells and rows in which one category has all."""
-    if case.policy.sparsity.then == "hide":
+    if case.policy.sparsity.then == "hide" and not case.asked.programme:
         return passed("P7", "sparse parts are hidden in the answer")
     if case.facts is None:
         return later("P7")

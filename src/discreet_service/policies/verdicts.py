@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -317,6 +317,20 @@ class Policies:
             facts: What records tell; without, rules about people decide later.
         """
         return self._judged(self._case(asked, principal, connection, now, facts))
+
+    def released(self, dataset: str, version: str, digests: Collection[str]) -> bool:
+        """Whether all of some tables count as released.
+
+        Args:
+            dataset: The data set.
+            version: Its version.
+            digests: Digests of the tables.
+        """
+        columns = RELEASED_TABLES.c
+        own = (columns.dataset == dataset) & (columns.version == version)
+        with self._database.reading() as connection:
+            known = set(connection.scalars(sa.select(columns.digest).where(own)))
+        return known.issuperset(digests)
 
     def policy(self, dataset: str, version: str) -> PolicyDocument:
         """The policy in force. CONFIDENTIAL.

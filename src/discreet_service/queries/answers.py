@@ -12,16 +12,18 @@ import hmac
 import json
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Problem
+from discreet.release.inputs import Inputs
 from discreet.tables import ProtectedTable
 from discreet_service.datasets import DatasetCatalogue, DataVersion
 from discreet_service.operation import ServiceMetrics
 from discreet_service.permissions import Principal
-from discreet_service.policies import Policies, Verdict
+from discreet_service.policies import Policies, PolicyRefusalError, Verdict
 from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.queries.cache import AnswerCache
@@ -32,6 +34,7 @@ from discreet_service.queries.grammar import TableQuery
 from discreet_service.queries.measures import Measure
 from discreet_service.queries.plan import QueryPlan, plan_of
 from discreet_service.queries.presentation import in_order
+from discreet_service.queries.programme_tables import programme_queries
 from discreet_service.queries.sparse_parts import SparseParts
 from discreet_service.queries.unit_sketches import SketchMemory
 from discreet_service.settings import LimitSettings
@@ -165,6 +168,64 @@ class Answers:
             self.metrics.refusals.labels(rule=rule).inc()
         verdict.require(language)
         return verdict
+
+    def programme(self, inputs: Inputs, version: DataVersion) -> list[tuple[str, PreparedQuery]]:
+        """The tables of a programme as policies judge them, each with its place.
+
+        Args:
+            inputs: The programme with its data set.
+            version: The data set.
+        """
+        found = []
+        for each in programme_queries(inputs, version):
+            query, order = canonical_query(each.query, version)
+            plan = plan_of(query, version, self.limits, key=self._key)
+            cells = plan.cells * each.figures
+            asked = replace(plan.asked, cells=cells, programme=True)
+            plan = replace(plan, cells=cells, asked=asked)
+            found.append((each.where, PreparedQuery(version=version, plan=plan, order=order)))
+        return found
+
+    def admit_programme(
+        self, inputs: Inputs, version: DataVersion, principal: Principal, language: Language
+    ) -> None:
+        """Let a programme be carried out: its tables count as released; or raise all refusals.
+
+        Args:
+            inputs: The programme with its data set.
+            version: The data set.
+            principal: Who wants it.
+            language: Language of refusals.
+        """
+        tables = self.programme(inputs, version)
+        # Nothing is charged for a programme of which the first look shows that it is refused.
+        self._require_all(
+            [(where, self.verdict(each, principal)) for where, each in tables], language
+        )
+        verdicts = []
+        for where, each in tables:
+            asked = each.plan.asked
+            verdicts.append((where, self.policies.decide(asked, principal, self.evidence(each))))
+        self._require_all(verdicts, language)
+
+    def _require_all(self, verdicts: Sequence[tuple[str, Verdict]], language: Language) -> None:
+        found = [(where, verdict, verdict.error(language)) for where, verdict in verdicts]
+        refused = [(where, verdict, error) for where, verdict, error in found if error is not None]
+        for _, verdict, _ in refused:
+            for rule in verdict.names:
+                self.metrics.refusals.labels(rule=rule).inc()
+        if refused:
+            _, verdict, error = refused[0]
+            problems = [Problem(each.what, where) for where, _, each in refused]
+            raise PolicyRefusalError(
+                verdict,
+                error.what,
+                code=error.code,
+                rule=error.rule,
+                limit=error.limit,
+                retry_after=error.retry_after,
+                problems=problems,
+            )
 
     @staticmethod
     def is_instant(prepared: PreparedQuery, verdict: Verdict) -> bool:

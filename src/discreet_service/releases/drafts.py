@@ -57,6 +57,12 @@ def run_programme(context: JobContext) -> JobOutput:
     record = shelf.get(str(asked["programme"]))
     version = service.datasets.version(record.dataset, record.version or None)
     inputs = opened_inputs(shelf.file(record.id), version)
+    judged = sorted(
+        {each.plan.asked.digest for _, each in service.answers.programme(inputs, version)}
+    )
+    if not service.policies.released(version.dataset, version.version, judged):
+        what, hint = "the policies have not admitted these tables", "run the programme again"
+        raise ServiceError(what, code="refused-by-policy", hint=hint)
     folder = shelf.draft(record.id, context.job.id)
     make_folder(folder, 0o700)
 
@@ -72,6 +78,7 @@ def run_programme(context: JobContext) -> JobOutput:
         "dataset": version.dataset,
         "version": version.version,
         "parameters": _mark_of(version, service.key_for("origins of releases")),
+        "judged": judged,
         "seal": summary.seal,
         "tables": [
             {"name": each.name, "title": each.title, "cells": each.cells} for each in summary.tables

@@ -26,6 +26,7 @@ from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme, nearest, read_form
 from discreet.release.programme.schema import Document, QualityEntry, TableEntry, Text
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
+from discreet.release.programme.universes import all_of
 from discreet.release.run.inputs import open_programme
 from discreet_service.datasets.versions import DataVersion
 from discreet_service.problems import ServiceError
@@ -325,6 +326,10 @@ def _merged(
         for name in ("formats", "where", "complete", "universe")
         if getattr(told.defaults, name) is not None
     }
+    # Whom the data set is not about, no programme over it is about.
+    usual = base.document.defaults.where
+    if "where" in given:
+        given["where"] = all_of(usual, given["where"])
     shared = base.document.defaults.model_copy(update=given)
     formats = _with_exact(shared.formats)
     document = base.document.model_copy(
@@ -337,7 +342,7 @@ def _merged(
             # The internal report is confidential, and nobody here asks for it.
             "quality": QualityEntry(enabled=base.document.quality.enabled),
             "defaults": shared.model_copy(update={"formats": formats}),
-            "tables": {name: _table(entry) for name, entry in told.tables.items()},
+            "tables": {name: _table(entry, usual) for name, entry in told.tables.items()},
         }
     )
     return dataclasses.replace(
@@ -351,10 +356,13 @@ def _merged(
     )
 
 
-def _table(entry: TableEntry) -> TableEntry:
-    if entry.formats is None:
-        return entry
-    return entry.model_copy(update={"formats": _with_exact(entry.formats)})
+def _table(entry: TableEntry, usual: str | None) -> TableEntry:
+    changed: dict[str, Any] = {}
+    if entry.formats is not None:
+        changed["formats"] = _with_exact(entry.formats)
+    if entry.where is not None:
+        changed["where"] = all_of(usual, entry.where)
+    return entry.model_copy(update=changed)
 
 
 def _with_exact(formats: Sequence[str] | None) -> list[str]:

@@ -1,11 +1,12 @@
 """Publications: how a draft takes the place of a release, once and wholly, whatever is killed.
 
-In: a draft that is done, the word of whoever publishes it. Out: its files in the place of the
-release, and one entry in the audit trail.
+In: a draft that is done, and two persons who agreed. Out: its files in the place of the release,
+and one entry in the audit trail.
 
-The entry and what is to be done are written down together; then folders are switched; then it is
-done. Who finds a publication that was only begun completes it, or, where its files are lost, takes
-it back and writes that down, too. One process at a time works on a shelf.
+The second person's agreement, the entry and what is to be done are written down together; then
+folders are switched; then it is done. Who finds a publication that was only begun completes it, or,
+where its files are lost, takes it back and writes that down, too. One process at a time works on a
+shelf.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import hashlib
 import json
 import os
 import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ from discreet_service.audit.kinds import AuditKind
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import PUBLICATIONS
+from discreet_service.people.approvals import Approvals, Proposal, ProposalKind
+from discreet_service.permissions import Principal
 from discreet_service.problems import ServiceError
 from discreet_service.releases.catalogue import ReleaseCatalogue
 from discreet_service.releases.drafts import ReleaseDraft, read_draft
@@ -57,6 +61,7 @@ class Publications:
         clock: What tells the time.
         catalogue: The releases; its first folder is the shelf of new ones.
         drafts: Programmes and their drafts.
+        approvals: Where two persons agree.
     """
 
     def __init__(
@@ -67,9 +72,11 @@ class Publications:
         *,
         catalogue: ReleaseCatalogue,
         drafts: ProgrammeShelf,
+        approvals: Approvals,
     ) -> None:
         self._database, self._trail, self._clock = database, trail, clock
-        self._catalogue, self._drafts = catalogue, drafts
+        self._catalogue, self._drafts, self._approvals = catalogue, drafts, approvals
+        approvals.register(ProposalKind.release_publication, self._agreed)
 
     def __repr__(self) -> str:
         return "<Publications>"
@@ -102,31 +109,70 @@ class Publications:
             rows = connection.execute(asked.order_by(columns.release)).all()
         return [(row.release, row.draft, row.seal) for row in rows]
 
-    def publish(
-        self, draft: ReleaseDraft, *, replaces: str, person: str, programme: StoredProgramme
-    ) -> None:
-        """Put a draft in the place of a release, and write down who did it.
+    def propose(
+        self,
+        connection: sa.Connection,
+        draft: ReleaseDraft,
+        programme: StoredProgramme,
+        *,
+        principal: Principal,
+        reason: str,
+        dataset: str,
+    ) -> Proposal:
+        """Propose to put a draft in the place of a release; a second person decides.
 
         Args:
+            connection: A transaction that writes.
             draft: The draft, with the name that it is to have.
-            replaces: The short name of the seal of the release that is served so far; empty
-                if none is.
-            person: Who publishes it.
             programme: The programme that it was made of.
+            principal: Who proposes.
+            reason: Why, for the second person and the audit trail.
+            dataset: The data set whose releases both must be allowed to publish; empty for all.
         """
-        new, shelf = draft.release, self._catalogue.shelf
-        make_folder(shelf)
+        return self._approvals.propose(
+            connection,
+            kind=ProposalKind.release_publication,
+            subject=f"{draft.release.id}:{programme.id}/{draft.summary['draft']}",
+            digest=self._digest(draft, programme),
+            principal=principal,
+            reason=reason,
+            dataset=dataset,
+        )
+
+    def _agreed(self, connection: sa.Connection, proposal: Proposal) -> str:
+        """Write down what two persons agreed on; the digest of what it is by now."""
+        draft, programme = self.proposed(proposal)
+        digest = self._digest(draft, programme)
+        if digest == proposal.digest:
+            decider = self._approvals.proposal(connection, proposal.id).decider
+            persons = (proposal.proposer, decider)
+            self.begin(connection, draft, programme, persons=persons, proposal=proposal.id)
+        return digest
+
+    def proposed(self, proposal: Proposal) -> tuple[ReleaseDraft, StoredProgramme]:
+        """The draft that somebody proposes to publish, and its programme.
+
+        Args:
+            proposal: The proposal.
+        """
+        release, _, place = proposal.subject.partition(":")
+        number, _, draft = place.partition("/")
+        folder = self._drafts.draft(number, draft)
+        return read_draft(folder, self._catalogue.keys, release), self._drafts.get(number)
+
+    def _digest(self, draft: ReleaseDraft, programme: StoredProgramme) -> str:
+        """The digest of a draft in the place of what readers get now."""
+        new = draft.release
+        parts = (new.id, new.identity, self._served(new.id), programme.id, programme.digest)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def finish(self) -> None:
+        """Put in their place the files of what was begun, after whoever is just doing so."""
+        if not self._begun():
+            return
         with self._alone(_PATIENCE):
-            self._settle_begun()
-            there = _identity(shelf / new.id)
-            if self._served(new.id) != replaces or (replaces and there != replaces):
-                what, hint = "the release was replaced meanwhile", "look at the changes again"
-                raise ServiceError(what, code="changed-meanwhile", where="release", hint=hint)
-            kept_on_disk(prepared(new, shelf, self._catalogue.keys))
-            kept_on_disk(shelf)
-            row = self._begin(draft, there, person, programme)
             try:
-                self._settle_one(row, whole=True)
+                self._settle_begun()
             except OSError:
                 what = "it is written down, but the files cannot be put in their place"
                 hint = "the service tries again by itself; staff sees to the folder of releases"
@@ -149,11 +195,31 @@ class Publications:
 
     # -- steps -------------------------------------------------------------------
 
-    def _begin(
-        self, draft: ReleaseDraft, there: str, person: str, programme: StoredProgramme
-    ) -> sa.Row[Any]:
-        """Write down, together, who publishes and what is to be done."""
-        new, summary = draft.release, draft.summary
+    def begin(
+        self,
+        connection: sa.Connection,
+        draft: ReleaseDraft,
+        programme: StoredProgramme,
+        *,
+        persons: Sequence[str],
+        proposal: str,
+    ) -> None:
+        """Write down, together, who publishes and what is to be done; `finish` does it.
+
+        Args:
+            connection: A transaction that writes.
+            draft: The draft, with the name that it is to have.
+            programme: The programme that it was made of.
+            persons: The two who agreed.
+            proposal: Number of the proposal they agreed on.
+        """
+        new, summary, columns = draft.release, draft.summary, PUBLICATIONS.c
+        there, mine = _identity(self._catalogue.shelf / new.id), columns.release == new.id
+        under_way = connection.scalar(sa.select(columns.begun).where(mine))
+        served = self._served(new.id)
+        if under_way or (served and there != served):
+            what, hint = "the release was replaced meanwhile", "look at the changes again"
+            raise ServiceError(what, code="changed-meanwhile", where="release", hint=hint)
         origin = {
             "dataset": programme.dataset,
             "version": summary.get("version", ""),
@@ -176,14 +242,13 @@ class Publications:
             "programme": programme.digest,
             "dataset": programme.dataset,
             "version": str(origin["version"]),
+            "proposal": proposal,
+            "persons": tuple(persons),
         }
-        with self._database.writing() as connection:
-            kind = AuditKind.release_published
-            self._trail.append(connection, kind=kind, person=person, about=new.id, facts=facts)
-            mine = PUBLICATIONS.c.release == new.id
-            connection.execute(sa.delete(PUBLICATIONS).where(mine))
-            made = sa.insert(PUBLICATIONS).values(**values).returning(PUBLICATIONS)
-            return connection.execute(made).one()
+        kind = AuditKind.release_published
+        self._trail.append(connection, kind=kind, person=persons[-1], about=new.id, facts=facts)
+        connection.execute(sa.delete(PUBLICATIONS).where(mine))
+        connection.execute(sa.insert(PUBLICATIONS).values(**values))
 
     def _served(self, release: str) -> str:
         """The short name of the seal of what readers get now; empty if nothing."""
@@ -202,12 +267,12 @@ class Publications:
             self._settle_one(row)
         return [row.release for row in rows]
 
-    def _settle_one(self, row: sa.Row[Any], *, whole: bool = False) -> None:
+    def _settle_one(self, row: sa.Row[Any]) -> None:
         """Bring one publication to its end, from wherever it was left."""
         shelf = self._catalogue.shelf
         place, beside = shelf / row.release, _beside(shelf, row.release)
         if _identity(place) != row.seal and _identity(place) in ("", row.replaces):
-            if whole or self._made_ready(row, beside):
+            if self._made_ready(row, beside):
                 switch(beside, place)
             elif not place.exists() and aside(beside).exists():
                 aside(beside).rename(place)
@@ -229,7 +294,7 @@ class Publications:
             draft = read_draft(self._drafts.draft(row.programme, row.draft), keys, row.release)
             if draft.release.identity != row.seal:
                 return False
-            prepared(draft.release, self._catalogue.shelf, keys)
+            kept_on_disk(prepared(draft.release, self._catalogue.shelf, keys))
         except (ServiceError, UnservedFolderError):
             return False
         return True
@@ -255,6 +320,7 @@ class Publications:
     @contextlib.contextmanager
     def _alone(self, patience: float) -> Iterator[None]:
         """Hold the shelf; who dies lets go of it."""
+        make_folder(self._catalogue.shelf)
         path = self._catalogue.shelf / _LOCK
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:

@@ -211,14 +211,15 @@ def publish_draft(
     principal: FormPrincipal,
     release: Annotated[str, Form(max_length=100)] = "",
     confirm: Annotated[str, Form(max_length=100)] = "",
+    reason: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
-    """Say what publishing would change; with the word that this gave, do it."""
+    """Say what publishing would change; with the word that this gave, propose it."""
     check_allowed(principal, Permission.releases_publish)
     _, record = programme_of(service, principal, programme, Permission.releases_publish)
     if not _NAME.fullmatch(release.strip()):
         what, hint = "this is no name of a release", "letters, digits, - and _, such as census-2026"
         raise ServiceError(what, code="invalid-input", where="release", hint=hint)
-    asked = PublicationRequest(draft=draft, release=release.strip(), confirm=confirm)
+    asked = PublicationRequest(draft=draft, release=release.strip(), confirm=confirm, reason=reason)
     meanwhile = False
     try:
         told = publish_programme(service, principal, programme, asked)
@@ -229,8 +230,8 @@ def publish_draft(
         told = publish_programme(
             service, principal, programme, asked.model_copy(update={"confirm": ""})
         )
-    if told["published"]:
-        return back_to(f"/releases/{told['release']}")
+    if "proposal" in told:
+        return back_to("/approvals")
     found = _opened(service, programme, draft)
     language = language_of(request)
     return page(

@@ -182,13 +182,14 @@ def show_programme(
 @router.post("/{programme}/run")
 def run_programme_form(
     programme: str,
+    request: Request,
     service: ServiceDep,
     principal: FormPrincipal,
     key: Annotated[str, Form(max_length=100)] = "",
 ) -> Response:
     """Let a job make a draft; the same form sent twice makes one."""
     check_allowed(principal, Permission.programmes_run)
-    job = begin_run(service, principal, programme, key or None)
+    job = begin_run(service, principal, programme, key or None, language_of(request))
     return back_to(f"/programmes/{programme}/drafts/{job.id}")
 
 

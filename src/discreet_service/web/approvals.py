@@ -115,6 +115,10 @@ def content_address(proposal: Proposal) -> str:
     Args:
         proposal: The proposal.
     """
+    if proposal.kind is ProposalKind.release_publication:
+        release, _, place = proposal.subject.partition(":")
+        programme, _, draft = place.partition("/")
+        return f"/programmes/{programme}/drafts/{draft}?release={release}"
     dataset, _, rest = proposal.subject.partition("@")
     version = rest.partition(":")[0]
     pages = {ProposalKind.policy_change: "changes", ProposalKind.refusal_override: "refusals"}
@@ -149,9 +153,12 @@ def _decided(
 ) -> Proposal:
     approvals = service.approvals
     approvals.visible(principal, number)
+    if act == "approve":
+        with service.database.writing() as connection:
+            done = approvals.approve(connection, number, principal, digest=said)
+        service.publications.finish()
+        return done
     with service.database.writing() as connection:
-        if act == "approve":
-            return approvals.approve(connection, number, principal, digest=said)
         if act == "reject":
             return approvals.reject(connection, number, principal, said)
         if act == "withdraw":

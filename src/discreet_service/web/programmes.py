@@ -26,6 +26,7 @@ from discreet_service.audit.trail import utc
 from discreet_service.datasets.versions import DataVersion
 from discreet_service.jobs.records import Job
 from discreet_service.permissions import ALL, Permission, Principal
+from discreet_service.policies.rules import Language
 from discreet_service.problems import ServiceError
 from discreet_service.releases.comparison import compared
 from discreet_service.releases.drafts import ReleaseDraft, read_draft, shelf_of
@@ -39,6 +40,7 @@ from discreet_service.releases.programmes import (
 from discreet_service.releases.release import ServedRelease
 from discreet_service.service import Service
 from discreet_service.web.access import ServiceDep, check_allowed, principal_with
+from discreet_service.web.problem_pages import language_of
 
 router = APIRouter(prefix="/api/v1/programmes", tags=["programmes"])
 
@@ -63,6 +65,7 @@ class PublicationRequest(BaseModel):
     draft: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
     release: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
     confirm: Annotated[str, Field(max_length=100, description="given by the first step")] = ""
+    reason: Annotated[str, Field(max_length=10_000, description="for the second person")] = ""
 
 
 def _entry(record: StoredProgramme) -> dict[str, Any]:
@@ -228,7 +231,7 @@ def check_text(service: Service, principal: Principal, text: bytes) -> dict[str,
     with tempfile.TemporaryDirectory(prefix="programme-") as folder:
         place = Path(folder) / "programme.toml"
         write_text(place, text.decode("utf-8-sig"), private=True)
-        return _validated(place, version)
+        return _validated(service, place, version)
 
 
 @router.post("/{programme}:validate")
@@ -236,14 +239,16 @@ def validate_programme(service: ServiceDep, principal: Producer, programme: str)
     """Whether a programme can be run; everything that is wrong at once, with lines."""
     shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     version = service.datasets.version(record.dataset, record.version or None)
-    return _validated(shelf.file(record.id), version)
+    return _validated(service, shelf.file(record.id), version)
 
 
-def _validated(place: Path, version: DataVersion) -> dict[str, Any]:
+def _validated(service: Service, place: Path, version: DataVersion) -> dict[str, Any]:
     problems: Sequence[Problem] = ()
     tables: list[str] = []
     try:
-        tables = list(opened_inputs(place, version).programme.tables)
+        inputs = opened_inputs(place, version)
+        service.answers.programme(inputs, version)
+        tables = list(inputs.programme.tables)
     except ServiceError as error:
         if error.code != "invalid-input":
             raise
@@ -267,31 +272,42 @@ def _verdict(
 
 @router.post("/{programme}:run", status_code=202)
 def run_programme_job(
+    request: Request,
     service: ServiceDep,
     principal: Producer,
     programme: str,
     key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
 ) -> JSONResponse:
-    """Make a draft of a release: a job of the kind "programme". Its number is that of the draft."""
-    job = begin_run(service, principal, programme, key)
+    """Make a draft of a release: a job of the kind "programme". Its number is that of the draft.
+
+    Its tables pass the policies of the data set as queries do, and count as released from then on.
+    """
+    job = begin_run(service, principal, programme, key, language_of(request))
     place = f"/api/v1/jobs/{job.id}"
     return JSONResponse(job.told(), status_code=202, headers={"Location": place})
 
 
 def begin_run(
-    service: Service, principal: Principal, programme: str, key: str | None = None
+    service: Service,
+    principal: Principal,
+    programme: str,
+    key: str | None = None,
+    language: str = "en",
 ) -> Job:
-    """Hand in the job that makes a draft.
+    """Hand in the job that makes a draft, if the policies admit all of its tables.
 
     Args:
         service: The service.
         principal: Who asks.
         programme: Number of the programme.
         key: Who sends the same key again gets the same job.
+        language: Language of refusals.
     """
     shelf, record = programme_of(service, principal, programme, Permission.programmes_run)
     version = service.datasets.version(record.dataset, record.version or None)
-    opened_inputs(shelf.file(record.id), version)
+    inputs = opened_inputs(shelf.file(record.id), version)
+    spoken: Language = "de" if language == "de" else "en"
+    service.answers.admit_programme(inputs, version, principal, spoken)
     return service.jobs.submit(
         kind="programme",
         owner=principal.name,
@@ -375,10 +391,11 @@ def publish_programme(
     programme: str,
     asked: Annotated[PublicationRequest, Body()],
 ) -> dict[str, Any]:
-    """Publish a draft, in two steps.
+    """Propose to publish a draft, in two steps; a second person publishes it.
 
     Without `confirm` nothing happens but that changes are told, with a word to confirm them by;
-    with that word, the draft takes the place of the release at once.
+    with that word and a reason, it is proposed. The draft takes the place of the release when a
+    second person approves the proposal.
     """
     shelf, record = programme_of(service, principal, programme, Permission.releases_publish)
     found = _draft(service, shelf, record, asked.draft, asked.release)
@@ -401,10 +418,18 @@ def publish_programme(
         what = "draft or release are not what was looked at"
         hint = "ask again without confirm, and look at the changes"
         raise ServiceError(what, code="changed-meanwhile", where="confirm", hint=hint)
-    service.publications.publish(
-        found, replaces=told["replaces"] or "", person=principal.name, programme=record
-    )
-    return {**told, "published": True}
+    about = found.summary
+    judged = about.get("judged") or ["a draft of an earlier version of the service"]
+    if not service.policies.released(about["dataset"], about["version"], judged):
+        what, hint = "the policies have not admitted the tables of this draft", "run it again"
+        raise ServiceError(what, code="refused-by-policy", where="draft", hint=hint)
+    origin = "" if before is None else _origin(service, before)
+    both = record.dataset if before is None or origin == record.dataset else ""
+    with service.database.writing() as connection:
+        made = service.publications.propose(
+            connection, found, record, principal=principal, reason=asked.reason, dataset=both
+        )
+    return {**told, "published": False, "proposal": made.id, "digest": made.digest}
 
 
 def check_changeable(service: Service, principal: Principal, release: ServedRelease) -> None:
@@ -418,12 +443,18 @@ def check_changeable(service: Service, principal: Principal, release: ServedRele
         principal: Who asks.
         release: The release.
     """
-    origin = service.publications.origin(release.id, release.identity).get("dataset", "")
+    origin = _origin(service, release)
     needed = Permission.releases_publish
     may = principal.may(needed, origin) if origin else ALL in principal.datasets(needed)
     if not may:
         what, hint = "the release is of other data", "choose another name"
         raise ServiceError(what, code="not-allowed", where="release", hint=hint)
+
+
+def _origin(service: Service, release: ServedRelease) -> str:
+    """The data set that a release was made of; empty if nobody knows."""
+    origin: str = service.publications.origin(release.id, release.identity).get("dataset", "")
+    return origin
 
 
 def _word(

@@ -20,14 +20,24 @@ from discreet.release.state.seal import SEAL, read_seal
 from discreet_service.audit.kinds import AuditKind
 from discreet_service.problems import ServiceError
 from discreet_service.releases import publications
-from discreet_service.releases.drafts import RELEASE, read_draft
+from discreet_service.releases.drafts import RELEASE
 from discreet_service.service import Service
-from tests.helpers.killed_publications import NAME, opened, published, seen_later, settled, state
+from tests.helpers.killed_publications import (
+    NAME,
+    agreed,
+    opened,
+    proposed,
+    published,
+    seen_later,
+    settled,
+    state,
+)
 from tests.helpers.places import ROOT
 from tests.helpers.states_left import states_left
 
 PROGRAMME = b'dataset = "census"\n[tables.people]\nby = ["region"]\n'
 DRAFT = "d" * 32
+OTHER = "f" * 32
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +271,7 @@ def test_nobody_publishes_over_what_they_have_not_seen(
     with pytest.raises(ServiceError) as caught:
         published(service)
     assert caught.value.code == "changed-meanwhile"
+    settled(service)
     assert service.releases.release(NAME).identity == seals[1]
     service.close()
 
@@ -268,12 +279,14 @@ def test_nobody_publishes_over_what_they_have_not_seen(
 def test_a_name_that_another_has_just_taken_is_not_overwritten(folder: Path) -> None:
     """Both saw that nothing is published under the name; the second one is told."""
     service = opened(folder)
-    shelf = service.publications._drafts
-    (record,) = shelf.every()
-    draft = read_draft(shelf.draft(record.id, DRAFT), service.releases.keys, "fresh")
-    service.publications.publish(draft, replaces="", person="anna", programme=record)
+    (record,) = service.publications._drafts.every()
+    place = folder / "programmes" / record.id / "drafts"
+    other = Path(shutil.copytree(place / DRAFT, place / OTHER)) / "draft.json"
+    other.write_text(other.read_text("utf-8").replace(DRAFT, OTHER), "utf-8")
+    first, second = (proposed(service, "fresh", at) for at in (0, 1))
+    agreed(service, first)
     with pytest.raises(ServiceError) as caught:
-        service.publications.publish(draft, replaces="", person="bert", programme=record)
+        agreed(service, second)
     assert caught.value.code == "changed-meanwhile"
     kind = AuditKind.release_published
     assert [each.about for each in service.trail.search(kind=kind).entries] == ["fresh"]
@@ -290,8 +303,8 @@ def test_two_do_not_publish_at_once(folder: Path, monkeypatch: pytest.MonkeyPatc
         assert caught.value.code == "overloaded"
         assert other.publications.settle() == []
         assert (folder / "releases" / ".left.new").exists()
-    other.publications.settle()
+    assert other.publications.settle() == [NAME]
     assert not (folder / "releases" / ".left.new").exists()
-    assert state(folder)["published"] == 0
+    assert state(folder)["published"] == 1
     one.close()
     other.close()

@@ -1,0 +1,239 @@
+"""Programme tables as policies judge them: each as the queries that it answers.
+
+In: a programme over a published data set, opened (CONFIDENTIAL). Out: prepared queries, one for
+each universe and for each classification of a variable that has several; or every filter and
+variable that no query could have, with its place. What policies cannot judge is not made.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray
+from discreet.errors import DiscreetError, Problem
+from discreet.microdata.filters import Filter, parse_filter
+from discreet.release.inputs import Inputs
+from discreet.release.programme.schema import TableEntry
+from discreet.release.programme.universes import all_of
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
+from discreet_service.problems import ServiceError
+from discreet_service.queries.grammar import FilterEntry, SpanningEntry, TableQuery
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgrammeQuery:
+    """A query that a table of a programme answers.
+
+    Args:
+        where: Its place in the programme.
+        query: The query.
+        figures: How many figures of the table have this universe.
+    """
+
+    where: str
+    query: TableQuery
+    figures: int
+
+
+def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQuery]:
+    """The queries that a programme answers; an error lists all that is no query.
+
+    Args:
+        inputs: The programme with its data set.
+        version: The data set.
+    """
+    found: list[ProgrammeQuery] = []
+    problems: list[Problem] = []
+    for name, entry in inputs.programme.tables.items():
+        source = inputs.programme.source_of(name).name
+        unit = next((each for each in version.units.values() if each.source == source), None)
+        if unit is None:
+            what = f"the data set offers no unit of the source {source!r}"
+            problems.append(Problem(what, f"tables.{name}.from", "state it in DATASET.toml"))
+            continue
+        found += _queries_of(name, entry, unit, version, problems)
+    if problems:
+        what = "policies cannot judge this programme"
+        raise ServiceError(
+            problems[0].what if len(problems) == 1 else what,
+            code="invalid-input",
+            where=problems[0].where if len(problems) == 1 else "",
+            hint=problems[0].hint if len(problems) == 1 else "",
+            problems=problems,
+        )
+    return found
+
+
+def _queries_of(
+    name: str,
+    entry: TableEntry,
+    unit: CatalogueUnit,
+    version: DataVersion,
+    problems: list[Problem],
+) -> Iterator[ProgrammeQuery]:
+    """One query for each universe of a table, and each classification of its variables."""
+    place = f"tables.{name}"
+    choices = [_classifications(each, unit, place, problems) for each in entry.by or ()]
+    usual = version.entry(unit.name).where or ""
+    universes: dict[str, tuple[str, int]] = {"": (place, 0)}
+    for figure, each in entry.figures.items():
+        own = each.where or ""
+        where, number = universes.get(own, (f"{place}.figures.{figure}", 0))
+        universes[own] = where, number + 1
+    for own, (where, number) in universes.items():
+        text = all_of(_beyond_usual(entry.where or "", usual), own)
+        try:
+            filters = conditions_of(text, unit, version)
+        except DiscreetError as error:
+            problems.append(Problem(error.what, f"{where}.where", error.hint))
+            continue
+        for chosen in itertools.product(*choices):
+            by = [
+                SpanningEntry(variable=one.name, level=list(range(1, one.finest + 1)))
+                for one in chosen
+            ]
+            query = TableQuery(unit=unit.name, by=by, where=filters, version=version.version)
+            yield ProgrammeQuery(where=where, query=query, figures=max(1, number))
+
+
+def _classifications(
+    name: str, unit: CatalogueUnit, place: str, problems: list[Problem]
+) -> list[CatalogueVariable]:
+    """A variable as the data set offers it: itself, or each of its classifications."""
+    if name in unit.variables:
+        return [unit.variables[name]]
+    several = [each for each in unit.variables.values() if name in each.joined]
+    if not several:
+        what = f"the data set offers no variable {name!r} of {unit.name}"
+        hint = "the office offers it in DATASET.toml: variables"
+        problems.append(Problem(what, f"{place}.by", hint))
+    return several
+
+
+def _beyond_usual(where: str, usual: str) -> str:
+    """What a filter asks for beyond that of the data set, which `all_of` put before it."""
+    if not usual or where == usual:
+        return "" if usual else where
+    return where.removeprefix(f"({usual}) and (").removesuffix(")")
+
+
+# -- filters -------------------------------------------------------------------------------------
+
+
+def conditions_of(text: str, unit: CatalogueUnit, version: DataVersion) -> list[FilterEntry]:
+    """The filter of a programme as conditions of a query; an error if it is none.
+
+    Args:
+        text: The filter.
+        unit: The unit.
+        version: The data set.
+    """
+    if not text.strip():
+        return []
+    schema = version.records(unit.name)[0].collect_schema()
+    by_column: dict[str, list[Filter]] = {}
+    for part in _parts(parse_filter(text)):
+        if len(part.columns) != 1:
+            raise _no_query("a condition looks at several variables at once")
+        by_column.setdefault(next(iter(part.columns)), []).append(part)
+    return [
+        condition
+        for column, parts in by_column.items()
+        for condition in _condition(column, parts, unit, schema)
+    ]
+
+
+def _parts(condition: Filter) -> Iterator[Filter]:
+    parts = condition.parts()
+    if len(parts) == 1:
+        yield parts[0]
+    else:
+        for part in parts:
+            yield from _parts(part)
+
+
+def _condition(
+    column: str, parts: Sequence[Filter], unit: CatalogueUnit, schema: Mapping[str, Any]
+) -> list[FilterEntry]:
+    """The codes that conditions on a column let through; no condition where all are."""
+    for variable in unit.variables.values():
+        if variable.tree.source != column:
+            continue
+        leaves = _leaves(variable, parts, schema)
+        if leaves is None:
+            continue
+        level, positions = variable.coarsest_cover(leaves)
+        codes = [variable.tree.codes[at] for at in positions]
+        if not codes:
+            raise _no_query(f"no code of {variable.name!r} fits the filter")
+        return [FilterEntry(variable=variable.name, codes=codes, level=level)] if level else []
+    raise _no_query(f"the filter on {column!r} is not made of codes of a variable that is offered")
+
+
+def _no_query(what: str) -> ServiceError:
+    hint = "filter by codes of variables of the data set; a group of codes must be in its policy"
+    return ServiceError(what, code="invalid-input", hint=hint)
+
+
+def _leaves(
+    variable: CatalogueVariable, parts: Sequence[Filter], schema: Mapping[str, Any]
+) -> BoolArray | None:
+    """Per code, whether it is a finest one that is let through; None if one is only in part."""
+    tree = variable.tree
+    found = np.zeros(len(tree), dtype=np.bool_)
+    positions = np.flatnonzero(tree.is_leaf).tolist()
+    whole = str(schema[tree.source]).startswith(("Int", "UInt"))
+    literals = [each for part in parts for each in part.literals if isinstance(each, int | float)]
+    number = 0
+    for at in positions:
+        values: list[Any] = [tree.codes[at]]
+        if tree.codes[at] == tree.missing:
+            values = [None]
+        elif tree.bounds is not None:
+            values = _samples(tree.bounds[number], tree.bounds[number + 1], literals, whole=whole)
+            number += 1
+        passed = _passed(values, parts, tree.source, schema)
+        if passed.any() != passed.all():
+            return None
+        found[at] = bool(passed.all())
+    return found
+
+
+def _samples(low: float, high: float, literals: Sequence[float], *, whole: bool) -> list[float]:
+    """Values of an interval, some between every two at which a comparison may change."""
+    edges = [each for each in (low, high) if math.isfinite(each)]
+    inner = sorted({*edges, *(each for each in literals if low <= each < high)})
+    step = 1 if whole else 0.5
+    tried = {*inner, *(each - step for each in inner), *(each + step for each in inner)}
+    tried |= {(one + other) / 2 for one, other in itertools.pairwise(inner)}
+    if whole:
+        tried = {float(math.floor(each)) for each in tried}
+    return sorted(each for each in tried if low <= each < high) or [low]
+
+
+def _passed(
+    values: Sequence[Any], parts: Sequence[Filter], column: str, schema: Mapping[str, Any]
+) -> BoolArray:
+    """Which values all conditions let through."""
+    kind = str(schema[column])
+    text = kind.startswith(("String", "Categorical", "Enum"))
+    series = pl.Series(column, list(values), dtype=pl.String if text else None, strict=False)
+    if not text:
+        dtype = {"Boolean": pl.Boolean}.get(kind, pl.Float64)
+        if series.dtype == pl.String and dtype == pl.Boolean:
+            series = series == "true"
+        series = series.cast(dtype, strict=False)
+    frame = nw.from_native(series.to_frame(), eager_only=True)
+    found = np.ones(len(values), dtype=np.bool_)
+    for part in parts:
+        own = frame.select(own=part.to_narwhals(frame.schema)).to_native()["own"]
+        found &= own.fill_null(value=False).to_numpy()
+    return found
