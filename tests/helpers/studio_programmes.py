@@ -34,13 +34,15 @@ title = { en = "Population by region and sex", de = "Bevölkerung nach Region un
 
 [tables.workers]
 by = ["state", "sex"]
-where = "not (occupation is null) and age < 67"
-universe = { en = "Persons at work below 67", de = "Erwerbstätige unter 67" }
-title = { en = "Persons at work", de = "Erwerbstätige" }
+where = "marital_status == 'single'"
+universe = { en = "Single persons", de = "Ledige" }
+title = { en = "Single persons", de = "Ledige" }
 """
 #: Fewer are counted, and one table is new.
 LATER = (
-    PEOPLE.replace("age < 67", "age < 60").replace("below 67", "below 60").replace("r 67", "r 60")
+    PEOPLE.replace("'single'", "'married'")
+    .replace("Single", "Married")
+    .replace("Ledige", "Verheir")
     + """
 [tables.homes]
 from = "dwellings"
@@ -53,7 +55,7 @@ rent = { kind = "mean", of = "rent", unit = "EUR", title = { en = "Mean rent", d
 )
 #: Mistakes of several kinds, in lines 10, 14 and 15.
 WRONG = PEOPLE.replace('"region", "sex"', '"regoin", "sex"').replace(
-    'where = "not (occupation is null) and age < 67"',
+    "where = \"marital_status == 'single'\"",
     'where = "not (occupation is nul) and age < 67"\nformats = ["csv", "docx"]',
 )
 

@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray
-from discreet.errors import DiscreetError, Problem
+from discreet.errors import Problem
 from discreet.microdata.filters import Filter, parse_filter
 from discreet.release.inputs import Inputs
-from discreet.release.programme.schema import TableEntry
+from discreet.release.programme.file import Programme
+from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import all_of
 from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
@@ -52,70 +53,70 @@ def programme_queries(inputs: Inputs, version: DataVersion) -> list[ProgrammeQue
     """
     found: list[ProgrammeQuery] = []
     problems: list[Problem] = []
-    for name, entry in inputs.programme.tables.items():
-        source = inputs.programme.source_of(name).name
+    programme = inputs.programme
+    for name in programme.tables:
+        source = programme.source_of(name).name
         unit = next((each for each in version.units.values() if each.source == source), None)
         if unit is None:
-            what = f"the data set offers no unit of the source {source!r}"
-            problems.append(Problem(what, f"tables.{name}.from", "state it in DATASET.toml"))
+            what, hint = f"the data set offers no unit of the source {source!r}", "another source"
+            problems.append(programme.problem(("tables", name, "from"), what, hint))
             continue
-        found += _queries_of(name, entry, unit, version, problems)
+        found += _queries_of(programme, name, unit, version, problems)
     if problems:
-        what = "policies cannot judge this programme"
+        several = len(problems) > 1
         raise ServiceError(
-            problems[0].what if len(problems) == 1 else what,
+            "policies cannot judge this programme" if several else problems[0].what,
             code="invalid-input",
-            where=problems[0].where if len(problems) == 1 else "",
-            hint=problems[0].hint if len(problems) == 1 else "",
+            where="" if several else problems[0].where,
+            hint="" if several else problems[0].hint,
             problems=problems,
         )
     return found
 
 
 def _queries_of(
+    programme: Programme,
     name: str,
-    entry: TableEntry,
     unit: CatalogueUnit,
     version: DataVersion,
     problems: list[Problem],
 ) -> Iterator[ProgrammeQuery]:
     """One query for each universe of a table, and each classification of its variables."""
-    place = f"tables.{name}"
-    choices = [_classifications(each, unit, place, problems) for each in entry.by or ()]
+    entry, path = programme.tables[name], ("tables", name)
+    choices = []
+    for variable in entry.by or ():
+        choices.append(_classifications(variable, unit))
+        if not choices[-1]:
+            what = f"the data set offers no variable {variable!r} of {unit.name}"
+            hint = "the office offers it in DATASET.toml: variables"
+            problems.append(programme.problem((*path, "by"), what, hint))
     usual = version.entry(unit.name).where or ""
-    universes: dict[str, tuple[str, int]] = {"": (place, 0)}
+    universes: dict[str, tuple[KeyPath, int]] = {} if entry.figures else {"": (path, 1)}
     for figure, each in entry.figures.items():
-        own = each.where or ""
-        where, number = universes.get(own, (f"{place}.figures.{figure}", 0))
-        universes[own] = where, number + 1
-    for own, (where, number) in universes.items():
+        place, number = universes.get(each.where or "", ((*path, "figures", figure), 0))
+        universes[each.where or ""] = place, number + 1
+    for own, (place, number) in universes.items():
         text = all_of(_beyond_usual(entry.where or "", usual), own)
         try:
             filters = conditions_of(text, unit, version)
-        except DiscreetError as error:
-            problems.append(Problem(error.what, f"{where}.where", error.hint))
+        except ServiceError as error:
+            problems.append(programme.problem((*place, "where"), error.what, error.hint))
             continue
+        where = programme.problem(place, "").where
         for chosen in itertools.product(*choices):
             by = [
                 SpanningEntry(variable=one.name, level=list(range(1, one.finest + 1)))
                 for one in chosen
             ]
             query = TableQuery(unit=unit.name, by=by, where=filters, version=version.version)
-            yield ProgrammeQuery(where=where, query=query, figures=max(1, number))
+            yield ProgrammeQuery(where=where, query=query, figures=number)
 
 
-def _classifications(
-    name: str, unit: CatalogueUnit, place: str, problems: list[Problem]
-) -> list[CatalogueVariable]:
+def _classifications(name: str, unit: CatalogueUnit) -> list[CatalogueVariable]:
     """A variable as the data set offers it: itself, or each of its classifications."""
     if name in unit.variables:
         return [unit.variables[name]]
-    several = [each for each in unit.variables.values() if name in each.joined]
-    if not several:
-        what = f"the data set offers no variable {name!r} of {unit.name}"
-        hint = "the office offers it in DATASET.toml: variables"
-        problems.append(Problem(what, f"{place}.by", hint))
-    return several
+    return [each for each in unit.variables.values() if name in each.joined]
 
 
 def _beyond_usual(where: str, usual: str) -> str:

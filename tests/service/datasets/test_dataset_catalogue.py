@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from discreet.errors import DiscreetError
+from discreet.release import read_parameters
 from discreet_service.audit.trail import AuditTrail
 from discreet_service.database import ServiceDatabase
 from discreet_service.database.schema import DATA_VERSIONS
@@ -88,6 +90,32 @@ def test_the_latest_version_is_meant_unless_one_is_named(
     assert code_of(lambda: catalogue.retire("census", "2022-2", "anna")) == "conflict"
     catalogue.retire("census", "2022-1", "anna")
     assert code_of(lambda: catalogue.version("census")) == "version-retired"
+
+
+def test_a_version_is_asked_only_while_its_parameter_set_is_in_use(
+    service_database: ServiceDatabase, folder: Path
+) -> None:
+    place = folder / "census-2022-1"
+    stated = read_parameters(place / "programme.toml")
+    one, two = (replace(stated, statistic="census", version=each) for each in "12")
+    in_use = {"census": one}
+    described = place / "DATASET.toml"
+    text = described.read_text("utf-8").replace("[dataset]", '[dataset]\nparameter_set = "census"')
+    described.write_text(text, "utf-8")
+    clock = _Clock()
+    catalogue = DatasetCatalogue(
+        folder,
+        database=service_database,
+        trail=AuditTrail(service_database, b"trail", clock),
+        clock=clock,
+        key=b"key",
+        parameters_of=lambda name: in_use[name],
+    )
+    published = catalogue.publish("census", "2022-1", "anna")
+    assert published.facts["parameters"] == {"statistic": "census", "version": "1"}
+    assert catalogue.version("census").version == "2022-1"
+    in_use["census"] = two
+    assert code_of(lambda: catalogue.version("census")) == "data-not-ready"
 
 
 @pytest.mark.parametrize("name", ["DATASET.toml", "programme.toml", "region.json", "ptable.json"])

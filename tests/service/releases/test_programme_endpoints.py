@@ -20,6 +20,7 @@ from discreet_service.releases.drafts import RELEASE, run_programme
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.asgi_browser import AsgiBrowser
+from tests.helpers.service_data import OPEN_POLICY, write_policy
 
 API = "/api/v1/programmes"
 DATASET = """
@@ -83,6 +84,8 @@ def service(office, verify_key, tmp_path_factory):
     place.parent.mkdir()
     shutil.copytree(office, place)
     (place / "DATASET.toml").write_text(DATASET, "utf-8")
+    policy = OPEN_POLICY.replace('"2022-1"', '"2026-1"')
+    custodian = write_policy(place, folder, policy)
     Secret.generate().write(folder / "service.secret")
     (folder / "releases").mkdir()
     settings = ServiceSettings(
@@ -90,7 +93,7 @@ def service(office, verify_key, tmp_path_factory):
         datasets=folder / "datasets",
         releases=(folder / "releases",),
         secret_file=folder / "service.secret",
-        trusted_signers=(verify_key,),
+        trusted_signers=(verify_key, custodian),
         limits=LimitSettings(requests_per_second=1e6, burst=10**6, anonymous_per_second=1e6),
     )
     found = Service(settings)
@@ -101,7 +104,7 @@ def service(office, verify_key, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def app(service):
-    app = create_app(service, resources=("programmes", "releases"))
+    app = create_app(service, resources=("programmes", "releases", "approvals"))
 
     @app.middleware("http")
     async def somebody(request: Request, call_next):
@@ -173,8 +176,16 @@ def test_from_programme_to_release(service, anna, app):
     berta = Staff(app, "berta", Grant("producer"))
     other = berta.post(f"{API}/{programme}:publish", json={**asked, "confirm": first["confirm"]})
     assert other.status_code == 412
-    done = anna.post(f"{API}/{programme}:publish", json={**asked, "confirm": first["confirm"]})
-    assert done.json()["published"] is True
+    again = {**asked, "confirm": first["confirm"]}
+    assert anna.post(f"{API}/{programme}:publish", json=again).status_code == 422, "no reason"
+    done = anna.post(f"{API}/{programme}:publish", json={**again, "reason": "it is due"}).json()
+    assert done["published"] is False
+    assert service.releases.releases() == {}
+    agree = f"/api/v1/proposals/{done['proposal']}:approve"
+    assert anna.post(agree, json={"digest": done["digest"]}).status_code == 409
+    assert berta.post(agree, json={"digest": "0" * 64}).status_code == 412
+    assert service.releases.releases() == {}
+    assert berta.post(agree, json={"digest": done["digest"]}).status_code == 200
     release = service.releases.release("people")
     assert release.identity == summary["seal"] == first["seal"]
     assert sorted(path.name for path in release.files.folder.iterdir()) == sorted(
@@ -185,7 +196,8 @@ def test_from_programme_to_release(service, anna, app):
     assert release.seal.programme == "programme.toml"
     acts = [each.kind for each in service.trail.search().entries]
     assert AuditKind.programme_uploaded.value in acts
-    assert AuditKind.release_published.value in acts
+    (entry,) = service.trail.search(kind=AuditKind.release_published).entries
+    assert json.loads(entry.facts)["persons"] == ["anna", "berta"]
 
     # The same once more: nothing has changed; the word of before holds no longer.
     late = anna.post(f"{API}/{programme}:publish", json={**asked, "confirm": first["confirm"]})
