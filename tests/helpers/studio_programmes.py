@@ -42,7 +42,7 @@ title = { en = "Single persons", de = "Ledige" }
 LATER = (
     PEOPLE.replace("'single'", "'married'")
     .replace("Single", "Married")
-    .replace("Ledige", "Verheir")
+    .replace("Ledige", "Verheiratete")
     + """
 [tables.homes]
 from = "dwellings"
@@ -98,6 +98,11 @@ def publish(
     word = publish_programme(service, principal, programme, asked)["confirm"]
     confirmed = asked.model_copy(update={"confirm": word, "reason": "it is due"})
     told = publish_programme(service, principal, programme, confirmed)
+    agree(service, told["proposal"], told["digest"])
+
+
+def agree(service: Service, proposal: str, digest: str) -> None:
+    """Agree as the second person: the release is published."""
     with service.database.writing() as connection:
-        service.approvals.approve(connection, told["proposal"], SECOND, digest=told["digest"])
+        service.approvals.approve(connection, proposal, SECOND, digest=digest)
     service.publications.finish()

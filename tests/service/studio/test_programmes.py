@@ -639,6 +639,6 @@ def test_in_german(office: Office) -> None:
         "paul",
         **{"Accept-Language": "de"},
     )
-    for text in ("Was sich für Leser ändern würde", "Verheir", "anderer Wert", "Siegel"):
+    for text in ("Was sich für Leser ändern würde", "Verheiratete", "anderer Wert", "Siegel"):
         assert text in page
     assert "Single persons" not in page

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.studio_programmes import LATER, PEOPLE, WRONG, hand_in, publish, run
+from discreet_service.people.approvals import ProposalState
+from tests.helpers.studio_programmes import (
+    LATER,
+    PEOPLE,
+    SECOND,
+    WRONG,
+    agree,
+    hand_in,
+    publish,
+    run,
+)
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +73,14 @@ def test_from_programme_to_release_by_keys(logged_in: Any, check_page: Any, stud
     assert page.locator("#tally-new").inner_text() == "2"
     check_page(page, seconds=8)
     assert "ages" not in studio.service.releases.releases()
+    page.fill("#reason", "it is due")
     press(page, "form[action$='/publish'] button")
-    page.wait_for_url("**/releases/ages")
+    page.wait_for_url("**/approvals")
+    check_page(page)
+    assert "ages" not in studio.service.releases.releases()
+    (waiting,) = studio.service.approvals.proposals(SECOND, ProposalState.open)
+    agree(studio.service, waiting.id, waiting.digest)
+    page.goto("/releases/ages")
     assert studio.service.releases.release("ages").tables.keys() == {"person", "ages"}
 
 
