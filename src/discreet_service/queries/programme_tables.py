@@ -120,7 +120,11 @@ def _classifications(name: str, unit: CatalogueUnit) -> list[CatalogueVariable]:
 
 
 def _beyond_usual(where: str, usual: str) -> str:
-    """What a filter asks for beyond that of the data set, which `all_of` put before it."""
+    """What a filter asks for beyond that of the data set, which `all_of` put before it.
+
+    >>> _beyond_usual(all_of("age >= 0", "sex == 'm'"), "age >= 0")
+    "sex == 'm'"
+    """
     if not usual or where == usual:
         return "" if usual else where
     return where.removeprefix(f"({usual}) and (").removesuffix(")")

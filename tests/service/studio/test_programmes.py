@@ -392,7 +392,7 @@ def test_of_very_many_tables_those_that_change_are_listed(
     page = office.page(f"{here}?release=people", "paul")
     part = page[page.index('<table class="changes"') : page.index('id="others"')]
     assert "Population" not in part
-    assert "Single persons" in part
+    assert "Married persons" in part
     assert "Dwellings and their rents" in part
     assert text_of(page, "others").endswith(": 1")
     assert text_of(page, "tally-same") == "1"
