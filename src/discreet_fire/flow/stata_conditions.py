@@ -170,3 +170,40 @@ def decided(condition: Condition, taints: Taints, policy: Policy) -> Held:
             if word not in known:
                 held = Held(RECORD, f"the first value of {word}")
     return held if held.rank >= BAD else CLEAN
+
+
+_LOADING = ("use", "import", "insheet", "infile", "infix", "sysuse", "webuse", "clear")
+_CHOOSING = ("keep", "drop", "collapse", "contract", "sample")
+_CHOSEN_BY = re.compile(r"\b(?:if|in)\b(.*)", re.S)
+#: A condition on missing values, on years, or on the data a record came from chooses no persons.
+_PLAIN_CHOICE = re.compile(
+    r"\s*(?:!?\s*(?:missing|mi)\s*\([\w\s,]*\)|\w+\s*(?:[<>]=?|[=!~]=)\s*\.|_merge\s*[!=~]=\s*\d"
+    r"|inrange\s*\(\s*(?:year|jahr)\b[^()]*\)|(?:year|jahr)\s*(?:[<>]=?|[=!~]=)\s*\d{4})\s*"
+)
+
+
+def file_named(text: str) -> str:
+    """A file as statements name it, whatever folder, quotes and suffix it has."""
+    name = re.split(r"[/\\]", text.partition(",")[0])[-1]
+    return re.sub(r"\.dta\b|[\s\"]", "", name)
+
+
+def chosen_files(placed: Iterable[tuple[StatementParts, Surroundings]]) -> set[str]:
+    """Files that are saved of records which a condition has chosen: they may be of few."""
+    chosen, kept, found = False, False, set[str]()
+    for part, _ in placed:
+        text = part.statement.source[part.start : part.statement.end]
+        if part.name == "preserve":
+            kept = chosen
+        elif part.name == "restore":
+            chosen = kept
+        elif part.name in _LOADING:
+            chosen = _CHOSEN_BY.search(part.outside.partition("using")[0]) is not None
+        elif part.name in _CHOOSING:
+            given = _CHOSEN_BY.search(part.outside.partition(",")[0])
+            chosen |= given is not None and not all(
+                map(_PLAIN_CHOICE.fullmatch, re.split(r"[&|]", given[1]))
+            )
+        elif part.name in ("save", "saveold") and chosen:
+            found.add(file_named(text))
+    return found

@@ -12,6 +12,7 @@ from collections.abc import Set
 
 from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.commands import command_table, commands_where
+from discreet_fire.flow.stata_conditions import file_named
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import StatementParts
 from discreet_fire.stata.statements import DoFile, Kind, Why
@@ -109,6 +110,26 @@ def described_originals(following: FigureFlow) -> frozenset[int]:
                 found.add(statement.start)
         elif part.name not in _SAME_NAMES or not plain:
             known = False
+    return frozenset(found)
+
+
+_JOINING = ("merge", "fmerge", "mmerge", "joinby", "cross")
+_USING = re.compile(r"\busing\b\s*([^,]*)")
+#: The file has one record for several, or nobody knows.
+_COPYING = re.compile(r"\s*(?:m:1|m:m)\b|(?!.*:)", re.S)
+
+
+def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
+    """Where values of chosen records are copied to many: they may be those of one person."""
+    files, found = following.taints.chosen, set[int]()
+    for part, _ in following.placed:
+        if part.name not in _JOINING:
+            continue
+        text = part.statement.source[part.start : part.statement.end]
+        using = _USING.search(text)
+        several = part.name not in ("merge", "fmerge") or _COPYING.match(text) is not None
+        if part.name == "cross" or (several and using and file_named(using[1]) in files):
+            found.add(part.statement.start)
     return frozenset(found)
 
 

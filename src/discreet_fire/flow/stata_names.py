@@ -21,6 +21,7 @@ from discreet_fire.flow.stata_conditions import (
     LOOPS,
     Surroundings,
     any_record,
+    chosen_files,
     decided,
     surroundings_of,
 )
@@ -254,6 +255,7 @@ class FigureFlow:
         self.known = known_names(part for part, _ in different)
         self.temporary_files = temporary_files(part for part, _ in different)
         taints.saved |= _saved_words(parts, dofile.programs)
+        taints.chosen |= chosen_files(self.placed)
         #: What is known of a figure because a statement ran at all.
         self._decided = CLEAN
         #: Macros whose text may be the name of a variable; globals with ``$``.

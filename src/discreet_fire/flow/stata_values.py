@@ -168,6 +168,8 @@ class Taints:
     columns: dict[str, Held] = field(default_factory=dict)
     #: Words of statements that may write data sets, in any of the files.
     saved: set[str] = field(default_factory=set)
+    #: Data sets of records that a condition has chosen, in any of the files.
+    chosen: set[str] = field(default_factory=set)
     #: Names that the files give to scalars and matrices at all.
     known_scalars: set[str] = field(default_factory=set)
     known_matrices: set[str] = field(default_factory=set)

@@ -19,7 +19,11 @@ from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.flow.stata_datasets import described_originals, estimates_drawn
+from discreet_fire.flow.stata_datasets import (
+    copies_of_chosen,
+    described_originals,
+    estimates_drawn,
+)
 from discreet_fire.flow.stata_names import MADE_OF_VALUES, FigureFlow
 from discreet_fire.flow.stata_values import Taints, statements_of
 from discreet_fire.rewriting.called_files import (
@@ -224,7 +228,12 @@ def _stop_shown(
     dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
 ) -> None:
     """Add what following stored results has found to the decisions."""
-    originals = described_originals(following)
+    originals, copying = described_originals(following), copies_of_chosen(following)
+    for (start, _), decision in decisions.items():
+        if start in copying:
+            name = decision.statement.canonical
+            what = f"{name}: it may copy values of few records to many"
+            decision.note("copies", Severity.REVIEW, what)
     for shown in following.shown():
         statement = shown.statement
         decision = decisions.get((statement.start, statement.end))

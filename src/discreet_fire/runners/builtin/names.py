@@ -212,12 +212,15 @@ class SessionNames:
     def referred(self, rows: Any, inside: Any) -> None:
         """Note from which observations values are taken: one for many is a single value."""
         self.ordered()
+        self.use.taken.append((rows, inside))
+        self.session.trace.touch(bool(self.session.trace.copied))
         if self.session.data.rows and copied_to_many(self.session, rows, inside):
             self.session.trace.touch()
 
     def added(self, values: Any, groups: ByGroups | None) -> None:
         """Note what a running sum adds up: one may make up nearly all of it."""
         self.ordered()
+        self.session.trace.touch(bool(self.session.trace.copied))
         rows = self.session.data.rows
         group = np.zeros(rows, dtype=np.int64)
         if groups is not None:
@@ -232,6 +235,7 @@ class SessionNames:
     def shifted(self, operators: str, name: str) -> Any:
         """A variable under time-series operators: `L.x`, `D.x`, `L2.D.x`."""
         values = present(self.column(name), f"{name} not found", code=111)
+        self.session.trace.touch(bool(self.session.trace.copied))
         if not isinstance(values, np.ndarray):
             return values  # one value is wanted, and there are no observations
         DoError.when(values.dtype == object, "type mismatch", code=109)

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.linked_tables import GroupsShown, OutputRecords, ShownTable, tables_of
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
@@ -37,6 +38,7 @@ from discreet_fire.runners.builtin.disclosure.units import (
     named_units,
     owners,
     plain,
+    read_sources,
     record_numbers,
 )
 from discreet_fire.runners.builtin.language.calls import CommandCall
@@ -199,11 +201,13 @@ def _together(column: pl.Series, who: Any, minimum: int) -> pl.Series:
 
 #: Columns of the frame that no variable can be called.
 ENTITY, WEIGHT, INSIDE = "who is it", "the weight", "inside"
+#: How columns begin that say whose a copied value is.
+_SOURCE = "whose is it "
 _ROW = "row"
 #: Most rows that frequency weights may stand for.
 _MOST = 20_000_000
 #: Errors of safe commands that are about the output, not about the program.
-_WITHHELD = frozenset(("group", "table-size", "edges", "entity"))
+_WITHHELD = frozenset(("group", "table-size", "edges", "entity", "copies"))
 _CODES = {"not-numeric": 109, "column-type": 109, "no-observations": 2000, "weights": 402}
 _CODES |= {"factor-values": 452, "missing-column": 111, "two-groups": 420}
 #: Errors of safe commands that the program alone causes; any other may tell of one value.
@@ -284,6 +288,9 @@ def choose(
         entity = ENTITY
         who = pl.Series(ENTITY, codes[rows])
         frame = frame.with_columns(who.set(who < 0, None))
+    for number, source in enumerate(read_sources(session)):
+        whose = pl.Series(f"{_SOURCE}{number}", source[rows])
+        frame = frame.with_columns(whose.set(whose < 0, None))
     if session.entity is not None and not named_owners(session):
         reason = "nothing in the data says whom an observation is about; each counts as a case"
         checks.append(Check(rule="entity", verdict=CheckVerdict.review, reason=reason))
@@ -334,6 +341,12 @@ def run_statistic(
     statistic = safe_statistic(facts.shows.statistic)
     try:
         result = statistic(*arguments, limits=session.limits, **options)
+        for column in arguments[0].columns:
+            if column.startswith(_SOURCE):
+                how = {**options, "entity": column, "limits": session.limits}
+                if statistic(*arguments, **how).shown != result.shown:
+                    what = "values in it are copies of those of too few cases"
+                    raise OutputCheckError(what, code="copies")
     except (DoError, UnsupportedError):
         raise
     except DiscreetError as error:
@@ -458,7 +471,9 @@ def _shown_tables(
     title = f"line {session.log.line}, {result.command.partition(',')[0]}"
     records = OutputRecords(
         title=title,
-        labels=inside.select(pl.exclude(ENTITY, WEIGHT, INSIDE, _ROW)),
+        labels=inside.select(
+            ~cs.by_name(ENTITY, WEIGHT, INSIDE, _ROW, require_all=False) & ~cs.starts_with(_SOURCE)
+        ),
         numbers=record_numbers(session, mask),
         owners=owners(session)[mask],
         weights=weights,

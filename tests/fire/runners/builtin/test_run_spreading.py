@@ -61,3 +61,62 @@ def test_figures_of_persons_themselves_and_of_many_can_be_described(lines):
     run = Run(f"{lines}\nsummarize m", frame, entity="pid")
     assert "(withheld)" not in run.text
     assert "m |" in run.text
+
+
+#: One person's record, or one of each region, put beside all others.
+ONE = "preserve\nkeep if pid == 7 & year == 2001\nrename wage w\n"
+FIRST = "preserve\nbysort region (pid): keep if _n == 1\nrename wage w\n"
+SAVED = "keep {} w\ntempfile t\nsave `t'\nrestore\n"
+COPIED = [
+    f"generate k = 1\n{ONE}{SAVED.format('k')}merge m:1 k using `t', nogenerate",
+    f"generate k = 1\n{ONE}{SAVED.format('k')}joinby k using `t'",
+    f"{ONE}{SAVED.format('')}cross using `t'",
+    f"generate k = 1\ngenerate w = .\n{ONE.replace('rename wage w', 'replace w = wage')}"
+    f"{SAVED.format('k')}merge m:1 k using `t', update nogenerate",
+    f"{FIRST}{SAVED.format('region')}merge m:1 region using `t', nogenerate",
+    f"{FIRST}collapse (mean) w, by(region)\n{SAVED.format('region')}"
+    "merge m:1 region using `t', nogenerate",
+    f"{FIRST}{SAVED.format('region')}append using `t'\n"
+    "bysort region (w): replace w = w[_n-1] if missing(w)",
+    f"{ONE}{SAVED.format('pid year')}merge 1:1 pid year using `t', nogenerate\n"
+    "replace w = wage if pid == 8 & year == 2001\nipolate w pid, generate(v) epolate\nreplace w = v",
+    "preserve\ncollapse (mean) m = wage, by(region)\ntempfile s\nsave `s'\nrestore, preserve\n"
+    "drop if pid == 7\ncollapse (mean) n = wage, by(region)\ntempfile t\nsave `t'\nrestore\n"
+    "merge m:1 region using `s', nogenerate\nmerge m:1 region using `t', nogenerate\n"
+    "generate w = m - n",
+]
+
+
+@pytest.mark.parametrize("lines", COPIED)
+def test_copies_of_few_values_count_as_few(lines):
+    """All had printed one wage, or one of each region, with a small number added."""
+    after = "\ngenerate z = w + pid / 1000\ntabstat z, by(region)\nkeep if region == 3\nsummarize z"
+    frame = FRAME.filter(pl.col("pid") != 17)
+    run = Run(f"{lines}{after}", frame, entity="pid")
+    assert run.text.count("(withheld)") >= 2, run.text
+    assert "Mean" not in run.text
+
+
+def test_a_file_of_copies_stays_one_of_copies(tmp_path):
+    """Another run that reads the file knows which of its variables hold few values."""
+    lines = f"{FIRST}{SAVED.format('region')}merge m:1 region using `t', nogenerate\nsave x"
+    frame = FRAME.filter(pl.col("pid") != 17)
+    Run(lines, frame, entity="pid", folder=tmp_path)
+    again = Run("use x, clear\nsummarize w", frame, entity="pid", folder=tmp_path)
+    assert "(withheld)" in again.text
+
+
+MANY = [
+    "preserve\ncollapse (mean) m = wage, by(region)\ntempfile t\nsave `t'\nrestore\n"
+    "merge m:1 region using `t', nogenerate",
+    "bysort pid (year): replace wage = wage[_n-1] if missing(wage)\ngenerate m = wage",
+    "preserve\nkeep if year == 2001\nkeep pid wage\nrename wage m\ntempfile t\nsave `t'\n"
+    "restore\nmerge m:1 pid using `t', nogenerate",
+]
+
+
+@pytest.mark.parametrize("lines", MANY)
+def test_copies_of_many_values_and_of_ones_own_can_be_described(lines):
+    frame = FRAME.filter(pl.col("pid") != 17)
+    run = Run(f"{lines}\ngenerate z = wage + m\ntabstat wage z, by(region)", frame, entity="pid")
+    assert "(withheld)" not in run.text.split("tabstat")[-1], run.text

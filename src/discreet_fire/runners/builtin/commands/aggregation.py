@@ -22,9 +22,10 @@ from discreet_fire.runners.builtin.data.dataset import (
     missing_values,
 )
 from discreet_fire.runners.builtin.data.true_statistics import percentile, statistic_of
-from discreet_fire.runners.builtin.disclosure.dependence import rests_on_one_unit
+from discreet_fire.runners.builtin.disclosure.copies import note_groups
+from discreet_fire.runners.builtin.disclosure.dependence import groups_of_many, rests_on_one_unit
 from discreet_fire.runners.builtin.disclosure.record_counts import nobody
-from discreet_fire.runners.builtin.disclosure.units import number_microdata
+from discreet_fire.runners.builtin.disclosure.units import conflicts_with_earlier, number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
@@ -71,6 +72,9 @@ def collapse(session: Session, call: CommandCall) -> None:
             mask &= ~missing_values(data.variables[target.source])
     if not mask.any():
         raise nobody(session)
+    # Figures of groups can be merged again and taken from each other, as shown ones can.
+    sources = [target.source for target in targets]
+    session.trace.touch(conflicts_with_earlier(session, mask, sources))
     groups = _groups(session, names, mask)
     result = DataSet(rows=len(groups), label=data.label, sorted_by=tuple(names))
     for name in names:
@@ -80,16 +84,23 @@ def collapse(session: Session, call: CommandCall) -> None:
         code[rows] = number
     if any(statistic_facts(target.statistic).ordered for target in targets):
         session.trace.ordered()
+    enough: dict[str, Any] = {}
     for target in targets:
         result.variables[target.name] = _made(session, target, groups, mask, weights, kind)
         session.derive(target.name, [target.source, *names])
         values = data.variables[target.source].values
         if rests_on_one_unit(session, target.statistic, code, values.__array__):
             session.trace.variables.add(target.name)
+        known = np.where(missing_values(data.variables[target.source]), -1, code)
+        many = groups_of_many(session, known, len(groups))
+        enough[target.name] = many[0]
+        if (many[0] & ~many).any():
+            session.trace.variables.add(target.name)
     used = {one.value_label for one in result.variables.values()} - {""}
     result.value_labels = {name: texts for name, texts in data.value_labels.items() if name in used}
     session.data = result
     _doubt(session, "collapse")
+    note_groups(session, enough)
 
 
 def _doubt(session: Session, command_name: str) -> None:
@@ -146,7 +157,8 @@ def _made(
     known = ~missing_values(variable)
     facts = statistic_facts(target.statistic)
     if facts.gives == "end":
-        return replace(variable, values=_ends(variable, target.statistic, groups), label=label)
+        ends = _ends(variable, target.statistic, groups)
+        return replace(variable, values=ends, label=label, sources=())
     if target.statistic == "percent" or variable.is_text:
         counts = [_sized(part[known[part]], weights, kind) for part in groups]
         if target.statistic != "percent":
@@ -164,7 +176,7 @@ def _made(
         found.append(work(variable.values[rows], given, kind))  # type: ignore[misc]
     values = np.array(found, dtype=np.float64)
     if facts.gives == "value":
-        return replace(variable, values=values, label=label)
+        return replace(variable, values=values, label=label, sources=())
     if target.statistic == "count":
         return DataVariable(values, "long" if kind != "pweight" else "double", "", label)
     layout = variable.layout if target.statistic != "sum" else ""
@@ -227,8 +239,14 @@ def contract(session: Session, call: CommandCall) -> None:
             kept = limited(np.asarray(values, dtype=np.float64), kind)
             result.variables[name] = DataVariable(kept, kind, shown)
     result.value_labels = dict(data.value_labels)
+    code = np.full(data.rows, -1, dtype=np.int64)
+    for number, rows in enumerate(groups):
+        code[rows] = number
+    many = groups_of_many(session, code, len(groups)).all(axis=0)
     session.data = result
     _doubt(session, "contract")
+    if not call.has("zero"):
+        note_groups(session, {name: many for name in result.variables if name not in names})
 
 
 def _with_zeros(result: DataSet, names: list[str], counts: Any) -> Any:
@@ -242,7 +260,7 @@ def _with_zeros(result: DataSet, names: list[str], counts: Any) -> Any:
     every = np.zeros(grid.size)
     every[grid.numbers([found for _, found in codes])] = counts
     for name, (values, _), at in zip(names, codes, grid.every(), strict=True):
-        result.variables[name] = replace(result.variables[name], values=values[at])
+        result.variables[name] = replace(result.variables[name], values=values[at], sources=())
     result.rows = len(every)
     return every
 

@@ -27,6 +27,7 @@ from discreet_fire.runners.builtin.data.dataset import (
     text_kind,
     wider,
 )
+from discreet_fire.runners.builtin.disclosure.copies import copied_names, note_copies
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     AffectedRecords,
     affected,
@@ -89,12 +90,14 @@ def merge(session: Session, call: CommandCall) -> None:
     result = combined(master, using, (rows, others), keys=keys, names=names,
                       force=call.has("force"), labels=not call.has("nolabel"))  # fmt: skip
     found = np.where(rows < 0, 2.0, np.where(others < 0, 1.0, 3.0))
+    replaced: dict[str, Any] = {}
     if call.has("update"):
         taken = [one for one in (names or using.variables) if one not in keys]
-        _update(result, using, taken, (rows, others), found, replace=call.has("replace"))
+        replaced = _update(result, using, taken, (rows, others), found, replace=call.has("replace"))
         # Values that the program made could stand around those of a few.
         own = set(taken) if RECORD not in using.hidden else set(taken) & kept.made
         session.trace.variables |= own
+    note_copies(session, result, ((master, rows), (using, others)), replaced)
     _assert(session, call, found, result)
     mask = np.isin(found, sorted(_numbers(call.argument("keep") or "1 2 3 4 5")))
     result.variables[name.strip()] = DataVariable(found, "byte", "%23.0g", "", "_merge")
@@ -147,8 +150,12 @@ def _update(
     found: Any,
     *,
     replace: bool,
-) -> None:
-    """Values of the file where those in memory are missing, or also where they differ."""
+) -> dict[str, Any]:
+    """Values of the file where those in memory are missing, or also where they differ.
+
+    Returns where each variable was changed.
+    """
+    changed: dict[str, Any] = {}
     rows, others = pairs
     both = (rows >= 0) & (others >= 0)
     filled, differs = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(rows), dtype=np.bool_)
@@ -162,12 +169,14 @@ def _update(
         clash = both & ~empty & known & (mine.values != new.values)
         filled |= fill
         differs |= clash
-        values = np.where(fill | (clash if replace else False), new.values, mine.values)
+        changed[name] = fill | (clash if replace else False)
+        values = np.where(changed[name], new.values, mine.values)
         kept = values.astype(object) if mine.is_text else values
         kind = wider(mine.kind, other.kind)
         result.variables[name] = DataVariable(kept, kind, mine.layout, mine.label, mine.value_label)
     found[filled] = 4.0
     found[differs] = 5.0
+    return changed
 
 
 def _numbers(text: str) -> set[int]:
@@ -246,8 +255,10 @@ def append(session: Session, call: CommandCall) -> None:
         rows = np.r_[np.arange(result.rows), np.full(using.rows, -1)]
         others = np.r_[np.full(result.rows, -1), np.arange(using.rows)]
         names = using.listed(str(call.argument("keep"))) if call.has("keep") else None
+        before = result
         result = combined(result, using, (rows, others), names=names,
                           force=call.has("force"), labels=not call.has("nolabel"))  # fmt: skip
+        note_copies(session, result, ((before, rows), (using, others)))
         origin.append(np.full(using.rows, float(number)))
         made = session.trace.made | kept.made
         session.add(kept)
@@ -273,6 +284,7 @@ def join_by(session: Session, call: CommandCall) -> None:
     found = np.where(rows < 0, 2.0, np.where(others < 0, 1.0, 3.0))
     stays = {"none": [3], "both": [1, 2, 3], "master": [1, 3], "using": [2, 3]}[wanted]
     result = combined(master, using, (rows, others), keys=keys, labels=not call.has("nolabel"))
+    note_copies(session, result, ((master, rows), (using, others)))
     if wanted != "none":
         name = (call.argument("_merge") or "_merge").strip()
         result.check_new(name)
@@ -294,7 +306,9 @@ def cross(session: Session, call: CommandCall) -> None:
     check_room(one * other, len(session.data.variables) + len(kept.data.variables))
     pairs = np.repeat(np.arange(one), other), np.tile(np.arange(other), one)
     copied(session, "cross")
-    session.data = combined(session.data, kept.data, pairs)
+    result = combined(session.data, kept.data, pairs)
+    note_copies(session, result, ((session.data, pairs[0]), (kept.data, pairs[1])))
+    session.data = result
     session.add(kept)
 
 
@@ -339,6 +353,8 @@ def _long(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
             raise DoError(f"variable {bare} already defined", code=110)
         result.variables[bare] = _stacked(data, columns, places, order)
         session.derive(bare, columns.values())
+        if not copied_names(data).isdisjoint(columns.values()):
+            session.trace.variables.add(bare)
     for other, variable in data.variables.items():
         if other not in gone and other not in keys:
             result.variables[other] = variable.taken(rows)
@@ -444,8 +460,10 @@ def _columns(
             values = variable.nothing(result.rows)
             values[units[rows]] = variable.values[rows]
             label = f"{place} {variable.label or bare}"
-            result.variables[new] = replace(variable, values=values, label=label)
+            result.variables[new] = replace(variable, values=values, label=label, sources=())
             session.derive(new, [bare])
+            if bare in copied_names(session.data):
+                session.trace.variables.add(new)
 
 
 def _check(session: Session, result: DataSet, name: str, rows: Any) -> None:

@@ -21,6 +21,7 @@ from discreet_fire.runners.builtin.data.data_files import (
     read_delimited,
 )
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
+from discreet_fire.runners.builtin.disclosure.copies import copied_names
 from discreet_fire.runners.builtin.disclosure.units import few, number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.calls import CommandCall, read_call, split_outside
@@ -140,7 +141,7 @@ def _refuse_long(session: Session, data: DataSet) -> None:
 def _write(path: Path, kept: SavedData) -> None:
     DoError.when(not path.parent.is_dir(), "the folder of the file does not exist", code=601)
     content = dta_bytes(kept.data)
-    note_marks(path, content, kept.variables, kept.made)
+    note_marks(path, content, kept.variables | copied_names(kept.data), kept.made)
     with atomic_path(path, private=True) as place:
         place.write_bytes(content)
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values, text_kind
-from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
+from discreet_fire.runners.builtin.disclosure.copies import note_carried
+from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units, fills_from_few
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     all_affected,
     cases_note,
@@ -151,7 +152,10 @@ def replace_values(session: Session, call: CommandCall) -> None:
     to_missing = np.zeros(session.data.rows, dtype=np.bool_)
     if not old.is_text:
         to_missing = missing_values(fresh) & ~missing_values(old)
+    varied = name not in session.trace.own
     session.data.put(name, replace(old, values=fresh.values, kind=fresh.kind))
+    for rows, inside in use.taken if varied else ():
+        note_carried(session, name, rows, mask & inside)
     if session.trace.touched:
         session.trace.variables.add(name)
     changed(session, count, to_missing)
@@ -203,6 +207,10 @@ def interpolate(session: Session, call: CommandCall) -> None:
         rows = np.flatnonzero(mask & (codes == group))
         result[rows] = _on_lines(y[rows], x[rows], beyond=call.has("epolate"))
     session.put(name, DataVariable(limited(result, "float"), "float"), names)
+    given = np.where(mask & (y < MISSING), codes, -1)
+    filled = np.where(mask & (result < MISSING), codes, -1)
+    if fills_from_few(session, given, filled, count):
+        session.trace.variables.add(name)
     missing_made(session, result >= MISSING)
 
 

@@ -37,11 +37,17 @@ _RESERVED = frozenset(
 )  # fmt: skip
 
 
+#: Instead of a source: it is the observation's own value; or a figure of many.
+OWN, MANY = -2, -3
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class DataVariable:
     """One variable (confidential): numbers (missing ones as large numbers) or texts.
 
     Its kind is byte, int, long, float, double, str# or strL; an empty layout is the default one.
+    Where values were copied from other observations, `sources` say whose each is, once for each
+    way they came.
     """
 
     values: FloatArray | TextArray
@@ -49,6 +55,10 @@ class DataVariable:
     layout: str = ""
     label: str = ""
     value_label: str = ""
+    sources: tuple[IntArray, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert all(len(one) == len(self.values) for one in self.sources)
 
     @property
     def is_text(self) -> bool:
@@ -73,7 +83,8 @@ class DataVariable:
 
     def taken(self, rows: Any) -> DataVariable:
         """The same with some observations, or in another order."""
-        return replace(self, values=self.values[rows])
+        sources = tuple(one[rows] for one in self.sources)
+        return replace(self, values=self.values[rows], sources=sources)
 
     def __repr__(self) -> str:
         return f"<Variable {self.kind} (confidential)>"
@@ -207,7 +218,9 @@ class DataSet:
         for table in (self.variables, self.hidden):
             for name, one in table.items():
                 values = np.concatenate([one.values, one.nothing(more)])
-                table[name] = replace(one, values=values)
+                own = np.full(more, OWN, dtype=np.int64)
+                sources = tuple(np.concatenate([source, own]) for source in one.sources)
+                table[name] = replace(one, values=values, sources=sources)
         self.rows += more
         if more:
             self.sorted_by = ()
@@ -394,7 +407,7 @@ def _joined(
         values = np.where(taken, _at(other, others), values)
         kind = wider(kind, other.kind) if taken.any() else kind
     column = values.astype(object) if variable.is_text else np.asarray(values, dtype=np.float64)
-    return replace(variable, values=column, kind=kind)
+    return replace(variable, values=column, kind=kind, sources=())
 
 
 _BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,(?P<options>.*))?\Z", re.DOTALL)

@@ -15,6 +15,11 @@ import numpy as np
 
 from discreet_fire.catalogue.execution import CommandFacts
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
+from discreet_fire.runners.builtin.disclosure.copies import (
+    copied_names,
+    note_derived,
+    note_few_sources,
+)
 from discreet_fire.runners.builtin.disclosure.units import cases, few
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
@@ -43,6 +48,9 @@ class StateBeforeCommand:
     def of(cls, session: Session, facts: CommandFacts, call: CommandCall) -> StateBeforeCommand:
         """Look at the data before a command; what it rests on is noted."""
         data, trace = session.data, session.trace
+        copied = copied_names(data)
+        if copied:
+            trace.copied = copied if facts.reads.estimates else copied & _words(data, call.text)
         if call.by:
             trace.touch(not trace.variables.isdisjoint(call.by))
         reads = facts.reads
@@ -67,6 +75,9 @@ class StateBeforeCommand:
         trace.own &= data.variables.keys()
         if not changes.untouched:
             trace.own -= changed
+        if changes.values != "stay" and changes.records == "none":
+            note_derived(session, changed, self.variables)
+        note_few_sources(session)
         if changes.values != "stay":
             trace.made |= changed
             trace.variables |= {name for name in changed - trace.own if self._alike(name)}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet_fire.catalogue.functions import statistic_facts
-from discreet_fire.runners.builtin.disclosure.units import few, owners
+from discreet_fire.runners.builtin.disclosure.units import few, owners, read_sources
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, whole_column
 from discreet_fire.runners.builtin.language.scope import Scope
@@ -82,11 +82,15 @@ def altered(values: Any) -> Iterator[Any]:
         yield np.where(known, alter(np.where(known, values, 0.0)), values)
 
 
-def _owners(session: Session) -> Any:
-    """Whom each observation is about; each another where that is not known."""
-    codes = owners(session)
+def _owners(session: Session) -> list[Any]:
+    """Whom each observation is about, and whose the copied values are that the statement reads.
+
+    Each is another where that is not known.
+    """
     rows = np.arange(session.data.rows, dtype=np.int64)
-    return np.where(codes >= 0, codes, rows + session.history.records + session.data.rows)
+    unknown = rows + session.history.records + session.data.rows
+    found = [owners(session), *read_sources(session)]
+    return [np.where(codes >= 0, codes, unknown) for codes in found]
 
 
 def copied_to_many(session: Session, rows: Any, inside: Any) -> bool:
@@ -97,7 +101,7 @@ def copied_to_many(session: Session, rows: Any, inside: Any) -> bool:
     size = session.data.rows
     taken = np.broadcast_to(np.asarray(rows, dtype=np.int64), (size,))
     used = np.broadcast_to(np.asarray(inside, dtype=np.bool_), (size,))
-    who = _owners(session)
+    who = _owners(session)[0]
     other = used & (who[np.minimum(taken, max(size - 1, 0))] != who)
     if not other.any():
         return False
@@ -115,9 +119,7 @@ def rests_on_one_unit(
     inside = group >= 0
     if copies == "nothing" or not inside.any():
         return False
-    who = _owners(session)
-    pairs = np.unique(np.column_stack([group, who])[inside], axis=0)
-    many = np.bincount(pairs[:, 0]) >= session.limits.minimum
+    many = groups_of_many(session, group, int(group.max()) + 1).all(axis=0)
     if not many.any():
         return False
     if copies == "one":
@@ -126,12 +128,41 @@ def rests_on_one_unit(
     return dominated(session, values(), np.where(chosen, group, -1))
 
 
+def _units_of_groups(session: Session, group: Any, groups: int) -> list[Any]:
+    """How many persons or firms each group has: by its records, then by its sources.
+
+    The group is -1 for observations in none.
+    """
+    inside = group >= 0
+    pairs = (np.unique(np.column_stack([group, who])[inside], axis=0) for who in _owners(session))
+    return [np.bincount(one[:, 0], minlength=groups) for one in pairs]
+
+
+def groups_of_many(session: Session, group: Any, groups: int) -> Any:
+    """Whether each group is of enough persons or firms: by its records, then by its sources."""
+    return np.array(_units_of_groups(session, group, groups)) >= session.limits.minimum
+
+
+def fills_from_few(session: Session, given: Any, filled: Any, groups: int) -> bool:
+    """Whether in some group others get values that are worked out of those of a few."""
+    having, getting = (_units_of_groups(session, one, groups) for one in (given, filled))
+    least = session.limits.minimum
+    return any(
+        bool(((own < least) & (own < many)).any())
+        for own, many in zip(having, getting, strict=True)
+    )
+
+
 def dominated(session: Session, values: Any, group: Any) -> bool:
     """Whether one or two make up nearly all of what a group adds up.
 
     The group is -1 for observations in none; the values are what each one adds.
     """
-    who = np.unique(_owners(session), return_inverse=True)[1]
+    return any(_dominated(session, values, group, one) for one in _owners(session))
+
+
+def _dominated(session: Session, values: Any, group: Any, units: Any) -> bool:
+    who = np.unique(units, return_inverse=True)[1]
     known = (values < MISSING) & (group >= 0) & (values != 0)
     if not known.any():
         return False
@@ -154,7 +185,7 @@ def groups_of_enough(session: Session, group: Any) -> tuple[Any, Any]:
 
     Groups are consecutive and counted from 0; in both results they are -1 for other records.
     """
-    who = _owners(session)
+    who = _owners(session)[0]
     least = session.limits.minimum
     none = np.full(len(group), -1, dtype=np.int64)
     if not len(group):

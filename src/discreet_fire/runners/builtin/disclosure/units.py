@@ -141,9 +141,44 @@ def hidden_column(data: DataSet, name: str) -> DataVariable | None:
     return found if found is not None and len(found.values) == data.rows else None
 
 
+def unit_numbers(session: Session, data: DataSet) -> IntArray:
+    """A number for whom each record is about, the same in all data; -1 where that is not known."""
+    record, owner = hidden_column(data, RECORD), hidden_column(data, OWNER)
+    found = np.arange(data.rows, dtype=np.int64) + 2**50
+    if record is not None:
+        found = np.where(record.values < MISSING, record.values + 2.0**40, -1).astype(np.int64)
+    if owner is not None and session.entity is not None:
+        marks = _marks(owner.values, text=owner.is_text).astype(np.int64)
+        found = np.where((marks > 0) & (found >= 0), marks, found)
+    return found
+
+
+def counted_sources(session: Session, data: DataSet, source: IntArray) -> IntArray:
+    """Whose each value is; whom its record is about where it is nobody else's."""
+    who = owners(session, data)
+    return np.where(source >= 0, source, np.where(who >= 0, who + 2**60, -1))
+
+
+def read_sources(session: Session) -> list[IntArray]:
+    """Whose the copied values are that the statement reads, once for each way they came."""
+    data, found = session.data, list[IntArray]()
+    for name in sorted(session.trace.copied & data.variables.keys()):
+        for one in data.variables[name].sources:
+            if not any(one is other or np.array_equal(one, other) for other in found):
+                found.append(one)
+    return [counted_sources(session, data, one) for one in found]
+
+
 def cases(session: Session, mask: Any, data: DataSet | None = None) -> int:
-    """How many persons or firms records are about; where they are enough, at least so many."""
-    return distinct(owners(session, data)[np.flatnonzero(mask)], session.limits.minimum)
+    """How many persons or firms records are about; where they are enough, at least so many.
+
+    Copied values that the statement reads are about those whose they are.
+    """
+    rows, least = np.flatnonzero(mask), session.limits.minimum
+    number = distinct(owners(session, data)[rows], least)
+    if data is not None and data is not session.data:
+        return number
+    return min([number, *(distinct(one[rows], least) for one in read_sources(session))])
 
 
 def distinct(who: Any, enough: int) -> int:

@@ -20,12 +20,14 @@ Value = float | str | FloatArray | TextArray
 @dataclass
 class ExpressionUse:
     """What expressions have used and told (confidential): the variables that rest on data, whether
-    a comparison holds for a few only, and whether one holds for all but a few.
+    a comparison holds for a few only, and whether one holds for all but a few; from which rows
+    values were taken, and where.
     """
 
     columns: set[str] = field(default_factory=set)
     few: bool = False
     rest: bool = False
+    taken: list[tuple[Any, Any]] = field(default_factory=list)
 
 
 class NameLookup(Protocol):

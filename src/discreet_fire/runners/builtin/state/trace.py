@@ -41,6 +41,7 @@ class Trace:
             `ORDER` if the records are sorted by them.
         made: Names of variables that the program has made or changed itself.
         own: Names of variables that were made without any data: constants, `_n`, random numbers.
+        copied: Names of variables with copied values that the statement reads.
         sized: Names of variables whose storage type hangs on values.
         labels: Names of value labels whose texts are values of the data.
         names: Names of variables and files that hold such values themselves.
@@ -60,6 +61,7 @@ class Trace:
     variables: set[str] = field(default_factory=set)
     made: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
+    copied: set[str] = field(default_factory=set)
     sized: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
@@ -73,6 +75,7 @@ class Trace:
         self.doubt(self.touched)
         self.touched = self.branches > 0
         self.plain, self.few = True, False
+        self.copied = set()
 
     def doubt(self, held: bool = True) -> None:
         """Note that it hangs on such values whether what `capture` runs may fail."""
