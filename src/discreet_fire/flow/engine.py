@@ -298,13 +298,19 @@ class Names(ABC, Generic[_Node]):
 class SingleValues(ABC, Generic[_Node]):
     """Judges single values that are put into columns and labels that are made of data.
 
-    A mean of a hundred copies of the largest value is the largest value.
+    A mean of a hundred copies of the largest value is the largest value. So is one of copies of
+    what a condition has chosen, where it chose one record.
 
     Args:
         names: What names stand for.
         pairs: Names with what they are bound to, and functions with what they give back.
         nodes: What may call columns by values.
     """
+
+    #: Functions that give one figure of many records, that join frames, that carry values on.
+    reducing: frozenset[str]
+    joining: frozenset[str]
+    carrying: frozenset[str]
 
     def __init__(
         self,
@@ -317,6 +323,13 @@ class SingleValues(ABC, Generic[_Node]):
         self.schemas, self.masks = set(names.values), set(names.values)
         kept(self.schemas, names.values, self._schema)
         kept(self.masks, names.values, self._mask)
+        #: Names of records that a condition has chosen; `cut` are also those that a script has
+        #: only made fewer, under the same name.
+        self.chosen, self.cut = set[str](), set[str]()
+        grown(self.cut, pairs, self.chooses)
+        own = {name for name, value in pairs if value is not None and self._copies(name, value)}
+        self.chosen |= {name for name in self.cut if name in own}
+        grown(self.chosen, [one for one in pairs if one[0] in own], self.chooses)
         self.picked: set[str] = set()
         grown(self.picked, pairs, self.picks)
         #: Names of frames whose columns are called by values.
@@ -379,8 +392,63 @@ class SingleValues(ABC, Generic[_Node]):
         if kind == "place":
             return self._picks_place(node)
         if kind == "call":
-            return self._picks_call(node)
+            return self._picks_call(node) or self._reduces(node)
         return kind != "plain" and any(map(self.picks, self._pieces(node)))
+
+    @abstractmethod
+    def _selects(self, node: _Node) -> bool:
+        """Whether an expression itself chooses records: ``df[df.id == 17]``."""
+
+    @abstractmethod
+    def _copies(self, name: str, value: _Node) -> bool:
+        """Whether a name is bound to what comes from another name."""
+
+    @abstractmethod
+    def _called(self, node: _Node) -> str:
+        """The last word of the function of a call."""
+
+    def chooses(self, node: _Node) -> bool:
+        """Whether an expression holds records that a condition has chosen."""
+        kind = self._kind(node)
+        if kind == "name":
+            return self._name_of(node) in self.chosen | self.cut
+        if kind == "plain":
+            return False
+        pieces = self._pieces(node)
+        return self._selects(node) or any(
+            map(self.chooses, pieces[: 1 if kind == "place" else None])
+        )
+
+    def _reduces(self, node: _Node) -> bool:
+        """Whether a call gives one figure of chosen records: it may be that of one person."""
+        return self._called(node) in self.reducing and self._of_chosen(self._pieces(node))
+
+    def _of_chosen(self, pieces: Iterable[_Node]) -> bool:
+        """Whether one of several expressions holds records chosen under another name."""
+        whole, self.cut = self.cut, set()
+        try:
+            return any(map(self.chooses, pieces))
+        finally:
+            self.cut = whole
+
+    def _joins(self, node: _Node) -> bool:
+        """Whether a call puts chosen records beside all others, or each beside each."""
+        if self._called(node) not in self.joining:
+            return False
+        first, *others = self._operands(node)
+        return self._of_chosen([first]) or any(map(self.chooses, others)) or self._crosses(node)
+
+    def _carries(self, node: _Node) -> bool:
+        """Whether a call carries values on to the records behind."""
+        return self._called(node) in self.carrying
+
+    @abstractmethod
+    def _operands(self, node: _Node) -> Sequence[_Node]:
+        """What a call joins, the one whose records stay first."""
+
+    @abstractmethod
+    def _crosses(self, node: _Node) -> bool:
+        """Whether a call puts each record beside each."""
 
     def turns(self, node: _Node) -> bool:
         """Whether an expression may be a frame whose columns are called by values."""
@@ -399,6 +467,8 @@ class SingleValues(ABC, Generic[_Node]):
     def spreads(self, node: _Node) -> bool:
         """Whether an assignment or call puts single values into many records."""
         if self._kind(node) == "call":
+            if self._joins(node) or self._carries(node):
+                return True
             function, *given = self._pieces(node)
             return self._names.may(function, "spreads") and any(map(self.picks, given))
         value = self._part_that_gets(node)

@@ -11,11 +11,19 @@ from collections.abc import Sequence
 
 from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.python_names import PythonNames
-from discreet_fire.scripts.python_bindings import arguments_of, attribute_of, root_of, text_of
+from discreet_fire.scripts.python_bindings import (
+    arguments_of,
+    attribute_of,
+    root_of,
+    text_of,
+    word_of,
+)
+from discreet_fire.texts import words
 
 _SMALL = 10
 _NAMING = frozenset(("name", "names", "columns", "keys", "schema", None))
 _QUANTILES = (0.01, 0.99)
+_SELECTING = frozenset(("query", "where", "mask", "filter", "head", "tail", "sample", "take", "xs"))
 
 
 class PythonPicks(SingleValues[ast.AST]):
@@ -27,6 +35,13 @@ class PythonPicks(SingleValues[ast.AST]):
     >>> picks.spreads(tree.body[2]), picks.labels(tree.body[2])
     (True, False)
     """
+
+    reducing = words(
+        """sum mean std var median sem prod agg aggregate quantile mode average nansum nanmean
+        nanmedian nanstd nanvar transform dot"""
+    )
+    carrying = frozenset(("ffill", "bfill", "pad", "backfill", "interpolate", "forward_fill"))
+    joining = frozenset(("merge", "join", "merge_asof", "merge_ordered", "join_asof"))
 
     def __init__(self, names: PythonNames) -> None:
         self.names = names
@@ -52,6 +67,36 @@ class PythonPicks(SingleValues[ast.AST]):
 
     def _name_of(self, node: ast.AST) -> str:
         return node.id if isinstance(node, ast.Name) else ""
+
+    def _selects(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Subscript):
+            return self._mask(_parts(node.slice)[0])
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return any(self._mask(_unwrapped(side)) for side in (node.left, node.right))
+        return isinstance(node, ast.Call) and self._called(node) in _SELECTING
+
+    def _copies(self, name: str, value: ast.AST) -> bool:
+        root = root_of(value)
+        return root is not None and root != name and root in self.names.values
+
+    def _called(self, node: ast.AST) -> str:
+        return word_of(node.func) if isinstance(node, ast.Call) else ""
+
+    def _carries(self, node: ast.AST) -> bool:
+        given = {each.arg for each in node.keywords} if isinstance(node, ast.Call) else set()
+        filled = self._called(node) in ("fillna", "fill_null") and given & {"method", "strategy"}
+        return bool(filled) or super()._carries(node)
+
+    def _operands(self, node: ast.AST) -> list[ast.expr]:
+        assert isinstance(node, ast.Call)
+        attribute = attribute_of(node.func)
+        full = self.names.given_names(node.func)
+        inside = [attribute[0]] if attribute is not None and not full else []
+        return [*inside, *arguments_of(node)] or [node.func]
+
+    def _crosses(self, node: ast.AST) -> bool:
+        assert isinstance(node, ast.Call)
+        return any(text_of(each.value) == "cross" for each in node.keywords if each.arg == "how")
 
     def _picks_place(self, node: ast.AST) -> bool:
         assert isinstance(node, ast.Subscript)
@@ -205,6 +250,12 @@ class PythonPicks(SingleValues[ast.AST]):
 def _parts(place: ast.expr) -> list[ast.expr]:
     """Rows and columns of a place; itself where these are not told apart."""
     return place.elts if isinstance(place, ast.Tuple) and place.elts else [place]
+
+
+def _unwrapped(node: ast.expr) -> ast.expr:
+    """A condition without what makes it numbers: ``(df.id == 17).astype(int)``."""
+    inner = attribute_of(node.func) if isinstance(node, ast.Call) else None
+    return inner[0] if inner is not None and inner[1] in ("astype", "cast") else node
 
 
 def _is_small(node: ast.AST) -> bool:

@@ -11,8 +11,14 @@ from collections.abc import Sequence
 from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.r_names import RNames, arguments, is_assignment, root_of, sides
 from discreet_fire.scripts.r_syntax import RNode
+from discreet_fire.texts import words
 
 _COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
+_SELECTING = words(
+    """subset filter slice slice_head slice_tail slice_max slice_min slice_sample head tail
+    top_n which.max which.min"""
+)
+_CROSSING = frozenset(("cross_join", "crossing", "expand_grid"))
 _NAMED = ("FUN", "f", ".f", "fn")
 
 
@@ -25,6 +31,15 @@ class RPicks(SingleValues[RNode]):
     >>> RPicks(RNames(tree, ScriptPolicy.default("r"))).spreads(tree[1])
     True
     """
+
+    reducing = words(
+        """sum mean sd var median weighted.mean prod colSums colMeans ave rowsum tapply aggregate
+        quantile"""
+    )
+    carrying = frozenset(("fill", "na.locf", "na.approx", "nafill", "setnafill", "na_locf"))
+    joining = _CROSSING | words(
+        """merge left_join right_join inner_join full_join join nest_join"""
+    )
 
     def __init__(self, names: RNames) -> None:
         self.names = names
@@ -44,6 +59,32 @@ class RPicks(SingleValues[RNode]):
 
     def _name_of(self, node: RNode) -> str:
         return node.value
+
+    def _selects(self, node: RNode) -> bool:
+        if node.kind == "index":
+            place = node.parts[1] if len(node.parts) > 1 else node
+            return place.kind not in ("index", "missing") and self._mask(place)
+        if node.kind == "binary" and node.value == "*":
+            return any(self._mask(_unwrapped(side)) for side in node.parts)
+        return self._called(node) in _SELECTING
+
+    def _copies(self, name: str, value: RNode) -> bool:
+        return any(
+            each.kind == "name" and each.value != name and each.value in self.names.values
+            for each in value.walk()
+        )
+
+    def _called(self, node: RNode) -> str:
+        return node.parts[0].value.rpartition(":")[2] if node.kind == "call" else ""
+
+    def _operands(self, node: RNode) -> Sequence[RNode]:
+        return [
+            each for name, each in arguments(node) if name in ("", None, "x", "y")
+        ] or node.parts
+
+    def _crosses(self, node: RNode) -> bool:
+        crossed = any(name == "by" and each.value == "NULL" for name, each in arguments(node))
+        return crossed or self._called(node) in _CROSSING
 
     def _picks_place(self, node: RNode) -> bool:
         base, *places = node.parts
@@ -75,6 +116,14 @@ class RPicks(SingleValues[RNode]):
     def _part_that_gets(self, node: RNode) -> RNode | None:
         target, value = sides(node) if is_assignment(node) else (None, None)
         return value if target is not None and target.kind in ("binary", "index") else None
+
+    def spreads(self, node: RNode) -> bool:
+        """Also what is chosen from a vector: where it is one value, all records get it."""
+        value = self._part_that_gets(node) if self._kind(node) != "call" else None
+        if value is not None and value.kind == "index" and self._selects(value):
+            target = sides(node)[0]
+            return not (target.kind == "index" and self._selects(target))
+        return super().spreads(node)
 
     def _label_from(self, node: RNode) -> Sequence[RNode]:
         if is_assignment(node):
@@ -127,6 +176,13 @@ class RPicks(SingleValues[RNode]):
         return node.kind == "function" or (
             node.kind in pieces and all(map(self._schema, node.parts))
         )
+
+
+def _unwrapped(node: RNode) -> RNode:
+    """A condition without brackets and what makes it numbers: ``as.numeric(d$id == 17)``."""
+    while node.parts and (node.kind == "paren" or node.kind == "call"):
+        node = node.parts[-1]
+    return node
 
 
 def _is_plain(node: RNode) -> bool:

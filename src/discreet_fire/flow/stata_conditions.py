@@ -200,7 +200,7 @@ def chosen_files(placed: Iterable[tuple[StatementParts, Surroundings]]) -> set[s
         elif part.name in _LOADING:
             chosen = _CHOSEN_BY.search(part.outside.partition("using")[0]) is not None
         elif part.name in _CHOOSING:
-            given = _CHOSEN_BY.search(part.outside.partition(",")[0])
+            given = _CHOSEN_BY.search(part.outside)
             chosen |= given is not None and not all(
                 map(_PLAIN_CHOICE.fullmatch, re.split(r"[&|]", given[1]))
             )

@@ -36,6 +36,7 @@ SAID = {
     "part": "{name}: {part} is not permitted",
     "part-unknown": "{name}: no rule for {part} in it",
     "runtime": "{name}: what it is about is known at run time only, so no safe macro can check it",
+    "statistic": "{name}: a table holds a statistic that no rule knows as safe",
     "list": "{name}: write each variable by its name, so that a safe macro can check it",
     "temporary": "{name}: a temporary choice of records cannot be checked: use FILTER BY",
     "split": "{name}: under SPLIT FILE no safe macro checks each group",

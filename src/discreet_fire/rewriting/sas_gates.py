@@ -27,6 +27,13 @@ _STATISTICS = words(
 )
 
 
+#: What a table of PROC TABULATE may hold besides: shares, all together, formats.
+_OF_TABLES = words(
+    """ALL F FORMAT S STYLE PCTN PCTSUM ROWPCTN ROWPCTSUM COLPCTN COLPCTSUM REPPCTN REPPCTSUM
+    PAGEPCTN PAGEPCTSUM"""
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Source:
     """The data set of a procedure: its words with their place, and the choice of records."""
@@ -65,6 +72,8 @@ def gated(
     source = _source(notes, statements)
     if source is None:
         return "dataset"
+    if rule.name == "PROC TABULATE" and not _all_listed(notes, statements):
+        return "statistic"
     if rule.gate == "frequencies":
         return _frequencies(notes, rule, step, source, refused)
     asked = _asked(notes, rule, statements)
@@ -72,6 +81,21 @@ def gated(
         return "list"
     _put(notes, rule, step, source, asked, refused)
     return ""
+
+
+def _all_listed(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -> bool:
+    """Whether tables of PROC TABULATE hold nothing but variables and safe statistics."""
+    known = set(_STATISTICS | _OF_TABLES)
+    means = notes.policy.rules["PROC MEANS"].parts or {}
+    for tokens in statements[1:]:
+        if tokens[0].upper in ("CLASS", "VAR"):
+            known |= {token.upper for token in _before_slash(tokens[1:])} - means["PROC"].refused
+    tables = [tokens[1:] for tokens in statements if tokens[0].upper in ("TABLE", "TABLES")]
+    return all(
+        token.kind in ("text", "number", "sign") or before.text == "=" or token.upper in known
+        for table in map(_before_slash, tables)
+        for before, token in zip([table[0], *table], table, strict=False)
+    )
 
 
 def _source(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -> _Source | None:
@@ -136,11 +160,14 @@ def _asked(
     """Lists for the safe macro by its parameters; None if a variable is not named."""
     values: list[str] = []
     cells: list[str] = []
+    listed = False
     for tokens in statements[1:]:
         name = tokens[0].upper
-        if name in ("VAR", "VARIABLES", "WITH", "PARTIAL", "PAIRED"):
+        if name in ("VAR", "VARIABLES", "WITH", "PARTIAL", "PAIRED", "WEIGHT", "FREQ"):
             found = _names([t for t in tokens[1:] if t.text != ":"])
-            into = values
+            weighted = name == "VAR" and any(token.upper == "WEIGHT" for token in tokens)
+            found, into = None if weighted else found, values
+            listed |= name not in ("WEIGHT", "FREQ")
         elif name in ("CLASS", "CLASSES"):
             plain = _without_parentheses(tokens[1:])
             found, into = _names(plain), cells
@@ -160,7 +187,7 @@ def _asked(
         if not values:
             return None
         return {"values": [*dict.fromkeys([*values, *cells])], "classes": cells}
-    if not values and rule.gate == "groups":
+    if not listed and rule.gate == "groups":
         return None
     return {"cells": cells, "values": values}
 
@@ -255,6 +282,10 @@ def _frequencies(
         [(source.span, _DATA), *((span, "") for span in refused)],
     )
     lines: list[str] = []
+    weights = [
+        token.text for _, (first_word, *rest) in step[1:] if first_word.upper == "WEIGHT"
+        for token in rest if token.kind in ("word", "reference")
+    ]  # fmt: skip
     for one, tokens in tables:
         requests = _requests(_before_slash(tokens[1:]))
         if requests is None:
@@ -268,7 +299,8 @@ def _frequencies(
         missing = any(t.upper in ("MISSING", "MISSPRINT") for t in tokens)
         for request in requests:
             cells = [*dict.fromkeys([*source.by, *request])]
-            call = _call(source, "groups" if len(cells) == 1 else "table", cells=cells)
+            kind = "groups" if len(cells) == 1 else "table"
+            call = _call(source, kind, cells=cells, values=weights)
             lines.append(call.replace(");", ", missing=1);") if missing else call)
             lines += [head, *others, f"tables {'*'.join(request)}{options}", "run;"]
     reason = rule.reason

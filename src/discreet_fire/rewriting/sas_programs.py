@@ -17,6 +17,7 @@ from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.package_programs import PackageNotes, of_network
 from discreet_fire.rewriting.sas_gates import gated
+from discreet_fire.rewriting.sas_queries import copies_values
 from discreet_fire.scripts.package_tokens import PackageSyntaxError, PackageToken
 from discreet_fire.scripts.sas_syntax import SasStatement, parse_sas
 
@@ -25,6 +26,7 @@ _REFERENCE = re.compile(r"(&+)([A-Za-z_]\w*)")
 _CALL = re.compile(r"%([A-Za-z_]\w*)")
 _GLOBAL_WORD = re.compile(r"^(TITLE|FOOTNOTE|SYMBOL|AXIS|LEGEND|PATTERN)\d*$")
 _EXPRESSION = {"IF", "WHERE", "SELECT", "WHEN", "DO", "ASSIGN"}
+_QUERIES = {"PROC", "SELECT", "CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE", "RESET"}
 _ROUNDS = 6
 
 
@@ -513,6 +515,8 @@ class _SasWalker:
                 else:
                     self._take_out([(tokens[0].start, statement.end)], rule.name, "")
                     continue
+            if name in ("WEIGHT", "FREQ") and self._makes(tokens[1:2]):
+                self._say("picks", Action.REVIEW, statement, name)
             if name == "OUTPUT" or "OUT" in {t.upper for t in behind}:
                 single = [t for t in tokens[1:] if t.upper in self.words["single"]]
                 bare = rule.name in ("PROC MEANS", "PROC SUMMARY") and name == "OUTPUT" and not any(
@@ -528,6 +532,15 @@ class _SasWalker:
             self._say(kind, Action.REFUSED, opening, rule.name)
             spans = [(t[0].start, one.end) for one, t in inside]
             self._take_out(spans, rule.name, rule.reason)
+
+    def _makes(self, names: _Tokens) -> bool:
+        """Whether the program itself gives one of the variables values, by which it may choose."""
+        wanted = {token.upper for token in names}
+        pairs = (pair for one in self.statements for pair in pairwise(one.tokens))
+        return any(
+            (a.upper in wanted and b.text in ("=", "+")) or (a.upper == "AS" and b.upper in wanted)
+            for a, b in pairs
+        )
 
     def _in_procedure(self, statement: SasStatement, tokens: _Tokens) -> None:
         self.inside.append((statement, tokens))
@@ -546,28 +559,14 @@ class _SasWalker:
             if first == "RESET":
                 silent = silent and "PRINT" not in words
             if shows and not silent:
-                rule = self.rules["PROC SQL"]
-                reason = rule.reason
+                reason = self.rules["PROC SQL"].reason
                 self._say("reason", Action.REFUSED, statement, "PROC SQL", reason=reason)
                 self._take_out([span], "PROC SQL", reason)
-            elif (
-                first in ("CONNECT", "EXECUTE", "DISCONNECT", "VALIDATE", "RESET")
-                and first != "RESET"
-            ):
-                self._say("part-unknown", Action.REVIEW, statement, "PROC SQL", part=first)
-            elif first not in (
-                "PROC",
-                "SELECT",
-                "CREATE",
-                "DROP",
-                "ALTER",
-                "INSERT",
-                "UPDATE",
-                "DELETE",
-                "RESET",
-            ):
+            elif first not in _QUERIES:
                 self._say("part-unknown", Action.REVIEW, statement, "PROC SQL", part=first[:30])
-            elif first in ("CREATE", "INSERT", "UPDATE") and words & self.words["single"]:
+            elif first in ("CREATE", "INSERT", "UPDATE") and (
+                words & self.words["single"] or copies_values(tokens)
+            ):
                 self._say("picks", Action.REVIEW, statement, "PROC SQL")
             self._functions(statement, tokens, "PROC SQL")
 
@@ -612,10 +611,9 @@ class _SasWalker:
         elif rule is None or glued:
             self._say("unknown", Action.REVIEW, statement, first[:30])
         elif rule.action is not Action.ALLOWED:
-            reason = rule.reason
-            self._say("reason", rule.action, statement, first, reason=reason)
+            self._say("reason", rule.action, statement, first, reason=rule.reason)
             if rule.action is Action.REFUSED:
-                self._refused_data(statement, tokens, first, reason)
+                self._refused_data(statement, tokens, first, rule.reason)
         else:
             self._allowed_data(statement, tokens, first)
 
@@ -643,6 +641,8 @@ class _SasWalker:
             sets = _data_sets(tokens[1:])
             if self.conditional or len(set(sets)) < len(sets):
                 self._say("picks", Action.REVIEW, statement, "SET")
+        elif first == "MERGE":
+            self._say("picks", Action.REVIEW, statement, "MERGE")
         elif first == "CALL":
             self._routine(statement, tokens)
         elif first in ("INFILE", "DECLARE", "DCL") and (

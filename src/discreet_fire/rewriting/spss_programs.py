@@ -26,6 +26,8 @@ from discreet_fire.scripts.spss_syntax import (
 )
 from discreet_fire.texts import words as names_of
 
+#: Functions of AGGREGATE that may stand beside each record: they give nobody's value.
+_COUNTS = {"N", "NU", "NMISS", "NUMISS"}
 _CHOOSING = (
     "SELECT IF",
     "IF",
@@ -318,7 +320,8 @@ class _SpssWalker:
                 for a, b, c in zip(tokens, tokens[1:], tokens[2:], strict=False)
                 if a.text == "=" and b.kind in ("word", "macro") and c.text == "("
             ]
-            if any(each not in self.words["aggregates"] for each in functions):
+            added = any(t.upper == "ADDVARIABLES" for t in tokens) and not {*functions} <= _COUNTS
+            if added or any(each not in self.words["aggregates"] for each in functions):
                 yield "picks"
         if name in ("COMPUTE", "IF") and self._carries(tokens, name):
             yield "carries"

@@ -3430,3 +3430,31 @@ generate z = wage if id == 17
 ttest z == 0
 * ---- safe 1: one case against all others
 ttest wage, by(one)
+* ---- review 8: one record, saved and merged to all
+generate one = 1
+preserve
+keep if id == 17
+keep one wage
+rename wage w1
+save x, replace
+restore
+merge m:1 one using x, nogenerate
+* ---- review 7: one record, joined with all
+preserve
+keep in 17
+keep region wage
+tempfile x
+save "`x'"
+restore
+joinby region using `x'
+* ---- review 4: one record, crossed with all
+use wage id if id == 17 using persons, clear
+save $d/one.dta, replace
+use persons, clear
+cross using "$d/one"
+* ---- review 5: means of one record, merged again
+preserve
+collapse (mean) m = wage if id == 17, by(region)
+save x
+restore
+merge m:1 region using x.dta, nogenerate

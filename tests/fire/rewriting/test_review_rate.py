@@ -20,7 +20,10 @@ PROJECTS = Path(__file__).parent.parent / "data" / "stata_projects"
 
 
 def test_reviews_of_ordinary_projects_are_few(tmp_path: Path) -> None:
-    """Before constants and causes were told apart, 55 places had gone to review one by one."""
+    """Before constants and causes were told apart, 55 places had gone to review one by one.
+
+    Three are merges of firms that close, of first jobs, and of means of chosen groups.
+    """
     lines = places = items = 0
     for path in sorted(PROJECTS.glob("*.do")):
         text = path.read_text("utf-8")
@@ -33,9 +36,9 @@ def test_reviews_of_ordinary_projects_are_few(tmp_path: Path) -> None:
     for what, count in (("places", places), ("items by file", items), ("items", together)):
         print(f"{what}: {count}, {100 * count / lines:.2f} on 100 lines")
     assert lines == 492
-    assert places <= 19
-    assert items <= 9
-    assert together <= 4
+    assert places <= 22
+    assert items <= 12
+    assert together <= 5
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,8 @@ COPIED = [
     f"{FIRST}{SAVED.format('region')}append using `t'\n"
     "bysort region (w): replace w = w[_n-1] if missing(w)",
     f"{ONE}{SAVED.format('pid year')}merge 1:1 pid year using `t', nogenerate\n"
-    "replace w = wage if pid == 8 & year == 2001\nipolate w pid, generate(v) epolate\nreplace w = v",
+    "replace w = wage if pid == 8 & year == 2001\nipolate w pid, generate(v) epolate\n"
+    "replace w = v",
     "preserve\ncollapse (mean) m = wage, by(region)\ntempfile s\nsave `s'\nrestore, preserve\n"
     "drop if pid == 7\ncollapse (mean) n = wage, by(region)\ntempfile t\nsave `t'\nrestore\n"
     "merge m:1 region using `s', nogenerate\nmerge m:1 region using `t', nogenerate\n"
