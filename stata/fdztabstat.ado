@@ -44,6 +44,14 @@ program fdztabstat, rclass byable(recall)
         quietly egen long `group' = group(`by') if `touse', label `missing'
         quietly levelsof `group', local(groups)
     }
+    * A variable that is a sum of others would give back what is withheld of them.
+    quietly _rmcoll `varlist' if `touse', forcedrop
+    local alone `r(varlist)'
+    local sums : list varlist - alone
+    foreach name of local sums {
+        display as text "FDZ: `name' can be worked out from the other variables and is left out"
+    }
+    local varlist : list varlist & alone
     if "`weight'" == "" {
         fdzparameters, evidence(tabstat `varlist') touse(`touse') by(`by')
     }

@@ -75,7 +75,12 @@ class RPicks(SingleValues[RNode]):
         )
 
     def _called(self, node: RNode) -> str:
-        return node.parts[0].value.rpartition(":")[2] if node.kind == "call" else ""
+        if node.kind != "call":
+            return ""
+        function = node.parts[0]
+        while function.kind == "binary" and function.value.startswith("::"):
+            function = function.parts[-1]
+        return function.value
 
     def _operands(self, node: RNode) -> Sequence[RNode]:
         return [

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
+
+from discreet.arrays import FloatArray
 from discreet_fire.statistics.disclosure_rules import Facts, broken, free_statistics
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
@@ -78,6 +81,43 @@ def hide_groups(
         total_value=total_value,
         total_count=_total_hidden([one.cases for one in facts], counts, total.cases, limits),
     )
+
+
+#: Below this part of its variance a variable is worked out from others.
+_ALIKE = 1e-6
+
+
+def hide_alike(hidden: Sequence[HiddenGroups], columns: Sequence[FloatArray]) -> list[HiddenGroups]:
+    """Withhold the same groups of variables that can be worked out from each other: c = a + b."""
+    linked = _linked(columns)
+    together = [one for one, held in zip(hidden, linked, strict=True) if held]
+    groups = frozenset[int]().union(*(one.value for one in together))
+    total = any(one.total_value for one in together)
+    return [
+        replace(one, value=groups, total_value=total) if held else one
+        for one, held in zip(hidden, linked, strict=True)
+    ]
+
+
+def _linked(columns: Sequence[FloatArray]) -> list[bool]:
+    """Which variables are sums of others, or of multiples of them, in all records or nearly.
+
+    They are said to be so where too few records have values of all variables.
+    """
+    table = np.column_stack(columns)
+    table = table[~np.isnan(table).any(axis=1)]
+    spread = table.std(axis=0) if len(table) else np.zeros(len(columns))
+    if len(table) < 2 * len(columns):
+        return [True] * len(columns)
+    varied = np.flatnonzero(spread > 0)
+    scaled = (table[:, varied] - table[:, varied].mean(axis=0)) / spread[varied]
+    small = np.linalg.qr(scaled, mode="r") / np.sqrt(len(table))  # with the same products
+    found = np.zeros(len(columns), dtype=np.bool_)
+    for at, column in enumerate(varied):
+        others = np.delete(small, at, axis=1)
+        rest = small[:, at] - others @ np.linalg.lstsq(others, small[:, at], rcond=None)[0]
+        found[column] = float(rest @ rest) < _ALIKE
+    return list(found.tolist())
 
 
 def shared_counts(several: Sequence[Sequence[Facts]], limits: SafeLimits) -> frozenset[int]:

@@ -21,6 +21,7 @@ from discreet_fire.statistics.group_statistics import spreads as spreads_of
 from discreet_fire.statistics.group_suppression import (
     HiddenGroups,
     HiddenSpreads,
+    hide_alike,
     hide_groups,
     shared_counts,
     spreads_to_hide,
@@ -76,9 +77,14 @@ def describe(
         holdings.append(holding)
     every = [holding.facts(limits) for holding in holdings]
     counts = shared_counts(every, limits) if by is not None and len(by) else frozenset()
+    shared = counts if by is not None else None
+    pairs = list(zip(holdings, every, strict=True))
+    hidden = [hide_groups(holding, facts, limits, counts=shared) for holding, facts in pairs]
+    if len(names) > 1 and any(one.value or one.total_value for one in hidden):
+        hidden = hide_alike(hidden, [records.numbers(name) for name in names])
     return [
-        _described(name, holding, facts, counts if by is not None else None, by, asked, limits)
-        for name, holding, facts in zip(names, holdings, every, strict=True)
+        _described(name, holding, facts, withheld, by, asked, limits)
+        for name, (holding, facts), withheld in zip(names, pairs, hidden, strict=True)
     ]
 
 
@@ -86,12 +92,11 @@ def _described(
     name: str,
     holding: GroupedValues,
     facts: list[Facts],
-    counts: frozenset[int] | None,
+    hidden: HiddenGroups,
     by: RecordGroups | None,
     asked: Sequence[str],
     limits: SafeLimits,
 ) -> Description:
-    hidden = hide_groups(holding, facts, limits, counts=counts)
     found: list[Found] = []
     shown = []
     several, whole = _worked_out(holding, facts, hidden, asked, limits, total=by is not None)

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from discreet_fire.statistics.disclosure_rules import Facts
@@ -19,6 +20,7 @@ from discreet_fire.statistics.group_suppression import (
 )
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.summarize import tabstat
 
 
 def follows(cases: tuple[int, ...], hidden: frozenset[int], least: int) -> bool:
@@ -265,3 +267,26 @@ def test_the_share_of_one_case_is_held_against_the_limit(place: str) -> None:
     for limit, lonely in ((own + 1e-6, False), (own - 1e-6, True)):
         limits = SafeLimits(leverage=limit)
         assert is_lonely(whole.whole, lambda: whole, limits) is lonely
+
+
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+@pytest.mark.parametrize("made", ["sum", "multiple", "difference"])
+def test_a_variable_made_of_others_gives_back_nothing_withheld(made: str, size: float) -> None:
+    """b of one group is withheld, as one has nearly all of it; c less a had given it back."""
+    draw = np.random.default_rng(5)
+    g, a = np.arange(200) % 4, 1000 + size * 100 * draw.random(200)
+    b = np.where(np.arange(200) == 6, 500.0, 1 + draw.random(200))
+    made_of = {"sum": a + b, "multiple": 2 * b - 1, "difference": a - b / 2}
+    frame = pl.DataFrame({"g": g, "a": a, "b": b, "c": made_of[made], "d": draw.random(200)})
+
+    def hidden(names: str) -> dict[str, set[str]]:
+        found = tabstat(frame, names.split(), by="g", statistics="sum").frame
+        assert found is not None
+        gone = found.filter(pl.col("sum").is_null())
+        return {one: set(gone.filter(variable=one)["g"]) for one in names.split()}
+
+    alone, together = hidden("a b d"), hidden("a b c d")
+    assert alone["b"]
+    assert not (alone["a"] or alone["d"] or together["d"])
+    assert together["b"] == together["c"] == alone["b"]
+    assert together["a"] == (alone["b"] if made != "multiple" else set())
