@@ -229,11 +229,10 @@ def _stop_shown(
 ) -> None:
     """Add what following stored results has found to the decisions."""
     originals, copying = described_originals(following), copies_of_chosen(following)
-    for (start, _), decision in decisions.items():
+    for (start, _), joining in decisions.items():
         if start in copying:
-            name = decision.statement.canonical
-            what = f"{name}: it may copy values of few records to many"
-            decision.note("copies", Severity.REVIEW, what)
+            what = f"{joining.statement.canonical}: it may copy values of few records to many"
+            joining.note("copies", Severity.REVIEW, what)
     for shown in following.shown():
         statement = shown.statement
         decision = decisions.get((statement.start, statement.end))
