@@ -136,6 +136,10 @@ def _children(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
         conditions, free = [node.iter], {id(node.iter)}
     elif isinstance(node, ast.BoolOp):
         conditions, free = list(node.values[:-1]), {id(node.values[0])}
+    elif isinstance(node, ast.Compare) and len(node.ops) > 1:
+        # The third part is looked at only if the first comparison holds.
+        conditions = [node.left, *node.comparators[:-1]]
+        free = {id(node.left), id(node.comparators[0])}
     elif isinstance(node, _COMPREHENSIONS):
         for part in node.generators:
             conditions += [part.iter, *part.ifs]

@@ -15,7 +15,7 @@ from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.python_names import failing
 from discreet_fire.rewriting.changes import newline_of
-from discreet_fire.rewriting.python_replacements import PythonTexts
+from discreet_fire.rewriting.python_implicit import OPEN_WORDS, ImplicitCalls
 from discreet_fire.scripts.python_bindings import (
     arguments_of,
     attribute_of,
@@ -27,28 +27,12 @@ from discreet_fire.scripts.python_bindings import (
 # ruff: noqa: N802, N815
 
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
 _RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
-_OPEN_WORDS = frozenset(
-    ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
-)
 _SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
 
 
-class PythonWalker(PythonTexts):
+class PythonWalker(ImplicitCalls):
     """Visits one script."""
-
-    def prepare(self) -> None:
-        """Find the functions of the script that show something, also by others they call."""
-        self.shows_figures = False
-        inside = []
-        for node in (each for each in ast.walk(self.tree) if isinstance(each, _FUNCTIONS)):
-            for each in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
-                shows = any(rule.role == "shows" for rule in self.names.rules(each.func))
-                inside.append((node.name, {word_of(each.func)}, shows))
-        self.find_speaking(inside)
 
     def judge_safe(self, node: ast.Call) -> None:
         """Safe functions keep to the rules of the centre; names they get are constants."""
@@ -137,7 +121,8 @@ class PythonWalker(PythonTexts):
                 what = "the name fdz_safe belongs to the safe functions"
                 self.notes.find("own-name", Severity.ERROR, what, self.spans.of(node))
         self.plain = _parts_of_more(self.tree)
-        self.prepare()
+        self.shows_figures = False
+        self.find_implicit_calls()
         #: Names of paths, perhaps.
         self.paths = {
             name
@@ -240,11 +225,10 @@ class PythonWalker(PythonTexts):
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """The body is read as code that any data may reach."""
         self.functions += 1
-        special = node.name.startswith("__") and node.name.endswith("__")
-        if special and node.name not in _OPEN_WORDS | {"__call__", "__enter__", "__exit__"}:
-            self.review(node, "special", f"{node.name} runs without being called by name")
+        self.judge_definition(node)
         for each in node.decorator_list:
-            if not self.names.resolved(each) and not self.names.is_own(each):
+            known = self.names.resolved(each) or self.is_part_of_property(each)
+            if not known and not self.names.is_own(each):
                 self.review(each, "decorator", "a decorator that no rule knows")
         self.generic_visit(node)
         self.functions -= 1
@@ -256,14 +240,16 @@ class PythonWalker(PythonTexts):
     def visit_Call(self, node: ast.Call) -> None:
         """A call: of which functions, and with what."""
         attribute = attribute_of(node.func)
-        is_getattr = isinstance(node.func, ast.Name) and node.func.id == "getattr"
-        if is_getattr:
-            self._judge_getattr(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):
+            self.judge_named_part(node)
+            if node.func.id == "getattr":
+                self._judge_getattr(node)
         rules = self.names.rules(node.func)
         worst = max(rules, key=lambda rule: rule.action.rank, default=None)
         self.judge_texts(node)
         if word_of(node.func) in self.speaking and self.names.is_own(node.func):
             self.branching(node, word_of(node.func))
+        self.judge_objects(node)
         self.judge_call_columns(node)
         if self.names.is_safe(node):
             worst = None
@@ -418,8 +404,9 @@ class PythonWalker(PythonTexts):
             self._judge_value(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """An attribute that is taken, not called."""
+        """An attribute that is taken, not called; it may be a property."""
         self._judge_word(node)
+        self.judge_part(node, node.attr)
         followed = self._is_alias(node) and bool(self.names.resolved(node))
         if isinstance(node.ctx, ast.Load) and not followed:
             self._judge_value(node)
@@ -445,7 +432,7 @@ class PythonWalker(PythonTexts):
             rules = [self.names.policy.rule(f".{node.attr}")]
             if node.attr in self.names.methods:
                 rules = []
-        if isinstance(node, ast.Name) and node.id in self.speaking:
+        if isinstance(node, ast.Name) and self.hands_over(node):
             self.review(node, "value", "hands over a function that shows")
         for rule in rules:
             whole = id(node) not in self.plain
@@ -472,7 +459,7 @@ class PythonWalker(PythonTexts):
 
     def _judge_word(self, node: ast.AST) -> None:
         word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-        inside = word.startswith("__") and word.endswith("__") and word not in _OPEN_WORDS
+        inside = word.startswith("__") and word.endswith("__") and word not in OPEN_WORDS
         if inside:
             self.refuse(node, "dunder", word, "reaches the inside of Python")
 

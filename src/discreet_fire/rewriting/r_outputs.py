@@ -55,9 +55,17 @@ class RWalker(ScriptJudge[RNode]):
             if value is not None and value.kind == "function":
                 functions = [each.parts[0] for each in value.walk() if each.kind == "call"]
                 called = {each.value for each in functions}.union(*map(names.called, functions))
+                if "UseMethod" in called:
+                    called |= self._methods(name, value)
                 shows = any(names.policy.rule(each).role == "shows" for each in called)
                 inside.append((name, called, shows))
         self.find_speaking(inside)
+
+    def _methods(self, name: str, generic: RNode) -> set[str]:
+        """The functions of the script that a generic function may run."""
+        texts = {each.value for each in generic.walk() if each.kind == "string"}
+        starts = tuple(f"{each}." for each in {name, *texts})
+        return {each for each in self.names.functions if each.startswith(starts)}
 
     def span(self, node: RNode) -> tuple[int, int]:
         """Where a node starts and ends in the text."""
@@ -213,8 +221,11 @@ class RWalker(ScriptJudge[RNode]):
         else:
             with self.under(*self.names.flows.jumps.get(id(node), ())):
                 for each in node.parts:
+                    # A default runs where a function first uses it, if it does.
+                    default = node.kind == "function" and each is not node.parts[-1]
                     if each.kind != "name" or node.kind not in ("unary", "index"):
-                        self._visit(each)
+                        with self.under(loose=default):
+                            self._visit(each)
 
     def _control(self, node: RNode) -> None:
         """What runs only under a condition tells that it holds."""
@@ -238,7 +249,8 @@ class RWalker(ScriptJudge[RNode]):
         elif is_assignment(node):
             self._assignment(node)
         elif node.value in ("|>", "%>%", "%T>%", "%$%", "%<>%"):
-            self._visit(left)
+            with self.under(loose=right.kind == "call" and self.names.is_own(right.parts[0])):
+                self._visit(left)
             if right.kind == "call":
                 self._call(right, statement, piped=left, whole=node)
                 return
@@ -317,8 +329,9 @@ class RWalker(ScriptJudge[RNode]):
         for each, conditions in list(self.names.flows.parts(node))[1:]:
             if each.kind == "string" and self._runs_others(function):
                 self._named_function(each, place, given)
-            # How often a function that is handed over runs is not known.
-            loose = each.kind == "function" or (each.kind == "unary" and each.value == "~")
+            # How often a function that is handed over runs is not known, nor whether one of this
+            # script uses its arguments: they run where it first does.
+            loose = own or each.kind == "function" or (each.kind == "unary" and each.value == "~")
             with self.under(*conditions, loose=loose):
                 self._visit(each)
 

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -96,16 +96,21 @@ def _listed(title: str, counts: Counter[str], none: str) -> list[str]:
 
 #: So many folders below are looked into; a submission has few.
 _MOST_FOLDERS = 2000
+#: What makes Stata look for programs in another folder.
+_MOVES = re.compile(r"\b(?:cd|chdir)\b")
 
 
-def shadows_in(folder: Path) -> tuple[Finding, ...]:
-    """Programs beside a do-file, and in folders below those named like safe commands."""
-    found: list[Path] = []
-    for place, below, names in islice(os.walk(folder), _MOST_FOLDERS):
-        below.sort()  # of more folders, always the same are looked into
-        here = Path(place)
-        programs = [here / name for name in names if name.endswith(".ado")]
-        found += [each for each in programs if here == folder or _is_grave(each)]
+def shadows_in(folder: Path, *, below: bool) -> tuple[Finding, ...]:
+    """Programs beside a do-file, and those named like safe commands where Stata looks for them.
+
+    It looks beside the do-file, in a folder there of one letter, and wherever the do-file moves:
+    then, as in a submission that is a folder, all folders below count.
+    """
+    folders = [folder, folder / SAFE[0]]
+    if below:
+        folders = [Path(place) for place, *_ in islice(os.walk(folder), _MOST_FOLDERS)]
+    programs = (each for here in folders for each in here.glob("*.ado"))
+    found = [each for each in programs if each.parent == folder or _is_grave(each)]
     return tuple(map(_finding, sorted(found)))
 
 
@@ -169,10 +174,13 @@ def prepared_files(
 ) -> Callable[[], list[RewrittenFile]]:
     """Do all of `rewrite_files` but write; what is given back writes."""
     rules = policy or Policy.default()
-    listed, root = _given_files([Path(path) for path in paths])
+    named = [Path(path) for path in paths]
+    listed, root = _given_files(named)
     files = _read(_originals(listed), root, rules, language)
     _check_places(files, overwrite=overwrite)
-    shadows = cache(shadows_in)
+    below = any(path.is_dir() for path in named)
+    below = below or any(_MOVES.search(file.source.text) for file in files)
+    shadows = cache(partial(shadows_in, below=below))
     return lambda: [_written(file, rules, language, shadows(file.path.parent)) for file in files]
 
 

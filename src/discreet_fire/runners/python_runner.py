@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,8 +76,8 @@ def _prefixes(executable: Path) -> Sequence[Path]:
     return [place for place in dict.fromkeys(found) if place != Path("/")]
 
 
-def literals_of(text: str) -> frozenset[str]:
-    r"""Lines that stand in a script as texts.
+def literals_of(text: str) -> Counter[str]:
+    r"""Lines that stand in a script as texts, with how often they do.
 
     >>> sorted(literals_of("print('Table 1\\nWages')\nx = f'{y} made of parts'"))
     ['Table 1', 'Wages']
@@ -89,4 +90,4 @@ def literals_of(text: str) -> frozenset[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts
     )
-    return frozenset(line.strip() for one in texts for line in one.split("\n") if line.strip())
+    return Counter(line.strip() for one in texts for line in one.split("\n") if line.strip())

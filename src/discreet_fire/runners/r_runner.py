@@ -8,6 +8,7 @@ nothing, since values may have stopped it.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
@@ -69,14 +70,17 @@ class RRunner:
                 environment={**script.environment, "DISCREET_R": str(_FUNCTIONS)},
                 limits=script.within(self.limits),
             )
-            return script.result(plan, _literals(source.text) | _SAID)
+            return script.result(plan, _literals(source.text))
 
 
-def _literals(text: str) -> frozenset[str]:
-    """Lines that stand in a script as texts."""
+def _literals(text: str) -> Counter[str]:
+    """Lines that stand in a script as texts, or that its safe functions may say, with how often."""
     try:
         nodes = [node for top in parse_r(text) for node in top.walk()]
     except (RSyntaxError, RecursionError):
-        return frozenset()
+        return Counter()
     texts = [node.value for node in nodes if node.kind == "string"]
-    return frozenset(line.strip() for one in texts for line in one.split("\n") if line.strip())
+    said = dict.fromkeys(_SAID, text.count("fdz_"))
+    return Counter(said) + Counter(
+        line.strip() for one in texts for line in one.split("\n") if line.strip()
+    )

@@ -3,14 +3,18 @@
 In: what a program wrote, the statistics that it asked for (CONFIDENTIAL), texts that stand in the
 program. Out: lines and outputs for a `RunResult`. Lines of the program itself begin with a bar, so
 that none can pass for a command or for safe output. A line that is written in the program as it
-is tells nothing by itself; all others are unchecked.
+is tells nothing by itself, as often as it is written there: how often a loop prints it may be a
+value. All others are unchecked, and so is an output that one place shows again. Empty lines and
+blanks around texts are left out, since their number may be a value, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 
 from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.protocol import ShownOutput
@@ -32,57 +36,61 @@ class ScriptLog:
 
 
 def script_log(
-    output: bytes, answered: Sequence[AskedStatistic], literals: Collection[str]
+    output: bytes, answered: Sequence[AskedStatistic], literals: Mapping[str, int]
 ) -> ScriptLog:
     r"""The log of what a script wrote.
 
     Args:
         output: What it wrote.
         answered: What it asked for, in order.
-        literals: Lines that stand in the program as texts.
+        literals: Lines that stand in the program as texts, with how often they do.
 
-    >>> done = script_log(b"Table 1\n81250.5\n", (), {"Table 1"})
+    >>> done = script_log(b"Table 1\n81250.5\n", (), {"Table 1": 1})
     >>> done.lines, done.checked
     (['. * text of the program', '| Table 1', '| 81250.5'], False)
     """
     log = ScriptLog()
     tokens = {token(at): one for at, one in enumerate(answered, start=1)}
     text = output.decode("utf-8", "replace").replace("\r\n", "\n")
-    lines = text.removesuffix("\n").split("\n") if text else []
+    lines = [line for line in text.split("\n") if line.strip()]
+    left, shown = Counter(literals), set[tuple[int, str, str]]()
     for one, same in groupby(lines, key=tokens.get):
         if one is None:
-            _put_text(log, list(same), literals)
+            _put_text(log, list(same), left)
             continue
         for _ in same:
+            place_and_text = (one.line, one.result.command, one.result.shown)
+            log.checked &= place_and_text not in shown
+            shown.add(place_and_text)
             log.lines += [f". {one.result.command}", *one.result.shown.split("\n")]
             log.outputs.append(ShownOutput(one.line, one.result.command, one.result))
     return log
 
 
-def _put_text(log: ScriptLog, lines: Sequence[str], literals: Collection[str]) -> None:
+def _put_text(log: ScriptLog, lines: Sequence[str], left: Counter[str]) -> None:
     """Text of the program between two outputs."""
-    if not any(line.strip() for line in lines):
-        return
     log.lines.append(". * text of the program")
-    for known, part in groupby(lines, key=lambda line: _is_literal(line, literals)):
-        shown = [f"{_BAR}{_printable(line)}".rstrip() for line in part]
+    judged = []
+    for line in lines:
+        text = _literal(line)
+        left[text] -= 1
+        known = left[text] >= 0 and text.isprintable()
+        judged.append((known, f"{_BAR}{text if known else _printable(line)}".rstrip()))
+    for known, part in groupby(judged, key=itemgetter(0)):
+        shown = [line for _, line in part]
         log.lines += shown
+        log.checked &= known
         if known:
             result = SafeResult(command="text", shown="\n".join(shown), checks=[_TEXT])
             log.outputs.append(ShownOutput(0, "text", result))
-        else:
-            log.checked = False
 
 
-def _is_literal(line: str, literals: Collection[str]) -> bool:
-    """Whether a line stands in the program, but for the marks that R puts around texts."""
+def _literal(line: str) -> str:
+    """The text of a line, without the marks that R puts around texts."""
     text = line.strip()
-    if not text.isprintable():
-        return False
     if text.startswith("[1] "):
         text = text[4:].strip()
-    inner = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
-    return not inner or inner in literals
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _printable(line: str) -> str:

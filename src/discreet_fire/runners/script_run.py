@@ -5,7 +5,7 @@ In: a script, data (CONFIDENTIAL), the rules, a plan of its process. Out: a `Run
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,7 +87,7 @@ class ScriptRun:
         seconds = self.given["seconds"]
         return limits if seconds is None else replace(limits, seconds=min(seconds, limits.seconds))
 
-    def result(self, plan: ProcessPlan, literals: Collection[str]) -> RunResult:
+    def result(self, plan: ProcessPlan, literals: Mapping[str, int]) -> RunResult:
         """Run it, and put its log together."""
         given = self.given
         data = DataRecords(given["data"], given["entity"])

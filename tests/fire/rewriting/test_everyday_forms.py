@@ -238,13 +238,30 @@ def test_where_programs_are_found_is_not_changed(line: str) -> None:
     assert rewritten(line).text.startswith(REFUSED)
 
 
-def test_safe_programs_are_looked_for_in_folders_below(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "named", "found"),
+    [
+        ("summarize x\n", "", 1),  # the folder is the submission
+        ("cd deep/er\nsummarize x\n", "a.do", 1),
+        ("summarize x\n", "a.do", 0),
+    ],
+)
+def test_safe_programs_are_looked_for_where_stata_does(
+    tmp_path: Path, text: str, named: str, found: int
+) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "er" / "fdzsummarize.ado").write_text("program fdzsummarize\nend\n")
     (tmp_path / "deep" / "other.ado").write_text("program other\nend\n")
-    program = tmp_path / "a.do"
-    program.write_text("summarize x\n")
-    (outcome,) = rewrite_files([program])
+    (tmp_path / "a.do").write_text(text)
+    (outcome,) = rewrite_files([tmp_path / named])
     told = [finding for finding in outcome.findings if finding.rule == "ado-file"]
-    assert [finding.severity.value for finding in told] == ["error"]
-    assert outcome.output is None
+    assert [finding.severity.value for finding in told] == ["error"] * found
+    assert (outcome.output is None) is bool(found)
+
+
+@pytest.mark.parametrize("place", ["", "f"])
+def test_safe_programs_are_looked_for_beside_a_do_file(tmp_path: Path, place: str) -> None:
+    (tmp_path / place).mkdir(exist_ok=True)
+    (tmp_path / place / "fdzsummarize.ado").write_text("program fdzsummarize\nend\n")
+    (tmp_path / "a.do").write_text("summarize x\n")
+    assert rewrite_files([tmp_path / "a.do"])[0].state == "refused"
