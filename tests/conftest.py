@@ -18,6 +18,12 @@ settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What the program keeps for an account is kept with the files of the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 def reference_folder() -> Path | None:
     """Where the published reference data are: DISCREET_REFERENCE, or beside the repository."""
     named = os.environ.get("DISCREET_REFERENCE")

@@ -25,7 +25,10 @@ Confidential = Annotated[
 ]
 Key = Annotated[
     Path | None,
-    typer.Option(help="Secret key file of your office: it seals logs of runs, and knows them."),
+    typer.Option(
+        help="Secret key file of your office, which signs logs of runs. Default: a key of your "
+        "account."
+    ),
 ]
 OutputLanguage = Annotated[
     Literal["en", "de"] | None,
@@ -63,16 +66,15 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a do-file with safe commands: its log holds safe output only."""
-    from discreet.microdata.secret import Secret
     from discreet_fire.findings import Severity
-    from discreet_fire.logs import MARK, RunEvidence
+    from discreet_fire.logs import MARK, RunEvidence, signing_key
     from discreet_fire.runners.protocol import run_program, write_run
     from discreet_fire.runners.registry import runner_for, runners
     from discreet_fire.statistics.limits import SafeLimits
 
     rules = SafeLimits() if limits is None else SafeLimits.read(limits)
     rules = replace(rules, language=language or rules.language)
-    secret = None if key is None else Secret.from_file(key)
+    secret = signing_key(key)
     result = run_program(
         runner_for(file) or runners()[0],  # the builtin one takes do-files of any name
         file,
@@ -233,7 +235,7 @@ def post(
         typer.Option(help="Your own rules: a TOML file, or postFire.txt; can be given again."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where a single cleaned log goes; else NAME_FiRe.log.")
+        Path | None, typer.Option(help="Where a single cleaned log goes. Default: NAME_FiRe.log.")
     ] = None,
     confidential: Annotated[
         Path | None,
@@ -249,10 +251,9 @@ def post(
     as_json: Json = False,
 ) -> None:
     """Take out of logs and listings what tells about single cases."""
-    from discreet.microdata.secret import Secret
-    from discreet_fire.logs import CleaningRules, clean_log_file, clean_log_files
+    from discreet_fire.logs import CleaningRules, clean_log_file, clean_log_files, signing_key
 
-    secret = None if key is None else Secret.from_file(key)
+    secret = signing_key(key)
     own = CleaningRules.read(*rules or ())
     own = replace(own, language=language or own.language, own_first=own_first or own.own_first)
     if out is None and confidential is None:

@@ -8,7 +8,7 @@ texts, `clean_log_file` on files, `CleaningRules` says what goes.
 from discreet_fire.logs.cleaned_log import CleanedLog, Correction, clean_log
 from discreet_fire.logs.log_files import CleanedFile, clean_log_file, clean_log_files
 from discreet_fire.logs.rules import CleaningRules
-from discreet_fire.logs.run_evidence import MARK, RunEvidence
+from discreet_fire.logs.run_evidence import MARK, RunEvidence, signing_key
 
 __all__ = [
     "MARK",
@@ -20,4 +20,5 @@ __all__ = [
     "clean_log",
     "clean_log_file",
     "clean_log_files",
+    "signing_key",
 ]

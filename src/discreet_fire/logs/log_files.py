@@ -1,7 +1,8 @@
 """Logs on disk: the original stays, a clean copy and a report are put beside it.
 
-In: the path of a log (CONFIDENTIAL). Out: ``NAME_FiRe.log`` and ``NAME_FiRe.log.json``; if
-asked for, a CONFIDENTIAL list of what was removed.
+In: the path of a log (CONFIDENTIAL). Out: ``NAME_FiRe.log`` and ``NAME_FiRe.log.json``, of the
+log of a rewritten program ``NAME_FiRe_clean.log``; if asked for, a CONFIDENTIAL list of what was
+removed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from discreet_fire.logs.run_evidence import MARK, RunEvidence
 from discreet_fire.texts import SourceText, read_source
 
 _MARK = "_FiRe"
+#: Added to the log of a rewritten program, whose own name ends like that.
+_MARK_OF_RUN = "_clean"
 _MADE_BY = "discreet fire post"
 _SUFFIXES = (".log", ".smcl", ".lst")
 _CONFIDENTIAL = "CONFIDENTIAL: what was removed from a log; not to leave the research data centre"
@@ -251,7 +254,7 @@ def _digest(path: Path) -> str:
 
 def _name(place: Path) -> str:
     suffix = place.suffix if place.suffix.lower() in _SUFFIXES else f"{place.suffix}.log"
-    return f"{place.stem}{_MARK}{suffix}"
+    return f"{place.stem}{_MARK_OF_RUN if place.stem.endswith(_MARK) else _MARK}{suffix}"
 
 
 def _made_here(path: Path, sha256: str) -> bool:

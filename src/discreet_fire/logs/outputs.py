@@ -41,7 +41,7 @@ from discreet_fire.logs.frequencies import (
 )
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules, Message, Replacement
-from discreet_fire.logs.safe_outputs import read_safe
+from discreet_fire.logs.safe_outputs import LEGENDS, read_safe
 from discreet_fire.logs.statistics import (
     read_codebook,
     read_columns,
@@ -163,7 +163,7 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
         follows = bool(block.echo) and block.end == at and block.start == at
         text = line.text
         prompt = _FORM.prompt.match(text) or (mata and _FORM.mata.match(text))
-        if prompt or (follows and _FORM.numbered.match(text)):
+        if (prompt and text not in LEGENDS) or (follows and _FORM.numbered.match(text)):
             if not follows:
                 block = EchoBlock([], at, at)
                 blocks.append(block)
@@ -477,7 +477,7 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
             claim = _notice(window, passages.rules, block, told) or _claim(window, passages, names)
         if claim is None:
             faked = any(telling) and _digits(text)
-            known = is_rule(text) or (passages.knows(text) and not faked)
+            known = is_rule(text) or text in LEGENDS or (passages.knows(text) and not faked)
             if not known and not _is_error(lines, at, block, told):
                 found.unknown.append(at)
             at += 1

@@ -1,8 +1,9 @@
 """Evidence that a log comes from a run of our own, in which each line was checked as it was made.
 
 In: the log and the limits of a run, and the office's key. Out: `RunEvidence`, which holds for this
-log alone, byte by byte. Between two programs it is kept as a mark sealed with the key, which a
-researcher does not have: how a log looks is no evidence.
+log alone, byte by byte. Between two programs it is kept as a mark signed with the key, which a
+researcher does not have: how a log looks is no evidence. An office that names no key has one for
+each account, in a file that only this account can read.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from discreet.errors import DiscreetError
 from discreet.microdata.secret import Secret
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.statistics.limits import SafeLimits
@@ -24,6 +27,27 @@ MARK = "mark"
 _SEAL = "seal"
 _PURPOSE = "discreet: logs of checked runs"
 _LARGEST = 50_000_000
+
+
+def signing_key(file: Path | None) -> Secret | None:
+    """The key that logs of runs are signed with.
+
+    Args:
+        file: The office's key file; None for the key of this account, which is made when it is
+            first needed. Where no such file can be kept, logs are not signed.
+    """
+    if file is not None:
+        return Secret.from_file(file)
+    state = os.environ.get("XDG_STATE_HOME")
+    try:
+        folder = Path(state) if state else Path.home() / ".local" / "state"
+        place = folder / "discreet" / "logs.key"
+        if not place.exists():
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            Secret.generate().write(place)
+        return Secret.from_file(place)
+    except (OSError, RuntimeError, DiscreetError):
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,12 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from discreet.files import texts_of
 from discreet_fire.catalogue.commands import command_table
 from discreet_fire.logs.claims import NUMBER, Claim, LogCut, OutputForms, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.statistics.limits import LANGUAGES
 
 _FIGURE = rf"\s{{1,40}}(?:{NUMBER.pattern}|\.|#)"
 _COUNT = r"\s{1,40}(?P<n>\d[\d,]{0,14}|\.|#)"
@@ -31,6 +33,10 @@ _FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
 }
 
 
+#: What a dot stands for, which looks like a command.
+LEGENDS = frozenset(
+    texts_of("discreet_fire.statistics", "lines", language)["withheld"] for language in LANGUAGES
+)
 _FORM = OutputForms("safe_outputs", "tabstat row withheld")
 _DOUBT = "figures that a safe command does not show; look at where they come from"
 
@@ -60,7 +66,7 @@ class _Lines:
 
     def knows(self, text: str, at: int) -> bool:
         """Whether the next line has a form of the command; what must go is noted."""
-        if at and is_rule(text):
+        if at and (is_rule(text) or text in LEGENDS):
             return True
         forms = (form for name in sorted(self.names) for form in _FORMS.get(name, ()))
         found = next((found for form in forms if (found := form.fullmatch(text))), None)

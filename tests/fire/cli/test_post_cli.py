@@ -49,7 +49,7 @@ def test_again_gives_the_same_and_a_clean_log_is_left_alone(log: Path) -> None:
     assert out.read_bytes() == before
     done = run(out)
     assert "nothing to do" in done.stdout
-    assert not log.with_name("run_FiRe_FiRe.log").exists()
+    assert not log.with_name("run_FiRe_clean.log").exists()
 
 
 def test_files_of_others_are_not_overwritten(log: Path) -> None:

@@ -101,14 +101,14 @@ def test_the_program_runs_to_its_end(folder) -> None:
 def test_nothing_of_single_persons_is_in_any_log(folder) -> None:
     ordered = [f"{wage:.2f}" for wage in panel()["wage"].sort()]
     ends = {*ordered[:9], *ordered[-9:]}  # percentiles well inside may be shown
-    for name in ("wages_FiRe.log", "wages_FiRe_FiRe.log"):
+    for name in ("wages_FiRe.log", "wages_FiRe_clean.log"):
         if (folder / name).exists():
             text = (folder / name).read_text()
             assert not ends & set(text.replace(",", "").split())
 
 
 def test_the_cleaned_log_keeps_safe_figures(folder) -> None:
-    cleaned = list(folder.glob("*_FiRe_FiRe.log"))
+    cleaned = list(folder.glob("*_FiRe_clean.log"))
     assert len(cleaned) == 1
     text = cleaned[0].read_text()
     mean = panel()["wage"].mean()

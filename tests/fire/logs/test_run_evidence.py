@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
+from discreet.files import texts_of
 from discreet.microdata.secret import Secret
-from discreet_fire.logs import MARK, CleaningRules, RunEvidence, clean_log
+from discreet_fire.logs import MARK, CleaningRules, RunEvidence, clean_log, signing_key
 from discreet_fire.queue import Submission, process
 from discreet_fire.queue.folder import UnitKey
 from discreet_fire.runners.builtin.runner import run_do
@@ -103,6 +104,44 @@ def test_a_sealed_log_stays_as_it_is_and_cleaned_again_too(folder, tmp_path) -> 
     assert cleaned.read_bytes() == log.read_bytes()
     assert reported(log)["findings"] == []
     assert "nothing to do" in fire("post", cleaned, "--key", key)
+
+
+def test_a_log_that_run_made_passes_as_it_is_without_any_option(folder, tmp_path) -> None:
+    (tmp_path / "a_FiRe.do").write_text(PROGRAM)
+    fire("run", tmp_path / "a_FiRe.do", "--data", folder / "panel.csv", "--entity", "pid")
+    told = fire("post", tmp_path / "a_FiRe.log")
+    assert "a_FiRe_clean.log: 0 changes" in told
+    assert "review" not in told
+    assert (tmp_path / "a_FiRe_clean.log").read_bytes() == (tmp_path / "a_FiRe.log").read_bytes()
+
+
+def test_without_a_place_for_a_key_nothing_is_signed(folder, tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    (tmp_path / "a.do").write_text("summarize wage\n")
+    fire("run", tmp_path / "a.do", "--data", folder / "panel.csv")
+    assert MARK not in json.loads((tmp_path / "a.run.json").read_text())
+    assert signing_key(None) is None
+
+
+def test_the_key_of_an_account_is_for_nobody_else(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    key = signing_key(None)
+    place = tmp_path / "discreet" / "logs.key"
+    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert signing_key(None).reveal() == key.reveal()
+    place.chmod(0o644)
+    assert signing_key(None) is None
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_a_dot_stands_for_is_no_command(folder, tmp_path, language: str) -> None:
+    (tmp_path / "a.do").write_text("fdzsummarize wage\nfdztabulate sex\n")
+    fire("run", tmp_path / "a.do", "--data", folder / "panel.csv", "--language", language)
+    log = (tmp_path / "a.log").read_text()
+    legend = texts_of("discreet_fire.statistics", "lines", language)["withheld"]
+    assert f"\n{legend}\n" in log
+    assert clean_log(log).findings == ()
 
 
 def forged(name: str, told: dict, log: Path) -> None:
