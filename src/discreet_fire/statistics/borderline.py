@@ -8,7 +8,7 @@ the largest can be estimated. They never leave the centre.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class BorderlineFact:
         k: Percentage of the two largest, for the (2,k) rule; None where no sum is withheld.
         p: How closely the second largest can estimate the largest, in percent, for the p% rule.
         few: Whether fewer cases than required stand behind it, so that `cases` is its frequency.
+        frequencies: Cases of each category of the variable, in a model; with its first rule only.
     """
 
     variable: str
@@ -39,6 +40,7 @@ class BorderlineFact:
     k: float | None
     p: float | None
     few: bool
+    frequencies: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values. CONFIDENTIAL."""
@@ -81,7 +83,7 @@ def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[Borderline
                 few=cases is not None and 0 < cases < limits.minimum,
             )
         )
-    return tuple(told)
+    return (*told, *result.evidence.get("broken", ()))
 
 
 def _concentration(facts: Facts) -> tuple[float | None, float | None]:

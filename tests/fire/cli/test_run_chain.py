@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
+from tests.helpers.places import ROOT
 from tests.helpers.run_panel import panel
 
 PROGRAM = """\
@@ -136,3 +138,20 @@ def test_the_rewritten_program_gives_the_same_as_the_original(folder) -> None:
     plain, safe = shown_lines(out / "wages.log"), shown_lines(folder / "wages_FiRe.log")
     assert plain[2:] == safe[2:]
     assert len(safe) > 100
+
+
+def test_the_commands_of_the_readme_end_well_in_an_empty_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    program = next(line.split("'")[1] for line in lines if line.startswith("printf "))
+    Path("analysis.do").write_text(program.replace("\\n", "\n"))
+    Path("demo-output/census").mkdir(parents=True)
+    columns = {"age": [at % 90 for at in range(600)], "sex": ["m", "w"] * 300}
+    pl.DataFrame(columns).write_parquet("demo-output/census/persons.parquet")
+    commands = [line.split()[2:] for line in lines if line.startswith("discreet fire ")]
+    assert [words[0] for words in commands] == ["pre", "run", "post"]
+    told = [fire(*words) for words in commands]
+    assert "0 to review, 0 errors" in told[0]
+    assert "0 rules broken" in told[1]
+    assert "analysis_FiRe_clean.log: 0 changes" in told[2]
+    assert not any(" review " in text for text in told)

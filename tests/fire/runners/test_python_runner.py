@@ -26,12 +26,14 @@ from discreet_fire.queue import (
 )
 from discreet_fire.rewriting.script_files import rewrite_python
 from discreet_fire.runners import closed_process
+from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import RunResult, StatisticShown, run_program
 from discreet_fire.runners.python_runner import PythonRunner
 from discreet_fire.runners.registry import runners
+from discreet_fire.runners.script_log import script_log
 from discreet_fire.runners.settings import VARIABLE
-from discreet_fire.statistics import SafeLimits
+from discreet_fire.statistics import SafeLimits, SafeResult
 
 ROWS = 400
 FRAME = pl.DataFrame(
@@ -356,3 +358,46 @@ def test_wrong_settings_are_said(
     monkeypatch.setenv(VARIABLE, str(place / "none.toml"))
     with pytest.raises(OutputCheckError, match="cannot be read"):
         runners()
+
+
+# --- texts of the program as a way to tell a value --------------------------------------------
+
+
+LITERALS = {"Table 1": 2, "Wages": 1}
+
+
+def lines_of(output: str) -> tuple[list[str], bool]:
+    log = script_log(output.encode(), (), LITERALS)
+    return log.lines[1:], log.checked
+
+
+@pytest.mark.parametrize(
+    ("output", "checked"),
+    [
+        ("Table 1\nWages\nTable 1\n", True),  # as often as it is written
+        ("Wages\n" * 2, False),
+        ("Wages\n" * 1372, False),
+        ('[1] "Wages"\n[1] "Wages"\n', False),
+        ("1372.435\n", False),
+        ("\x1b[31mWages\n", False),
+    ],
+)
+def test_a_line_of_the_program_passes_as_often_as_it_is_written(output: str, checked: bool) -> None:
+    assert lines_of(output)[1] is checked
+
+
+@pytest.mark.parametrize(
+    "output", ["Wages\n" + "\n" * 1372, " " * 1372 + "Wages\n", '[1] "Wages"\n', "Wages"]
+)
+def test_empty_lines_and_blanks_around_a_text_tell_nothing(output: str) -> None:
+    assert lines_of(output) == (["| Wages"], True)
+
+
+def test_an_output_that_one_place_shows_again_is_looked_at() -> None:
+    result = SafeResult(command="count", shown="  400", stored={"N": 400.0})
+    asked = [AskedStatistic(line=3, result=result), AskedStatistic(line=4, result=result)]
+    once = f"{token(1)}\n{token(2)}\n".encode()
+    assert script_log(once, asked, {}).checked is True
+    assert script_log(once + f"{token(1)}\n".encode(), asked, {}).checked is False
+    again = [AskedStatistic(line=3, result=result)] * 2
+    assert script_log(once, again, {}).checked is False

@@ -168,3 +168,65 @@ def test_no_leak_passes_where_nothing_binds_the_data(name: str) -> None:
 def test_single_values_are_followed_where_nothing_binds_the_data() -> None:
     done = rewrite_python("print((df.x * 0 + df.x.max()).mean())\n")
     assert "single" in [each.rule for each in done.findings]
+
+
+#: What runs without a call and shows nothing, or shows it whatever the data are.
+QUIET = """
+import contextlib, functools, time
+from dataclasses import dataclass
+
+class Step:
+    def __init__(self, name: str):
+        print("a step")
+        self.name = name
+        self._size = 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *rest):
+        self._size = 0
+
+    @property
+    def size(self):
+        return self._size
+
+    @size.setter
+    def size(self, value):
+        self._size = value
+
+    @functools.cached_property
+    def twice(self):
+        return 2 * self._size
+
+    def report(self):
+        print("done")
+
+@dataclass
+class Pair:
+    first: int = 0
+
+def numbers():
+    for at in range(3):
+        yield at
+
+steps = [Step(name) for name in ("one", "two")]
+for step in steps:
+    step.report()
+    assert isinstance(step, Step)
+with Step("all") as step:
+    step.size = 4
+    print(df.describe())
+for at in df.columns:
+    df[at + "_b"] = step.size + Pair().first + step.twice
+for at in numbers():
+    print("again")
+rest = sum(at for at in numbers())
+if df.x.mean() > 3 > rest > 1:
+    df["k"] = step.size
+"""
+
+
+def test_what_runs_without_a_call_and_shows_nothing_is_no_finding() -> None:
+    found = rewritten("a.py", whole("a.py", QUIET)).findings
+    assert [str(each) for each in found if each.severity is not Severity.INFO] == []

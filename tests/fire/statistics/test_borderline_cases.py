@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.commands import app
-from discreet_fire.statistics import SafeLimits, codebook, summarize, tabstat, tabulate
+from discreet_fire.statistics import SafeLimits, codebook, regress, summarize, tabstat, tabulate
 from discreet_fire.statistics.borderline import borderline_facts
 
 FIRMS = pl.DataFrame(
@@ -65,6 +65,44 @@ def test_other_commands_name_the_place_without_figures_that_are_not_known() -> N
     found = borderline_facts(codebook(FIRMS.head(2), ["turnover"]), LIMITS)
     assert {one.variable for one in found} == {"turnover"}
     assert all("confidential" in repr(one) for one in found)
+
+
+SIZED = FIRMS.with_columns(size=pl.Series([float(at * at % 7) for at in range(24)]))
+
+
+def test_a_withheld_model_has_variable_rule_and_frequency_table() -> None:
+    """Kinds of rule as for tables: FiRe asks for the same of a regression."""
+    result = regress(SIZED, "turnover", ["size", "i.branch"], limits=LIMITS)
+    few, follows = borderline_facts(result, LIMITS)
+    assert (follows.rule, follows.cases) == ("leverage", 24)
+    assert (few.variable, few.place, few.rule) == ("i.branch", "i.branch = 2", "minimum-cases")
+    assert (few.cases, few.few, few.frequencies) == (2, True, {"1": 4, "2": 2, "3": 18})
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_withheld_model_has_k_and_p(times: int) -> None:
+    """A firm with several records counts once and contributes their sum."""
+    two = FIRMS.filter(pl.col("branch") != 2).with_row_index("firm")
+    rows = pl.concat([two] * times).with_columns(pl.col("turnover") / times)
+    result = regress(rows, "turnover", "i.branch", entity="firm", limits=LIMITS)
+    (fact,) = borderline_facts(result, LIMITS)
+    assert (fact.place, fact.rule, fact.cases) == ("i.branch = 1", "dominance", 4)
+    assert fact.k == pytest.approx(100 * 960 / 1000)
+    assert fact.p == pytest.approx(100 * 40 / 900)
+    assert fact.frequencies == {"1": 4, "3": 18}
+    assert "960" not in result.shown
+
+
+def test_the_confidential_file_of_a_run_has_withheld_models(tmp_path: Path) -> None:
+    SIZED.write_csv(tmp_path / "d.csv")
+    (tmp_path / "a.do").write_text("regress turnover size i.branch\n")
+    words = ["fire", "run", str(tmp_path / "a.do"), "--data", str(tmp_path / "d.csv")]
+    done = CliRunner().invoke(app, [*words, "--confidential", str(tmp_path / "inside.json")])
+    assert done.exit_code == 0, done.output
+    (output,) = json.loads((tmp_path / "inside.json").read_text())["outputs"]
+    assert [one["rule"] for one in output["facts"]] == ["minimum-cases", "leverage"]
+    assert output["facts"][0]["frequencies"] == {"1": 4, "2": 2, "3": 18}
+    assert '"2": 2' not in (tmp_path / "a.run.json").read_text()
 
 
 def test_officers_see_the_figures_of_a_submission_and_releases_have_none(tmp_path: Path) -> None:

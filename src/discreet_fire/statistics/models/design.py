@@ -176,11 +176,12 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Partition:
-    """Rows put into cells by the levels of one term. CONFIDENTIAL."""
+    """Rows put into cells by the levels of one term, and what these are called. CONFIDENTIAL."""
 
     text: str
     codes: IntArray
     cells: int
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -256,9 +257,11 @@ def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> Model
             raise _too_many(term)
     for column in columns:
         if column.cells is None:
-            two = upper_of_two(column.values(slice(0, None)))
+            values = column.values(slice(0, None))
+            two = upper_of_two(values)
             if two is not None and not two.all():
-                partitions.append(Partition(text=column.label, codes=two, cells=2))
+                labels = (f"{values.min():g}", f"{values.max():g}")
+                partitions.append(Partition(text=column.label, codes=two, cells=2, labels=labels))
     return ModelDesign(
         terms=tuple(terms),
         columns=tuple(columns),
@@ -322,12 +325,15 @@ def _spelled(
             )
         )
     text = "#".join(f"i.{part.name}" for part in groups)
+    labels = tuple(column.row for column in columns)
     if len(columns) < len(occupied):
         # Levels that were not asked for are one cell together.
         places = np.zeros(len(occupied), dtype=np.int64)
         places[[column.cell for column in columns]] = np.arange(1, len(columns) + 1)
-        return columns, Partition(text=text, codes=places[codes], cells=len(columns) + 1)
-    return columns, Partition(text=text, codes=codes, cells=len(occupied))
+        labels = ("other levels", *labels)
+        codes, cells = places[codes], len(labels)
+        return columns, Partition(text=text, codes=codes, cells=cells, labels=labels)
+    return columns, Partition(text=text, codes=codes, cells=len(occupied), labels=labels)
 
 
 def _base(part: Factor, sample: Sample) -> int | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
+from discreet_fire.statistics.borderline import BorderlineFact
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.design import ModelDesign, Partition, Rows, upper_of_two
 from discreet_fire.statistics.models.least_squares import ROWS, LeastSquaresSolution
@@ -204,6 +205,44 @@ class ModelChecks:
         self.note("group-means", CheckVerdict.review, reason)
         return True, [cells]
 
+    def broken_rules(self) -> tuple[BorderlineFact, ...]:
+        """Broken rules in figures, with the frequency table of each variable. CONFIDENTIAL."""
+        whole = Partition(text="_cons", codes=np.zeros(len(self.sample), np.int64), cells=1)
+        groups = [*self.design.partitions, whole, patterns(self.design)]
+        known = {one.text: one for one in reversed(groups)}
+        told: list[BorderlineFact] = []
+        for check in self.checks:
+            if check.verdict is CheckVerdict.fail:
+                first = all(one.variable != check.where for one in told)
+                found = self._in_figures(check, known.get(check.where))
+                told += [replace(found[0], frequencies={}), *found[1:]] if not first else found
+        return tuple(told)
+
+    def _in_figures(self, check: Check, partition: Partition | None) -> list[BorderlineFact]:
+        """One broken rule: of each cell that breaks it, or else of the model."""
+        sample, minimum, rule = self.sample, self.limits.minimum, check.rule
+        fact = BorderlineFact(
+            variable=check.where, place="", rule=rule, cases=sample.cases, k=None, p=None,
+            few=sample.cases < minimum,
+        )  # fmt: skip
+        if partition is None:
+            return [fact]
+        labels = partition.labels or tuple(f"group {at + 1}" for at in range(partition.cells))
+        counts = case_counts(partition, sample, len(sample) + 1)  # exact
+        table = {label: int(n) for label, n in zip(labels, counts, strict=True) if n}
+        broken = (counts > 0) & (counts < minimum)
+        if rule == "dominance":
+            broken = dominated(partition, sample, self.limits)
+        elif rule == "same-outcome":
+            broken = all_alike(partition, sample.outcome) & (counts > 0)
+        told = []
+        for cell in np.flatnonzero(broken).tolist():
+            k, p = _concentration(_contributions(partition, sample, cell))
+            place, few = f"{check.where} = {labels[cell]}", bool(counts[cell] < minimum)
+            told.append(replace(fact, place=place, cases=int(counts[cell]), k=k, p=p, few=few))
+        told = told or [fact]
+        return [replace(told[0], frequencies=table), *told[1:]]
+
     def _all(
         self,
         rule: str,
@@ -286,8 +325,7 @@ def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_
 
 def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
     """Cells of which two cases have too large a share, or the second could estimate the first."""
-    values = sample.outcome if sample.weights is None else sample.outcome * sample.weights
-    codes, entities = partition.codes, sample.entities
+    values, codes, entities = _values(sample), partition.codes, sample.entities
     sizes = np.abs(values)
     # No case has more in any cell than in all; the contributions add up to at least the total.
     own = sizes if entities is None else np.bincount(entities, sizes)
@@ -298,14 +336,34 @@ def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.N
     safe = max(float(top.sum()) / k, float(top.sum()) + p * float(top[-1])) * 1.000001
     occupied = np.bincount(codes, minlength=partition.cells) > 0
     found = np.zeros(partition.cells, dtype=bool)
-    for cell in np.flatnonzero(occupied & (totals < safe)):
-        rows = codes == cell
-        parts = sizes[rows]
-        if entities is not None:
-            _, places = np.unique(entities[rows], return_inverse=True)
-            parts = np.abs(np.bincount(places, values[rows]))
-        found[cell] = _dominated(parts, k, p)
+    for cell in np.flatnonzero(occupied & (totals < safe)).tolist():
+        found[cell] = _dominated(_contributions(partition, sample, cell), k, p)
     return found
+
+
+def _values(sample: Sample) -> FloatArray:
+    """The outcome, weighted with weights."""
+    return sample.outcome if sample.weights is None else sample.outcome * sample.weights
+
+
+def _contributions(partition: Partition, sample: Sample, cell: int) -> FloatArray:
+    """What each case of a cell contributes to its total, at least 0."""
+    rows = partition.codes == cell
+    values = _values(sample)[rows]
+    if sample.entities is not None:
+        _, places = np.unique(sample.entities[rows], return_inverse=True)
+        values = np.bincount(places, values)
+    found: FloatArray = np.abs(values)
+    return found
+
+
+def _concentration(parts: FloatArray) -> tuple[float | None, float | None]:
+    """The computed k and p of contributions, in percent; None where there are none."""
+    total, largest = math.fsum(parts), np.sort(parts)[-2:]
+    top = math.fsum(largest)
+    if not top > 0:
+        return None, None
+    return 100 * top / total, 100 * (total - top) / float(largest[-1])
 
 
 def _dominated(parts: FloatArray, k: float, p: float) -> bool:

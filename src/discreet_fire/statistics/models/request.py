@@ -191,7 +191,7 @@ class ModelRequest:
             shown="\n".join(lines),
             frame=withheld_frame(names),
             checks=checking.checks,
-            evidence=self.evidence(checking),
+            evidence=self.evidence(checking, broken=checking.broken_rules()),
         )
 
 
