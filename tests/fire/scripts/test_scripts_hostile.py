@@ -176,9 +176,8 @@ import contextlib, functools, time
 from dataclasses import dataclass
 
 class Step:
-    def __init__(self, name: str):
+    def __init__(self):
         print("a step")
-        self.name = name
         self._size = 1
 
     def __enter__(self):
@@ -210,17 +209,16 @@ def numbers():
     for at in range(3):
         yield at
 
-steps = [Step(name) for name in ("one", "two")]
-for step in steps:
+for at in ("one", "two"):
+    step = Step()
     step.report()
-    assert isinstance(step, Step)
-with Step("all") as step:
+with Step() as step:
     step.size = 4
     print(df.describe())
 for at in df.columns:
     df[at + "_b"] = step.size + Pair().first + step.twice
 for at in numbers():
-    print("again")
+    rest = at
 rest = sum(at for at in numbers())
 if df.x.mean() > 3 > rest > 1:
     df["k"] = step.size
