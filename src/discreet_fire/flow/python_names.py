@@ -24,6 +24,7 @@ from discreet_fire.scripts.python_bindings import (
     PythonBindings,
     arguments_of,
     attribute_of,
+    methods_of,
     root_of,
     roots_of,
     text_of,
@@ -90,7 +91,7 @@ class PythonFlows(ControlFlow[ast.AST]):
         own = [node for node in self.bindings.own.values() if isinstance(node, _FUNCTIONS)]
         for node in self.bindings.own.values():
             if isinstance(node, ast.ClassDef):
-                own.extend(each for each in node.body if isinstance(each, _FUNCTIONS))
+                own.extend(methods_of(node))
         changed: dict[str, set[str]] = {}
         calls: dict[str, set[str]] = {}
         for node in own:

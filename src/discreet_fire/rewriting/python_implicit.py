@@ -14,7 +14,13 @@ from collections.abc import Iterator
 
 from discreet_fire.flow.engine import grown
 from discreet_fire.rewriting.python_replacements import PythonTexts
-from discreet_fire.scripts.python_bindings import arguments_of, root_of, text_of, word_of
+from discreet_fire.scripts.python_bindings import (
+    arguments_of,
+    methods_of,
+    root_of,
+    text_of,
+    word_of,
+)
 
 # ruff: noqa: N802, N815
 
@@ -50,8 +56,7 @@ class ImplicitCalls(PythonTexts):
                 inside.append((node.name, *self._run_by(node)))
                 continue
             words |= {_word(each) for each in [*node.bases, *(k.value for k in node.keywords)]}
-            made = [each for each in node.body if getattr(each, "name", "") == "__init__"]
-            runs = [self._run_by(each) for each in made]
+            runs = [self._run_by(each) for each in methods_of(node) if each.name == "__init__"]
             words = words.union(*(some for some, _ in runs))
             inside.append((node.name, words, any(shows for _, shows in runs)))
         self.find_speaking(inside)
@@ -59,7 +64,7 @@ class ImplicitCalls(PythonTexts):
         self.objects = {
             node.name
             for node in ast.walk(self.tree)
-            if isinstance(node, ast.ClassDef) and any(self.speaks(each) for each in node.body)
+            if isinstance(node, ast.ClassDef) and any(map(self.speaks, methods_of(node)))
         }
         if self.objects:
             grown(self.objects, list(self._handed()), self._holds_object)
@@ -67,9 +72,9 @@ class ImplicitCalls(PythonTexts):
         self._named = {each for node in ast.walk(self.tree) for each in _classes_named(node)}
         self._judge_names()
 
-    def speaks(self, node: ast.AST) -> bool:
-        """Whether a definition is one that shows."""
-        return isinstance(node, _FUNCTIONS) and node.name in self.speaking
+    def speaks(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether a function is one that shows."""
+        return node.name in self.speaking
 
     def _run_by(self, node: ast.AST) -> tuple[set[str], bool]:
         """The words of all that a definition may run, and whether it shows something itself."""
@@ -144,10 +149,10 @@ class ImplicitCalls(PythonTexts):
             if _word(each) in self.speaking:
                 self.branching(node, node.name)
         if not all(map(self._is_quiet_base, node.bases)):
-            for part in node.body:
-                if self.speaks(part) and not _is_special(part.name):  # type: ignore[attr-defined]
+            for part in methods_of(node):
+                if self.speaks(part) and not _is_special(part.name):
                     what = "shows something, and the class that it belongs to may run it"
-                    self.review(part, "special", f"{part.name} {what}")  # type: ignore[attr-defined]
+                    self.review(part, "special", f"{part.name} {what}")
         self.generic_visit(node)
 
     def is_part_of_property(self, node: ast.expr) -> bool:

@@ -63,7 +63,7 @@ class PythonBindings:
     def _class(self, node: ast.ClassDef) -> None:
         """A class holds what its body and its methods put into it."""
         self.own[node.name] = node
-        inside = [each for each in node.body if isinstance(each, _FUNCTIONS)]
+        inside = methods_of(node)
         self.methods |= {each.name for each in inside}
         self.selves |= {each.args.args[0].arg for each in inside if each.args.args}
         self.pairs.extend((node.name, base) for base in node.bases)
@@ -113,6 +113,23 @@ class PythonBindings:
             for name in roots_of(target):
                 self.pairs.append((name, value))
                 self.pairs.extend((name, each) for each in _places(target))
+
+
+def methods_of(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    r"""The methods of a class, also those that stand in an `if` or `try` of its body.
+
+    >>> [each.name for each in methods_of(ast.parse("class A:\n if b:\n  def f(): pass").body[0])]
+    ['f']
+    """
+    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, _FUNCTIONS):
+            found.append(each)
+        elif not isinstance(each, ast.ClassDef):
+            waiting += ast.iter_child_nodes(each)
+    return found
 
 
 def attribute_of(node: ast.AST) -> tuple[ast.expr, str | None] | None:
