@@ -242,7 +242,7 @@ def show_figures(
             for name in ("cases", "k", "p")
             if fact[name] is not None
         )
-        + "".join(f"; {label}: {count}" for label, count in fact["frequencies"].items())
+        + "".join(f"; {label}: {count}" for label, count in fact.get("frequencies", {}).items())
         for one in found
         for fact in one["facts"]
     ]
