@@ -56,7 +56,6 @@ STORY = (
     ("adam", "enable_person reset_password"),
     ("rita", "get_me create_key list_keys rotate_key revoke_key"),
     ("otto", "search_audit verify_audit compare_audit export_audit"),
-    ("cora", "second person"),
     ("demo-tool", "protect_cell_counts protect_cell_values protect_cell_figures"),
     ("demo-tool", "protect_table_parts"),
     ("paul", "publish_dataset_version retire_dataset_version"),
@@ -263,12 +262,3 @@ class Storyteller:
             )
             output = function_of(kind_of(job.kind))(context)
             assert queue.finish(job, output.written(folder))
-
-    def agree(self, who: str) -> None:
-        """Let a second person agree to the proposal that waits."""
-        waiting = self.ask(who, "GET", "/api/v1/proposals", params={"state": "open"}).json()
-        for each in waiting["proposals"]:
-            if each["kind"] == "parameter-retirement":
-                place = f"/api/v1/proposals/{each['id']}:approve"
-                answer = self.ask(who, "POST", place, json={"digest": each["digest"]})
-                assert answer.status_code == 200, answer.text
