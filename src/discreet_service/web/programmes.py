@@ -329,7 +329,7 @@ def compare_draft(
     found = _draft(service, shelf, record, draft, release or "draft")
     before = service.releases.releases().get(release) if release else None
     return {
-        **found.summary,
+        **{name: each for name, each in found.summary.items() if name != "judged"},
         "files": sorted(found.release.published),
         "quality": _quality(found),
         "release": release or None,
