@@ -163,9 +163,17 @@ class Rounding(Unpicklable):
     def deviation(self, count: IntArray) -> FloatArray:
         """The standard deviation of what rounding does to counts."""
         if self.method == "conventional":
-            return np.full(len(count), np.sqrt((self.base**2 - 1) / 12))
+            return self.mean_deviation(np.full(len(count), self.base))
         rest = count % self.base
         return np.sqrt((rest * (self.base - rest)).astype(np.float64))
+
+    def mean_deviation(self, base: IntArray) -> FloatArray:
+        """The same over all remainders, which tells no count.
+
+        Conventional rounding is off by half a base at most. All others may go to either
+        multiple, and their variance is twice as large.
+        """
+        return np.sqrt((base**2 - 1) / (12 if self.method == "conventional" else 6))
 
 
 def _whole(value: Any, low: int, high: int) -> bool:

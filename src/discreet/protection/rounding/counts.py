@@ -277,7 +277,7 @@ def ingredient_of(table: Table, value: IntArray, rounding: Rounding, **texts: An
     """Rounded figures with their originals (confidential); `texts` as for `rounded_table`."""
     protected = rounded_table(table, value, rounding, **texts)
     truth = table.count if table.weight is None else table.weight
-    deviation = np.sqrt((rounding.bases(table) ** 2 - 1) / 12)
+    deviation = rounding.mean_deviation(rounding.bases(table))
     return Ingredient(
         protected=protected,
         index=table.index,
