@@ -178,6 +178,26 @@ def test_large_tables_are_rounded_from_their_inner_cells(monkeypatch: pytest.Mon
     assert missed[~inner].mean() < 3
 
 
+@pytest.mark.parametrize("method", ["controlled", "small-counts"])
+def test_margins_of_many_small_counts_stay_near(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """The nearest multiple of most cells is 0: sums of these are far off, and stay so."""
+    monkeypatch.setattr("discreet.protection.rounding.controlled.MOST_SOLVED", 0)
+    small = "discreet.protection.rounding.small_counts"
+    for name, limit in (("_WORK", 0), ("_LOOKS", 1), ("_PAIRED", 50)):  # as in a million cells
+        monkeypatch.setattr(f"{small}.{name}", limit)
+    table = cube(np.random.default_rng(1).poisson(1, (16, 16, 16)))
+    value = shown(dc.round_counts(table, 5, method), table)
+    assert value.tolist() == shown(dc.round_counts(table, 5, method), table).tolist()
+    missed = np.abs(value - table.count)
+    level = (np.stack(table.index) > 0).sum(axis=0)
+    assert additive(dc.round_counts(table, 5, method), table)
+    assert missed[level == 0].max() <= 10
+    assert missed[level == 1].mean() < 5
+    assert missed[level == 3].max() < 5
+
+
 def test_tables_that_contradict_each_other_are_refused() -> None:
     frame = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [9, 4, 4]})
     table = dc.Table.from_cells(frame, by=["sex"], count="n")
