@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.program import Json, command, group, pairs, show
 from discreet.cli.records import ShowValues
+from discreet.protection.parts.tuned_thresholds import Reading
 
 app = group("Table parts: thresholds that decide what is published.")
 
@@ -26,6 +27,10 @@ def tune(
     target: Annotated[
         float, typer.Option(min=0, max=1, help="The share of areas to be shown completely.")
     ] = 0.98,
+    reading: Annotated[
+        Reading,
+        typer.Option(help="Whether each table must meet the target, or all tables together."),
+    ] = "each-table",
     level: Annotated[
         str | None, typer.Option(help="The level of the areas, by name or number; the finest.")
     ] = None,
@@ -43,6 +48,7 @@ def tune(
         programme,
         tried,
         target=target,
+        reading=reading,
         level=level,
         tables=table or (),
         show_values=show_values,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import ProgrammeError
 from discreet.protection.parts import PartRules, PartTuning, tune_parts
+from discreet.protection.parts.tuned_thresholds import Reading
 from discreet.release.inputs import Inputs
 from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import spanning_variables
@@ -29,6 +30,7 @@ def tune_programme(
     vary: Mapping[str, Sequence[float]],
     *,
     target: float = 0.98,
+    reading: Reading = "each-table",
     level: str | int | None = None,
     tables: Sequence[str] = (),
     show_values: bool = False,
@@ -39,6 +41,7 @@ def tune_programme(
         programme: The programme file. Its own thresholds stay where none are to be tried.
         vary: Threshold → the values to try.
         target: The share of areas, or of tables, that shall be shown completely.
+        reading: "each-table" or "all-tables": as for `discreet.tune_parts`.
         level: The level that the target is about.
         tables: The tables that are looked at; those with one rule variable if none.
         show_values: Let errors about the data quote the first wrong value of a column.
@@ -60,6 +63,7 @@ def tune_programme(
         found,
         vary,
         target=target,
+        reading=reading,
         rules=PartRules(**thresholds) if thresholds else None,
         areas=areas,
         level=level,

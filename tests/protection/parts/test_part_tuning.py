@@ -49,6 +49,35 @@ def test_the_strictest_set_that_meets_the_target_is_chosen() -> None:
     assert again.tried.equals(found.tried)
 
 
+def test_tables_can_be_read_one_by_one_or_together() -> None:
+    """One table that hides areas misses a target that all tables meet together."""
+    tables = [counted(people(seed, number), name=f"T{seed}") for seed, number in
+              ((2, 900), (3, 20_000), (4, 20_000))]  # fmt: skip
+    vary = {"max_share_small": [0.5]}
+    alone = tune_parts(tables, vary, target=0.6, areas="region", level="place")
+    together = tune_parts(
+        tables, vary, target=0.6, reading="all-tables", areas="region", level="place"
+    )
+    (row,) = together.tried.rows(named=True)
+    assert row["lowest"] < 0.6 <= row["pooled"] <= row["share"]
+    assert (alone.rules, alone.reading) == (None, "each-table")
+    assert together.rules is not None
+    shares: dict[str, list[int]] = {}
+    for table in tables:
+        decided = check_parts(table, PartRules(max_share_small=0.5), areas="region")
+        assert decided.areas is not None
+        for each in area_shares(table.dimensions, decided.suppressed, decided.areas):
+            if each.level == "place":
+                complete, areas = shares.get(each.within, [0, 0])
+                shares[each.within] = [complete + each.complete, areas + each.areas]
+    assert row["pooled"] == min(complete / areas for complete, areas in shares.values())
+    assert "in all tables together at least" in together.text()
+    assert "by the reading all-tables" in together.text()
+    assert together.described()["reading"] == "all-tables"
+    with pytest.raises(SuppressionError, match="unknown reading 'both'"):
+        tune_parts(tables, vary, reading="both", areas="region")  # type: ignore[arg-type]
+
+
 def test_a_target_that_no_set_meets_is_told() -> None:
     table = counted(people(2, 200), name="T1")
     found = tune_parts([table], {"min_average_size": [5, 50]}, target=1, areas="region")

@@ -27,6 +27,13 @@ from discreet.tables import Table
 #: So many sets of thresholds are tried at most.
 MOST_SETS = 1_000
 
+#: Which share a target is held against.
+Reading = Literal["each-table", "all-tables"]
+_READINGS: Mapping[str, str] = {
+    "each-table": "the table and coarsest area with the lowest share",
+    "all-tables": "the coarsest area with the lowest share, over all tables together",
+}
+
 #: In which direction a threshold becomes stricter: what is below a maximum, or above a minimum.
 _STRICT = {"min_average_size": -1.0}
 
@@ -37,16 +44,20 @@ class PartTuning:
 
     Args:
         tried: The sets in the order of their trial, as columns of thresholds; `share` is the
-            share that is shown completely, `lowest` that of the table, or of the table and
-            coarsest area, where it is lowest, `where` says where that is; `hidden` counts
-            areas (or tables) with hidden parts; `met` says whether `lowest` meets the target.
+            share of all areas (or tables) that is shown completely; `lowest` that of the table,
+            or of the table and coarsest area, where it is lowest; `pooled` that of the coarsest
+            area where it is lowest over all tables together; `where` and `pooled_where` say
+            where that is; `hidden` counts areas (or tables) with hidden parts; `met` says
+            whether the reading meets the target.
         rules: The strictest set that meets the target; None if none does. SECRET.
         target: The share that was asked for.
+        reading: What meets the target: `lowest` ("each-table") or `pooled` ("all-tables").
     """
 
     tried: pl.DataFrame
     rules: PartRules | None
     target: float
+    reading: Reading = "each-table"
 
     def text(self) -> str:
         """The sets in words, for those who choose. CONFIDENTIAL."""
@@ -56,9 +67,12 @@ class PartTuning:
             stated = ", ".join(f"{name} = {row[name]:g}" for name in names)
             verdict = "meets the target" if row["met"] else "misses the target"
             lines.append(
-                f"{stated}: {row['share']:.2%} shown completely, at least {row['lowest']:.2%} "
-                f"({row['where']}), {row['hidden']:,} with hidden parts; {verdict}"
+                f"{stated}: {row['share']:.2%} shown completely; "
+                f"in each table at least {row['lowest']:.2%} ({row['where']}); "
+                f"in all tables together at least {row['pooled']:.2%} ({row['pooled_where']}); "
+                f"{row['hidden']:,} with hidden parts; {verdict}"
             )
+        lines.append(f"The target is met by the reading {self.reading}: {_READINGS[self.reading]}.")
         if self.rules is None:
             lines.append(f"None of them shows {self.target:.2%} completely everywhere.")
         else:
@@ -71,6 +85,7 @@ class PartTuning:
         """The same as plain values, for JSON. CONFIDENTIAL."""
         return {
             "target": self.target,
+            "reading": self.reading,
             "rules": None if self.rules is None else self.rules.to_dict(),
             "tried": self.tried.to_dicts(),
         }
@@ -79,7 +94,7 @@ class PartTuning:
         return f"<PartTuning (confidential): {len(self.tried)} sets of thresholds>"
 
 
-_RESULTS = ("share", "lowest", "where", "hidden", "met")
+_RESULTS = ("share", "lowest", "where", "pooled", "pooled_where", "hidden", "met")
 
 
 @without_values
@@ -88,6 +103,7 @@ def tune_parts(
     vary: Mapping[str, Sequence[float]],
     *,
     target: float = 0.98,
+    reading: Reading = "each-table",
     rules: PartRules | None = None,
     areas: str | None = None,
     level: str | int | None = None,
@@ -99,9 +115,10 @@ def tune_parts(
     Args:
         tables: The tables, each with a name of its own.
         vary: Threshold → the values to try; all combinations of several are tried.
-        target: The share of areas to be shown completely, in each table, for all areas of the
-            level and for those within each area of the coarsest level. Without `areas`, the
-            share of the tables.
+        target: The share of areas to be shown completely, of all areas of the level and of those
+            within each area of the coarsest level. Without `areas`, the share of the tables.
+        reading: "each-table" holds the target against each table by itself, "all-tables" against
+            all of them together, as the German census of 2022 did.
         rules: Thresholds that stay as they are.
         areas: The variable whose codes are areas.
         level: The level that the target is about; its finest one if None.
@@ -122,7 +139,7 @@ def tune_parts(
     ([0.5, 0.5, 1.0], 0.4)
     """
     every = list(tables)
-    _check(every, vary, target)
+    _check(every, vary, target, reading)
     names, held = list(vary), universes or {}
     rows: list[dict[str, Any]] = []
     sets: list[PartRules] = []
@@ -137,11 +154,15 @@ def tune_parts(
             for each in every
         ]
         found = _outcome(every, decided, areas, level)
-        rows.append({**stated, **found, "met": found["lowest"] >= target})
+        reached = found["lowest" if reading == "each-table" else "pooled"]
+        rows.append({**stated, **found, "met": reached >= target})
     met = [at for at, row in enumerate(rows) if row["met"]]
     best = min(met, key=lambda at: (rows[at]["share"], at), default=None)
     return PartTuning(
-        tried=pl.DataFrame(rows), rules=None if best is None else sets[best], target=target
+        tried=pl.DataFrame(rows),
+        rules=None if best is None else sets[best],
+        target=target,
+        reading=reading,
     )
 
 
@@ -158,23 +179,31 @@ def _outcome(
     """How much one set of thresholds shows."""
     if areas is None:
         hidden = sum(each.outcome != "complete" for each in decided)
-        share = 1 - hidden / len(decided)
-        return {"share": share, "lowest": share, "where": "all tables", "hidden": hidden}
+        share, where = 1 - hidden / len(decided), "all tables"
+        return {
+            "share": share, "lowest": share, "where": where,
+            "pooled": share, "pooled_where": where, "hidden": hidden,
+        }  # fmt: skip
     shares: list[tuple[str, AreaShare]] = []
     for table, each in zip(tables, decided, strict=True):
         assert each.areas is not None
         own = _level(table, areas, level)
         found = area_shares(table.dimensions, each.suppressed, each.areas)
         shares += [(table.name, one) for one in found if one.level == own]
-    whole = [one for _, one in shares if not one.within]
     name, worst = min(shares, key=lambda one: one[1].share_complete)
-    total, complete = sum(one.areas for one in whole), sum(one.complete for one in whole)
-    where = f"{name}, {worst.within}" if worst.within else name
-    lowest = worst.share_complete
+    together: dict[str, tuple[int, int]] = {}
+    for _, one in shares:
+        complete, total = together.get(one.within, (0, 0))
+        together[one.within] = (complete + one.complete, total + one.areas)
+    pooled = {within: complete / total for within, (complete, total) in together.items()}
+    fewest = min(pooled, key=lambda within: pooled[within])
+    complete, total = together[""]
     return {
-        "share": complete / total,
-        "lowest": lowest,
-        "where": where,
+        "share": pooled[""],
+        "lowest": worst.share_complete,
+        "where": f"{name}, {worst.within}" if worst.within else name,
+        "pooled": pooled[fewest],
+        "pooled_where": fewest or "all areas",
         "hidden": total - complete,
     }
 
@@ -192,6 +221,7 @@ def _check(
     tables: Sequence[object],
     vary: Mapping[str, Sequence[float]],
     target: float,
+    reading: str,
 ) -> None:
     """Raise for what cannot be tried, all of it at once."""
     problems = []
@@ -202,6 +232,8 @@ def _check(
         problems.append(Problem("two tables have one name", "tables", "tabulate with name=…"))
     if not 0 <= target <= 1:
         problems.append(Problem("a share is a number from 0 to 1", "target", "0.98 for 98 %"))
+    if reading not in _READINGS:
+        problems.append(Problem(f"unknown reading {reading!r}", "reading", ", ".join(_READINGS)))
     known = [field.name for field in fields(PartRules)]
     for name, values in vary.items():
         if name not in known:
