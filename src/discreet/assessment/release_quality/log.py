@@ -88,11 +88,11 @@ class TableQuality:
 
     @property
     def shown(self) -> Shown:
-        """Whether all parts are published, some, or none."""
-        hidden = [part.suppressed for part in self.parts if part is not None]
-        if not any(hidden):
+        """Whether all cells are published, some, or none."""
+        hidden = self.cells_in(CellStatus.suppressed)
+        if not hidden:
             return "complete"
-        return "blocked" if all(hidden) else "thinned"
+        return "blocked" if hidden >= self.grid_cells else "thinned"
 
     @property
     def grid_cells(self) -> int:
