@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.commands import app
-from discreet.errors import ProgrammeError
+from discreet.errors import ProgrammeError, PublicationError
 from discreet.release import protect
 
 MATRIX = ".6,.2,.1,.1\n.2,.6,.1,.1\n.1,.1,.7,.1\n.1,.1,.1,.7\n"
@@ -52,6 +52,7 @@ def edited(tmp_path: Path) -> Callable[..., Path]:
         "age": draw.integers(0, 60, 300),
         "weight": draw.uniform(5, 20, 300),
         "record_key": draw.integers(0, 10**15, 300),
+        **{f"b{at}": draw.integers(0, 2, 300) for at in range(5)},
     }
     pl.DataFrame(records).write_parquet(tmp_path / "persons.parquet")
     dc.design_perturbation(max_noise=3, variance=2).write(tmp_path / "ptable.json")
@@ -112,6 +113,29 @@ def test_tables_that_are_made_additive_agree(
     assert protect(edited(change, alone), out).fresh == 2
     told = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
     assert told["sums"]["differing"] == 0 < told["sums"]["compared"]
+
+
+def test_additivity_above_the_limit_of_averaging_is_refused(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Five variables of two codes: every figure is estimated from 1.5^5 independent ones."""
+    changes = [
+        ('protect = "invariant"', 'protect = "noise"'),
+        ('by = ["sex", "region"]', 'by = ["b0", "b1", "b2", "b3", "b4"]'),
+        ("[defaults]", "[attacks]\naverage = 0.6\n\n[defaults]"),
+        ('formats = ["csv"]', 'formats = ["html"]'),
+    ]
+    protect(edited(*changes), tmp_path / "apart")
+    additive = ('by = ["b0"', 'additive = true\nby = ["b0"')
+    with pytest.raises(PublicationError) as caught:
+        protect(edited(*changes, additive), tmp_path / "release")
+    assert "sexes, made additive: average is" in str(caught.value)
+    assert "above 0.6" in str(caught.value)
+    assert not (tmp_path / "release").exists()
+    few = ('by = ["b0", "b1", "b2", "b3", "b4"]', 'by = ["b0", "b1"]')
+    out = tmp_path / "release"
+    protect(edited(*changes, few, additive), out)
+    assert "estimated from 2.2 independent figures" in (out / "sexes.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -179,4 +203,6 @@ def test_the_command(tmp_path: Path) -> None:
     shown = figures(tmp_path, "table", "sex", "age")
     assert shown["Total", "Total"] == 32 == shown["m", "Total"] + shown["w", "Total"]
     assert (shown["Total", "old"], shown["Total", "young"]) == (14, 18)
-    assert json.loads(done.output)["changed"] > 0
+    told = json.loads(done.output)
+    assert told["changed"] > 0
+    assert told["exposure"] == pytest.approx(6 / 2)  # three official ones, two of them free

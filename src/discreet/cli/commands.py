@@ -475,6 +475,7 @@ def make_additive(
     )
     text = (
         f"The additive table is in {written}: {told['changed']:,} of {told['cells']:,} figures "
-        f"changed, by {told['mean']:.2f} on average and {told['largest']:.0f} at most."
+        f"changed, by {told['mean']:.2f} on average and {told['largest']:.0f} at most. Each is "
+        f"estimated from {told['exposure']:.1f} independent figures on average."
     )
     show(text, {"out": str(written), **told}, as_json=as_json)

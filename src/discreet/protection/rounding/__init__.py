@@ -8,6 +8,7 @@ protected tables only, and makes their figures add up; `round_shown` rounds besi
 
 from discreet.protection.rounding.additivity import (
     AdditivityCost,
+    fitted_exposure,
     make_additive,
     make_additive_linked,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Rounding",
     "RoundingAudit",
     "audit_rounding",
+    "fitted_exposure",
     "make_additive",
     "make_additive_linked",
     "round_counts",

@@ -7,6 +7,7 @@ official figures stay as they are. Public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,6 +59,9 @@ class AdditivityCost:
         mean: The mean absolute change, over all of them.
         largest: The largest absolute change.
         parted: Cells that were equal in two tables and are no longer.
+        exposure: By how many independent figures a count can be estimated from these tables,
+            on average. Fitting them is such an estimate: noise of variance v is left with
+            v / exposure.
     """
 
     cells: int
@@ -65,6 +69,7 @@ class AdditivityCost:
     mean: float
     largest: float
     parted: int
+    exposure: float
 
     @classmethod
     def of(
@@ -84,6 +89,7 @@ class AdditivityCost:
             mean=float(change.mean()) if len(change) else 0.0,
             largest=float(change.max(initial=0.0)),
             parted=int(parted.sum()),
+            exposure=fitted_exposure(after),
         )
 
     def note(self, *, alone: bool, decimals: int = 0) -> Note:
@@ -92,6 +98,7 @@ class AdditivityCost:
         numbers = {"changed": f"{self.changed:,}", "cells": f"{self.cells:,}"}
         words = {**numbers, "mean": f"{self.mean:.{decimals + 2}f}"}
         words["largest"] = f"{self.largest:.{decimals}f}"
+        words["exposure"] = f"{self.exposure:.1f}"
         return replace(
             kept, texts={each: text.format(**words) for each, text in kept.texts.items()}
         )
@@ -101,7 +108,8 @@ def make_additive(safe: ProtectedTable) -> ProtectedTable:
     """Change the figures of a protected table so that every total is the sum of its parts.
 
     Iterative proportional fitting, then whole numbers that add up with the least change from
-    it. A note says what it cost in accuracy; the same cell may now differ in other tables.
+    it. Fitting averages noise away: a note says how far, and what was changed. The same cell may
+    now differ in other tables.
 
     Args:
         safe: A table of counts, or of sums, without hidden cells.
@@ -151,6 +159,38 @@ def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTab
         told = AdditivityCost.of([old], [new]).note(alone=alone, decimals=decimals)
         noted.append(replace(new, notes=(*kept, told)))
     return tuple(noted)
+
+
+def fitted_exposure(tables: Sequence[ProtectedTable]) -> float:
+    """Figures with noise per figure that could be chosen freely: the rest follow by adding up.
+
+    Least squares leave noise in as many directions as there are free figures. Cells that tables
+    share, and official ones, tie free figures to each other: at most so many as are counted here.
+    """
+    shown = [
+        Table(
+            dimensions=safe.dimensions,
+            index=tuple(part[safe.value != 0] for part in safe.index),
+            count=np.ones(int(np.count_nonzero(safe.value)), dtype=np.int64),
+            parts=safe.parts,
+        )
+        for safe in tables
+    ]
+    linked = linked_cells(shown)
+    official = np.zeros(linked.number, dtype=np.bool_)
+    tied = official.copy()
+    free, most = linked.number, 0
+    for safe, table, cells in zip(tables, shown, linked.cells, strict=True):
+        relations, _ = table_relations(table, table.count > 0)
+        totals = np.unique(relations.totals)
+        free, most = free - totals.size, max(most, len(table) - totals.size)
+        exact = (safe.status == CellStatus.official)[safe.value != 0]
+        official[cells[exact]] = True
+        whole = np.add.reduceat(~exact[relations.cell], relations.start[:-1]) == 0
+        tied[cells[relations.totals[whole]]] = True
+    free = max(free, most) - int((official & ~tied).sum())
+    noisy = linked.number - int(official.sum())
+    return noisy / free if free > 0 else math.inf if noisy else 1.0
 
 
 def _check(tables: Sequence[ProtectedTable]) -> None:

@@ -232,7 +232,9 @@ class NoiseProtection(Protection[Programme, Inputs]):
         self, inputs: Inputs, tables: Mapping[str, ProtectedTable]
     ) -> Iterable[str] | None:
         """What a reader who knows the perturbation table, or the largest noise, finds out."""
-        from discreet.assessment.attacks import attacked
+        from discreet.assessment.attacks import NoiseOdds, attacked
+        from discreet.assessment.attacks.report import exceeded_limits
+        from discreet.protection.rounding import fitted_exposure
 
         programme, limits = inputs.programme, inputs.programme.document.attacks
         if limits is None:
@@ -242,8 +244,18 @@ class NoiseProtection(Protection[Programme, Inputs]):
             about = f"{programme.source_of(name).name} where {programme.tables[name].where or ''}"
             universes.setdefault(about, []).append(table)
         ptable = opened_noise(inputs).parameters.perturbation_table
-        found = attacked(universes, knows=limits.knows, ptable=ptable)
-        return found.exceeded(limits.limits)
+        found = attacked(universes, knows=limits.knows, ptable=ptable).exceeded(limits.limits)
+        odds = NoiseOdds.of(ptable)
+        for group in dict.fromkeys(programme.additive_with(name) for name in tables):
+            if not group:
+                continue
+            # Every figure of an additive table is the average, not the best of them only.
+            exposure = fitted_exposure([tables[name] for name in group])
+            rates = {"exposure": exposure, "average": max(odds.averaged(exposure), odds.staying)}
+            stated = {name: limit for name, limit in limits.limits.items() if name in rates}
+            about = f"{', '.join(group)}, made additive"
+            found += [f"{about}: {line}" for line in exceeded_limits(rates, stated)]
+        return found
 
     def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
         """Never: what the report on quality needs is remembered, sealed."""
