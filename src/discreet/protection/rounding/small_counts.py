@@ -173,7 +173,7 @@ def _halfway(count: IntArray, base: int, *, drawn: bool) -> FloatArray:
         return np.full(len(count), base / 2)
     seed = hashlib.sha256(b"discreet start 1\0" + count.astype("<i8").tobytes()).digest()
     raw = np.random.Philox(key=int.from_bytes(seed[:16])).random_raw(len(count))
-    return base * (1.0 - (raw >> np.uint64(11)) * 2.0**-53)
+    return base * (1.0 - (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
 @compiled
