@@ -51,7 +51,7 @@ def published(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisclosureWarning)
-        made = dc.perturb_magnitudes(table, noise, column, grain=0.1, **options)
+        made = dc.perturb_magnitudes(table, noise, column, grain=0.1, **options, p_percent=0)
     places = pl.col("place") != "Total"
     true = table.to_polars().filter(places)[column].to_numpy()
     return true, made.to_polars().filter(places)["value"].to_numpy()

@@ -88,7 +88,9 @@ def determined(mean: np.ndarray, published: np.ndarray, true: np.ndarray) -> flo
 
 
 def column(table: Table, **options: object) -> np.ndarray:
-    made = perturb_magnitudes(table, NOISE, "rent", ptable=COUNTS, decimals=DECIMALS, **options)  # type: ignore[arg-type]
+    made = perturb_magnitudes(
+        table, NOISE, "rent", ptable=COUNTS, decimals=DECIMALS, **options, p_percent=0
+    )  # type: ignore[arg-type]
     return made.to_polars(complete=True)["value"].fill_null(0).to_numpy()
 
 
@@ -116,7 +118,7 @@ def test_original_sums_with_our_means_would_do_so_too(rents: Table):
 def test_sums_that_are_not_taken_to_the_grain_would_tell_where_they_have_no_noise(rents: Table):
     """Noise is 0 for a good part of the cell keys: their mean is the original one."""
     counts = published_counts(rents)
-    fine = perturb_magnitudes(rents, NOISE, "rent", grain=1e-9)
+    fine = perturb_magnitudes(rents, NOISE, "rent", grain=1e-9, p_percent=0)
     noisy = fine.to_polars(complete=True)["value"].to_numpy()
     naive = np.round(noisy / rents.count, DECIMALS)
     assert determined(naive, counts, rents.count) > 0.08

@@ -37,6 +37,7 @@ found_codes = "hide"
 
 [magnitudes.rent]
 table = "rent.csv"
+p_percent = 0
 strength = { kind = "simple", share = 0.2 }
 publish = "means"
 

@@ -97,9 +97,13 @@ def figures(
         {
             "homes": count_ingredient(every, COUNTS, decimals=0),
             "vacant": count_ingredient(counted("vacant == 1"), COUNTS, decimals=0),
-            "total": magnitude_ingredient(every, noise, "rent", publish="means", **options),
-            "rent": mean_ingredient(every, noise, "rent", publish="means", **options),
-            "gain": magnitude_ingredient(every, of_range, "gain", grain=0.1, **options),
+            "total": magnitude_ingredient(
+                every, noise, "rent", publish="means", **options, p_percent=0
+            ),
+            "rent": mean_ingredient(every, noise, "rent", publish="means", **options, p_percent=0),
+            "gain": magnitude_ingredient(
+                every, of_range, "gain", grain=0.1, **options, p_percent=0
+            ),
         },
         FIGURES,
     )
@@ -221,6 +225,7 @@ table = "ptable.json"
 
 [magnitudes.rent]
 table = "rent.csv"
+p_percent = 0
 strength = { kind = "flex", point = 1000, small = 0.2, large = 0.05, exponent = 2 }
 top = 2
 epsilon = [1, 0.5]

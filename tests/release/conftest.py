@@ -128,6 +128,7 @@ decimals = 1
 [magnitudes.rent]
 table = "rent.csv"
 of = "top"
+p_percent = 0
 top = 2
 epsilon = [1, 0.5]
 strength = { kind = "flex", point = 1000, small = 0.2, large = 0.03, exponent = 2 }
@@ -136,6 +137,7 @@ publish = "means"
 [magnitudes.persons]
 table = "rent.csv"
 strength = { kind = "simple", share = 0.1 }
+p_percent = 0
 
 [figures]
 bracket_above = 0.15

@@ -54,6 +54,31 @@ def correlation(
     return np.clip(quotient(sums[2], size), -1.0, 1.0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class GateReport:
+    """What the gate of a value column did to a table. CONFIDENTIAL.
+
+    Args:
+        cells: Cells that rest on a single or dominating contribution, by the rule of the column.
+        failed: Of these, cells whose best guess is within p % too often: hidden.
+        beside: Cells hidden with them: published counts that leave open whether there are one or
+            two contributors, and cells whose figure would open a hidden one by subtraction.
+        shown: Cells of the rule that are shown.
+        near: Of those shown, the share whose figure is within p % of the largest contribution,
+            once the second largest is subtracted.
+        chance: The largest chance of a best guess among those shown.
+        p_percent: What p is.
+    """
+
+    cells: int
+    failed: int
+    beside: int
+    shown: int
+    near: float
+    chance: float
+    p_percent: float
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Ingredient:
     """A protected figure, cell by cell, beside its originals (confidential).
@@ -73,6 +98,7 @@ class Ingredient:
         keys: The cell keys that its noise was drawn with, or derived from, if they are known.
         draws: Per key, by its name, the noise that the cells could have got: "cell key" for
             the key itself, other names for keys derived from it.
+        gate: How near its figures come to single contributions, where that was looked at.
     """
 
     protected: ProtectedTable
@@ -83,6 +109,7 @@ class Ingredient:
     suppressed: npt.NDArray[np.bool_]
     keys: IntArray | None = None
     draws: Mapping[str, Draw] = field(default_factory=dict)
+    gate: GateReport | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.value), len(self.original), len(self.deviation), len(self.suppressed)}

@@ -241,18 +241,16 @@ def _piece(
         parts=parts_of((_rows(),), index, size),
         **read_values(frame, {value: names}, fields, parameters.grid, "exact"),
     )
-    rules, entry = parameters.rules, magnitude.entry
+    rules = parameters.rules
     safe = perturb_magnitudes(
         table,
         magnitude.noise(),
         value,
-        publish=entry.publish,
         figure=shown,
+        **magnitude.treatment(table, value),
         ptable=parameters.perturbation_table,
-        sensitive=magnitude.sensitive(table, value),
         suppress_below=rules.suppress_below,
         official=official[:size],
-        grain=entry.grain,
         count_decimals=rules.decimals,
     )
     status = safe.absent((*index, *(np.zeros(size, np.int32) for _ in safe.index[1:])), size)

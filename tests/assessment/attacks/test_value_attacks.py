@@ -50,7 +50,7 @@ def sums(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisclosureWarning)
-        return dc.perturb_magnitudes(table, noise, column), table
+        return dc.perturb_magnitudes(table, noise, column, p_percent=0), table
 
 
 def attacked(noise: dc.MagnitudeNoise, columns: tuple[str, ...] = ("turnover",)) -> AttackReport:

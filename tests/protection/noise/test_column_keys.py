@@ -64,7 +64,11 @@ def table(records: pl.DataFrame, *values: str, where: str | None = None) -> Tabl
 
 
 def sums(made: Table, noise: MagnitudeNoise, value: str) -> list[float]:
-    found = perturb_magnitudes(made, noise, value).to_polars(complete=True)["value"].to_list()
+    found = (
+        perturb_magnitudes(made, noise, value, p_percent=0)
+        .to_polars(complete=True)["value"]
+        .to_list()
+    )
     return [float(one) for one in found]
 
 
@@ -149,14 +153,14 @@ def test_sharing_keys_is_said_where_the_records_have_another_column(records: pl.
     shared = replace(NOISE, keys="shared")
     said = "the noise of 'rent' and 'area' and 'aid' is drawn by the same keys"
     with pytest.warns(DisclosureWarning, match=said) as caught:
-        perturb_magnitudes(table(records), shared, "rent")
+        perturb_magnitudes(table(records), shared, "rent", p_percent=0)
     assert caught[0].filename == __file__
     with pytest.warns(DisclosureWarning, match="who knows one of them"):
-        magnitude_ingredient(table(records), shared, "rent")
+        magnitude_ingredient(table(records), shared, "rent", p_percent=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        perturb_magnitudes(table(records, "rent"), shared, "rent")
-        perturb_magnitudes(table(records), NOISE, "rent")
+        perturb_magnitudes(table(records, "rent"), shared, "rent", p_percent=0)
+        perturb_magnitudes(table(records), NOISE, "rent", p_percent=0)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,7 @@ def ranged(values: list[float], floor: float | None = None) -> np.ndarray:
     )
     options: dict[str, Any] = {} if floor is None else {"range_floor": floor}
     noise = MagnitudeNoise(table=TABLE, strength=SimpleStrength(share=0.1), of="range", **options)
-    made = perturb_magnitudes(table(records, "rent"), noise, "rent").to_polars()
+    made = perturb_magnitudes(table(records, "rent"), noise, "rent", p_percent=0).to_polars()
     shown = made.filter(pl.col("place") != "Total")["value"].to_numpy()
     return np.asarray((shown - sum(values)) / max(abs(value) for value in values))
 
@@ -234,7 +238,9 @@ def near(noise: MagnitudeNoise, within: float) -> tuple[float, float]:
         }
     )
     made = table(records, "rent")
-    safe = perturb_magnitudes(made, noise, "rent", sensitive=np.ones(len(made), np.bool_))
+    safe = perturb_magnitudes(
+        made, noise, "rent", sensitive=np.ones(len(made), np.bool_), p_percent=0
+    )
     shown = safe.to_polars().filter(pl.col("place") != "Total")["value"].to_numpy()
     away = np.abs(shown - sum(values)) / values[0]
     return float((away < within).mean()), float(np.std(shown - sum(values)) / values[0])

@@ -161,14 +161,17 @@ def test_ingredients_are_what_is_published(rents: Table, publish: Any):
     options: dict[str, Any] = {"publish": publish, "ptable": COUNTS}
     for make, figure in ((magnitude_ingredient, "sum"), (mean_ingredient, "mean")):
         made = make(rents, NOISE, "rent", **options)
-        safe = perturb_magnitudes(rents, NOISE, "rent", figure=figure, **options)
+        safe = perturb_magnitudes(rents, NOISE, "rent", figure=figure, **options, p_percent=0)
         assert made.protected.value.tolist() == safe.value.tolist()
         assert made.protected.figures == safe.figures
         assert np.round(made.value, safe.decimals).tolist() == safe.value.tolist()
     total, weight = rents.contributions["rent"].total, rents.contributions["rent"].weight
     assert weight is not None
-    assert magnitude_ingredient(rents, NOISE, "rent", **options).original.tolist() == total.tolist()
-    assert mean_ingredient(rents, NOISE, "rent", **options).original == pytest.approx(
+    assert (
+        magnitude_ingredient(rents, NOISE, "rent", **options, p_percent=0).original.tolist()
+        == total.tolist()
+    )
+    assert mean_ingredient(rents, NOISE, "rent", **options, p_percent=0).original == pytest.approx(
         total / weight
     )
 
@@ -203,8 +206,8 @@ def test_whole_grids_keep_cells_and_noise_together(rents: Table):
     """A threshold makes the grid complete; each cell keeps its own figures."""
     gone = np.arange(len(rents)) % 3 == 1
     few = _some(rents, ~gone)
-    made = magnitude_ingredient(few, NOISE, "rent", ptable=COUNTS, suppress_below=1)
-    every = magnitude_ingredient(rents, NOISE, "rent", ptable=COUNTS)
+    made = magnitude_ingredient(few, NOISE, "rent", ptable=COUNTS, suppress_below=1, p_percent=0)
+    every = magnitude_ingredient(rents, NOISE, "rent", ptable=COUNTS, p_percent=0)
     assert len(made) == len(rents)
     assert made.suppressed.tolist() == gone.tolist()
     for name in ("value", "original", "deviation"):
@@ -234,7 +237,7 @@ def _some(table: Table, keep: np.ndarray) -> Table:
 
 def test_means_without_counts_are_refused(rents: Table):
     with pytest.raises(PerturbationError, match="means need the perturbed number"):
-        mean_ingredient(rents, NOISE, "rent")
+        mean_ingredient(rents, NOISE, "rent", p_percent=0)
 
 
 @pytest.mark.parametrize("make", [magnitude_ingredient, mean_ingredient])
@@ -246,5 +249,5 @@ def test_ingredients_keep_all_their_codes(rents: Table, make: Callable[..., obje
 
 
 def test_nothing_is_shown(rents: Table):
-    made = magnitude_ingredient(rents, NOISE, "rent")
+    made = magnitude_ingredient(rents, NOISE, "rent", p_percent=0)
     assert repr(made) == "<Ingredient table (confidential): 31 cells>"

@@ -66,12 +66,12 @@ def test_drawn_noise_stays_as_it_is(rents: Table, ptable: PerturbationTable):
     """A golden value: whoever changes it changes every table published so far."""
     shared = replace(NOISE, keys="shared")
     mean: dict[str, Any] = {"publish": "means", "figure": "mean"}
-    sums = perturb_magnitudes(rents, shared, "rent")
-    means = perturb_magnitudes(rents, shared, "rent", ptable=ptable, **mean)
+    sums = perturb_magnitudes(rents, shared, "rent", p_percent=0)
+    means = perturb_magnitudes(rents, shared, "rent", ptable=ptable, **mean, p_percent=0)
     assert values(sums)[:6].tolist() == [2905794.0, 65453.0, 81312.0, 76168.0, 71944.0, 72825.0]
     assert values(means)[:6].tolist() == [807.16, 727.26, 789.44, 855.82, 866.79, 888.11]
-    sums = perturb_magnitudes(rents, NOISE, "rent")
-    means = perturb_magnitudes(rents, NOISE, "rent", ptable=ptable, **mean)
+    sums = perturb_magnitudes(rents, NOISE, "rent", p_percent=0)
+    means = perturb_magnitudes(rents, NOISE, "rent", ptable=ptable, **mean, p_percent=0)
     assert values(sums)[:6].tolist() == [2906121.0, 66444.0, 81320.0, 75595.0, 73185.0, 71469.0]
     assert values(means)[:6].tolist() == [807.26, 738.27, 789.51, 849.39, 881.74, 871.57]
 
@@ -81,17 +81,17 @@ def test_same_records_get_the_same_noise_wherever_they_stand(
 ):
     shuffled = dwellings.sample(fraction=1, shuffle=True, seed=3)
     tables = [magnitude_table(one, ["place"], ["rent"], k=2) for one in (dwellings, shuffled)]
-    first, second = (values(perturb_magnitudes(one, NOISE, "rent")) for one in tables)
+    first, second = (values(perturb_magnitudes(one, NOISE, "rent", p_percent=0)) for one in tables)
     assert first.tolist() == second.tolist()
     alone = dwellings.filter(pl.col("place") == "p07")
     one_place = magnitude_table(alone, ["place"], ["rent"], k=2)
-    assert perturb_magnitudes(one_place, NOISE, "rent").get("Total") == first[8]
+    assert perturb_magnitudes(one_place, NOISE, "rent", p_percent=0).get("Total") == first[8]
 
 
 def test_noise_moves_sums_and_keeps_them_close(rents: Table):
     true, noisy = (
         rents.contributions["rent"].total,
-        values(perturb_magnitudes(rents, NOISE, "rent")),
+        values(perturb_magnitudes(rents, NOISE, "rent", p_percent=0)),
     )
     top = rents.contributions["rent"].top[:, 0]
     assert (noisy != true).mean() > 0.5
@@ -106,17 +106,21 @@ def test_means_are_published_sums_by_published_counts(
     rents: Table, ptable: PerturbationTable, publish: Any
 ):
     options = {"publish": publish, "ptable": ptable}
-    sums = values(perturb_magnitudes(rents, NOISE, "rent", **options))
-    means = values(perturb_magnitudes(rents, NOISE, "rent", figure="mean", decimals=9, **options))
+    sums = values(perturb_magnitudes(rents, NOISE, "rent", **options, p_percent=0))
+    means = values(
+        perturb_magnitudes(rents, NOISE, "rent", figure="mean", decimals=9, **options, p_percent=0)
+    )
     counts = values(perturb(contributors(rents, "rent"), ptable))
     assert means == pytest.approx(sums / counts, abs=1e-8)
 
 
 def test_accurate_means_are_perturbed_sums_by_true_counts(rents: Table, ptable: PerturbationTable):
     made = rents.contributions["rent"]
-    noisy = values(perturb_magnitudes(rents, NOISE, "rent"))
+    noisy = values(perturb_magnitudes(rents, NOISE, "rent", p_percent=0))
     means = values(
-        perturb_magnitudes(rents, NOISE, "rent", publish="means", figure="mean", ptable=ptable)
+        perturb_magnitudes(
+            rents, NOISE, "rent", publish="means", figure="mean", ptable=ptable, p_percent=0
+        )
     )
     counts = values(perturb(contributors(rents, "rent"), ptable))
     grains = 0.5 / made.count + 0.5 / counts + 0.005
@@ -129,8 +133,8 @@ def test_nobody_counted_means_no_sum_and_no_mean(one_cell: Callable[..., Table])
     made = single_cells(one_cell, [[700.0], [700.0, 500.0]])
     for publish in ("sums", "means"):
         options: dict[str, Any] = {"publish": publish, "ptable": gone}
-        sums = perturb_magnitudes(made, NOISE, "rent", **options)
-        means = perturb_magnitudes(made, NOISE, "rent", figure="mean", **options)
+        sums = perturb_magnitudes(made, NOISE, "rent", **options, p_percent=0)
+        means = perturb_magnitudes(made, NOISE, "rent", figure="mean", **options, p_percent=0)
         assert sums.get("c0") == 0
         assert means.get("c0") is None
         assert means.absent((np.array([1]),), 1)[0] == CellStatus.not_applicable
@@ -141,8 +145,8 @@ def test_cells_below_the_threshold_are_suppressed_with_their_counts(
     rents: Table, ptable: PerturbationTable
 ):
     options: dict[str, Any] = {"ptable": ptable, "suppress_below": 95}
-    sums = perturb_magnitudes(rents, NOISE, "rent", **options).to_polars(complete=True)
-    means = perturb_magnitudes(rents, NOISE, "rent", figure="mean", **options)
+    sums = perturb_magnitudes(rents, NOISE, "rent", **options, p_percent=0).to_polars(complete=True)
+    means = perturb_magnitudes(rents, NOISE, "rent", figure="mean", **options, p_percent=0)
     counts = perturb(contributors(rents, "rent"), ptable, suppress_below=95)
     hidden = (counts.to_polars(complete=True)["status"] == "suppressed").to_list()
     assert 0 < sum(hidden) < len(hidden)
@@ -187,14 +191,14 @@ def single_cells(
 def test_cells_use_the_contributions_they_have(one_cell: Callable[..., Table]):
     made = single_cells(one_cell, [[900.0], [900.0, 400.0]])
     one = replace(NOISE, top=1, epsilon=(1,))
-    assert perturb_magnitudes(made, NOISE, "rent").get("c0") == perturb_magnitudes(
-        made, one, "rent"
+    assert perturb_magnitudes(made, NOISE, "rent", p_percent=0).get("c0") == perturb_magnitudes(
+        made, one, "rent", p_percent=0
     ).get("c0")
 
 
 def test_zeros_and_empty_cells_stay_zero(one_cell: Callable[..., Table]):
     made = single_cells(one_cell, [[0.0, 0.0], [], [5.0, -5.0], [50.0]])
-    protected = perturb_magnitudes(made, NOISE, "rent")
+    protected = perturb_magnitudes(made, NOISE, "rent", p_percent=0)
     assert [protected.get(f"c{at}") for at in range(3)] == [0, 0, 0]
     assert protected.stored == 1
 
@@ -237,6 +241,7 @@ def test_equal_values_have_a_range_all_the_same(one_cell: Callable[..., Table]):
             made,
             MagnitudeNoise(table=TABLE, strength=SimpleStrength(share=0.1), of="range"),
             "rent",
+            p_percent=0,
         )
     )
     assert (noisy != 32_000).mean() > 0.5
@@ -247,7 +252,10 @@ def test_a_record_counts_as_often_as_its_weight(dwellings: pl.DataFrame, magnitu
     threes = dwellings.with_columns(weight=pl.lit(3))
     plain = magnitude_table(dwellings, ["place"], ["rent"], k=2)
     weighted = magnitude_table(threes, ["place"], ["rent"], k=2, weight="weight")
-    one, three = (perturb_magnitudes(made, NOISE, "rent", grain=1e-6) for made in (plain, weighted))
+    one, three = (
+        perturb_magnitudes(made, NOISE, "rent", grain=1e-6, p_percent=0)
+        for made in (plain, weighted)
+    )
     assert values(three) == pytest.approx(3 * values(one), rel=1e-12)
 
 
@@ -256,8 +264,10 @@ def test_weighted_sums_and_means_fit_weighted_counts(
 ):
     made = magnitude_table(dwellings, ["place"], ["rent"], k=2, weight="weight")
     options: dict[str, Any] = {"publish": "means", "ptable": ptable}
-    sums = values(perturb_magnitudes(made, NOISE, "rent", **options))
-    means = values(perturb_magnitudes(made, NOISE, "rent", figure="mean", decimals=9, **options))
+    sums = values(perturb_magnitudes(made, NOISE, "rent", **options, p_percent=0))
+    means = values(
+        perturb_magnitudes(made, NOISE, "rent", figure="mean", decimals=9, **options, p_percent=0)
+    )
     counts = values(perturb(contributors(made, "rent"), ptable))
     assert means == pytest.approx(sums / counts, rel=1e-9)
 
@@ -265,10 +275,10 @@ def test_weighted_sums_and_means_fit_weighted_counts(
 def test_sensitive_cells_get_more_noise(one_cell: Callable[..., Table]):
     made = single_cells(one_cell, [[1000.0] * 20] * 200)
     strong = replace(NOISE, mu_c=2)
-    unmarked = values(perturb_magnitudes(made, strong, "rent"))
+    unmarked = values(perturb_magnitudes(made, strong, "rent", p_percent=0))
     some = np.arange(len(made)) % 2 == 0
     half, every = (
-        values(perturb_magnitudes(made, strong, "rent", sensitive=marked))
+        values(perturb_magnitudes(made, strong, "rent", sensitive=marked, p_percent=0))
         for marked in (some, some | True)
     )
     # Every noise of step 100 and 50 grows by 2 steps, in its own direction.
@@ -285,9 +295,9 @@ def test_records_of_value_zero_may_leave_the_key_alone(
     made = magnitude_table(zeros, ["place"], ["rent"], k=2)
     without = magnitude_table(dwellings, ["place"], ["rent"], k=2)
     kept = replace(NOISE, zeros_in_key=True)
-    same = values(perturb_magnitudes(made, NOISE, "rent"))
-    assert same.tolist() == values(perturb_magnitudes(without, kept, "rent")).tolist()
-    assert same.tolist() != values(perturb_magnitudes(made, kept, "rent")).tolist()
+    same = values(perturb_magnitudes(made, NOISE, "rent", p_percent=0))
+    assert same.tolist() == values(perturb_magnitudes(without, kept, "rent", p_percent=0)).tolist()
+    assert same.tolist() != values(perturb_magnitudes(made, kept, "rent", p_percent=0)).tolist()
 
 
 # -- as published -----------------------------------------------------------------------
@@ -302,6 +312,7 @@ def test_figure_says_what_it_is(rents: Table, ptable: PerturbationTable):
         ptable=ptable,
         titles={"en": "Rent"},
         unit={"en": "EUR"},
+        p_percent=0,
     )
     (figure,) = made.figures
     assert (figure.name, figure.kind, figure.decimals) == ("rent", "mean", 2)
@@ -312,7 +323,7 @@ def test_figure_says_what_it_is(rents: Table, ptable: PerturbationTable):
 
 @pytest.mark.parametrize(("grain", "digits"), [(1, 0), (0.01, 2), (100, 0), (0.25, 2)])
 def test_sums_are_multiples_of_the_grain(rents: Table, grain: float, digits: int):
-    made = perturb_magnitudes(rents, NOISE, "rent", grain=grain)
+    made = perturb_magnitudes(rents, NOISE, "rent", grain=grain, p_percent=0)
     units = values(made) / grain
     assert units == pytest.approx(np.rint(units), abs=1e-6)
     assert made.decimals == digits
@@ -343,20 +354,22 @@ def test_sums_are_multiples_of_the_grain(rents: Table, grain: float, digits: int
 def test_bad_input_is_named(rents: Table, options: dict[str, Any], code: str):
     given = {"table": rents, "noise": NOISE, "value": "rent"} | options
     with pytest.raises(PerturbationError) as caught:
-        perturb_magnitudes(**given)
+        perturb_magnitudes(**given, p_percent=0)
     assert caught.value.code == code
 
 
 def test_everything_wrong_with_a_table_is_named_at_once(rents: Table):
     keyless = replace(rents, cell_key=None, grid=None)
     with pytest.raises(PerturbationError) as caught:
-        perturb_magnitudes(keyless, NOISE, "income", publish="means", sensitive=np.array([True]))
+        perturb_magnitudes(
+            keyless, NOISE, "income", publish="means", sensitive=np.array([True]), p_percent=0
+        )
     assert len(caught.value.problems) == 4
 
 
 def test_messages_hold_no_values(rents: Table):
     wide = replace(NOISE, top=4, epsilon=(1, 0.5, 0.25, 0.125))
     with pytest.raises(PerturbationError) as caught:
-        perturb_magnitudes(rents, wide, "rent")
+        perturb_magnitudes(rents, wide, "rent", p_percent=0)
     assert "0.125" not in str(caught.value)
     assert "tabulate with contributions=4" in str(caught.value)

@@ -79,7 +79,9 @@ def test_a_mean_of_sum_and_count_with_one_key(table: Table) -> None:
     """Stated as independent it was nearly twice what it is."""
     found = {}
     for name, how in (("one", SHARED), ("two", {})):
-        stated, true = spread(mean_ingredient(table, noise(**how), "rent", ptable=COUNTS))
+        stated, true = spread(
+            mean_ingredient(table, noise(**how), "rent", ptable=COUNTS, p_percent=0)
+        )
         found[name] = 100 * true / np.mean(RENTS)
         assert 100 * stated / np.mean(RENTS) == pytest.approx(found[name], rel=0.04)
     assert found["two"] > 1.5 * found["one"]
@@ -110,7 +112,9 @@ def errors(part: Ingredient, whole: Ingredient, limit: float, *, shared: bool) -
 
 def test_ratios_of_two_columns_with_one_key(table: Table) -> None:
     """Rent per square metre: nearly all of the noise goes out of it."""
-    made = [magnitude_ingredient(table, noise(**SHARED), name) for name in ("rent", "area")]
+    made = [
+        magnitude_ingredient(table, noise(**SHARED), name, p_percent=0) for name in ("rent", "area")
+    ]
     quotient = made[0].value[1:] / made[1].value[1:]
     true = float(np.std(quotient) / np.mean(quotient))
     assert errors(*made, 1.3 * true, shared=True) < 0.02
@@ -119,7 +123,7 @@ def test_ratios_of_two_columns_with_one_key(table: Table) -> None:
 
 
 def test_columns_with_keys_of_their_own_are_independent(table: Table) -> None:
-    made = [magnitude_ingredient(table, noise(), name) for name in ("rent", "area")]
+    made = [magnitude_ingredient(table, noise(), name, p_percent=0) for name in ("rent", "area")]
     at = np.arange(1, 50)
     together = correlation(made[0].draws, made[1].draws, (at, at))
     assert together.tolist() == [0.0] * 49
@@ -130,7 +134,7 @@ def test_columns_with_keys_of_their_own_are_independent(table: Table) -> None:
 
 
 def test_sums_and_counts_with_one_key(table: Table) -> None:
-    rents = magnitude_ingredient(table, noise(**SHARED), "rent")
+    rents = magnitude_ingredient(table, noise(**SHARED), "rent", p_percent=0)
     homes = count_ingredient(replace(table), COUNTS)
     quotient = rents.value[1:] / homes.value[1:]
     true = float(np.std(quotient) / np.mean(quotient))
@@ -149,8 +153,11 @@ def test_values_of_zero_make_other_keys() -> None:
     )
     made = dc.tabulate(homes, ["place"], record_key="record_key", values=["rent"], contributions=1)
     how = {**SHARED, "zeros_in_key": False}
-    mean = mean_ingredient(made, noise(**how), "rent", ptable=COUNTS)
+    mean = mean_ingredient(made, noise(**how), "rent", ptable=COUNTS, p_percent=0)
     assert len(mean.draws) == 2
-    rents, count = magnitude_ingredient(made, noise(**how), "rent"), count_ingredient(made, COUNTS)
+    rents, count = (
+        magnitude_ingredient(made, noise(**how), "rent", p_percent=0),
+        count_ingredient(made, COUNTS),
+    )
     with pytest.raises(dc.errors.TableError, match="same cell keys"):
         errors(rents, count, 0.1, shared=True)

@@ -71,9 +71,10 @@ def test_areas_keep_their_totals_but_where_one_unit_outweighs_the_others() -> No
 
 
 def test_units_in_several_areas_keep_the_sign_that_was_drawn() -> None:
-    frame = firms().with_columns(firm=pl.int_range(600) // 2)
+    at = pl.int_range(600)
+    frame = firms().with_columns(firm=pl.when(at < 480).then(at // 2).otherwise(at))
     frame = frame.with_columns(
-        area=pl.when(pl.col("firm") < 250).then(pl.lit("a")).otherwise("area")
+        area=pl.when(pl.col("firm") < 180).then(pl.lit("a")).otherwise("area")
     )
     plain, balanced = (moved(frame, UnitNoise(unit="firm", balance=b)) for b in ((), ("area",)))
     several = frame.group_by("firm").agg(pl.n_unique("area")).filter(pl.col("area") > 1)["firm"]
@@ -86,6 +87,45 @@ def test_units_in_several_areas_keep_the_sign_that_was_drawn() -> None:
     both = plain["firm"].is_in(several.implode())
     assert plain.filter(both)["off"].equals(balanced.filter(both)["off"])
     assert not plain["off"].equals(balanced["off"])
+
+
+def test_balancing_tells_no_sign_of_another_unit() -> None:
+    """The two largest of an area or of a published cell once had opposite signs always."""
+    size = np.tile([900, 700, 500, 300, 200, 100], 100)
+    frame = pl.DataFrame(
+        {"firm": range(600), "area": np.repeat(np.arange(100), 6), "sales": size * 1000}
+    )
+    noise = UnitNoise(unit="firm", balance="area")
+    _, factors = with_unit_noise(frame, {"sales": 0}, noise, SECRET)
+    assert factors["sales"].kept > 50
+    signs = moved(frame, noise).with_columns(pl.col("off").sign().cast(pl.Int8))
+    apart = signs.group_by("area", maintain_order=True).agg("off")["off"].list
+    opposite = (apart.get(0) != apart.get(1)).sum()
+    assert 30 <= opposite <= 70
+    assert signs["off"].equals(moved(frame, NOISE)["off"].sign().cast(pl.Int8))
+
+
+def test_the_best_guess_of_who_knows_how_factors_are_drawn() -> None:
+    frame = pl.DataFrame({"firm": range(4000), "place": range(4000), "sales": [10**6] * 4000})
+    often, factor = NOISE.guessed(0.05)
+    shown = moved(frame, NOISE)["discreet noisy sales"].to_numpy()
+    hits = np.abs(shown / factor - 10**6) <= 0.05 * 10**6
+    assert 0.45 < often <= 0.5
+    assert abs(hits.mean() - often) < 0.03
+    assert UnitNoise(unit="firm", least=0.1, most=0.6, shape="even").guessed(0.05)[0] < 0.16
+    risk = unit_risk(frame, ["place"], "sales", NOISE, secret=SECRET)
+    assert risk.nearest is not None
+    assert risk.nearest >= 0.05
+    assert abs(risk.guessed / 4000 - often) < 0.03
+    assert risk.chance == often
+
+
+def test_the_second_largest_knows_its_own_factor() -> None:
+    size = pl.Series([10**6, 8 * 10**5] * 2000)
+    frame = pl.DataFrame({"firm": range(4000), "pair": np.arange(4000) // 2, "sales": size})
+    risk = unit_risk(frame, ["pair"], "sales", NOISE, secret=SECRET)
+    assert risk.open == 2000
+    assert abs(risk.found / 2000 - risk.chance) < 0.05
 
 
 def test_order_and_engine_do_not_matter() -> None:

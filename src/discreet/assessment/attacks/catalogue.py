@@ -23,6 +23,7 @@ from discreet.arrays import (
     IntArray,
     PositionArray,
     find_sorted,
+    quotient,
 )
 from discreet.errors import TableError
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
@@ -211,10 +212,12 @@ class System:
         layers: By key.
         contradictions: Cells that two tables show with different values, and where first.
         left_out: Tables or parts that hold no counts.
+        means: Whether they are means, which do not add up.
     """
 
     name: str
     axes: list[Axis] = field(default_factory=list)
+    means: bool = False
     layers: dict[LayerKey, Layer] = field(default_factory=dict)
     contradictions: int = 0
     contradicting: str = ""
@@ -348,9 +351,14 @@ class Catalogue:
         for name, tables in universes.items():
             readings[name, ""] = _Reading(System(name, axes))
             for place, table in enumerate(tables):
-                for figure in ("", *(each.name for each in table.figures if each.kind == "sum")):
+                means = {each.name: each.kind == "mean" for each in table.figures}
+                valued = (each.name for each in table.figures if each.kind in ("sum", "mean"))
+                for figure in ("", *valued):
                     title = f"{name}: {figure}".removeprefix(": ")
-                    own = readings.setdefault((name, figure), _Reading(System(title, axes), figure))
+                    system = System(title, axes, means=means.get(figure, False))
+                    own = readings.setdefault((name, figure), _Reading(system, figure))
+                    if own.system.means != system.means:
+                        continue  # sums elsewhere: what has one name is no system with means
                     taken[name, place, figure] = own.take(table)
         if isinstance(truth, Mapping):
             truth = _in_turn(universes, truth)
@@ -441,7 +449,7 @@ def _in_turn(
             if true is not None:
                 yield TrueTable(name, place, true)
                 for figure in tables[place].figures:
-                    if figure.kind == "sum" and figure.name in true.contributions:
+                    if figure.kind in ("sum", "mean") and figure.name in true.contributions:
                         yield TrueTable(name, place, true, figure.name, figure.name)
 
 
@@ -481,9 +489,13 @@ class _Reading:
         amounts: AnyArray = true.count[kept].astype(np.int64)
         if column:
             of = true.contributions[column]
-            amounts = np.rint(of.total[kept] * taken.scale).astype(np.int64)
+            scale = np.full(len(kept), float(taken.scale))
+            if self.system.means:  # who knows how many there are computes the sum
+                number = of.count if of.weight is None else of.weight
+                scale = quotient(scale, number[kept].astype(np.float64))
+            amounts = np.rint(of.total[kept] * scale).astype(np.int64)
             first = of.top if of.top_weight is None else of.top * of.top_weight
-            largest = np.nan_to_num(np.abs(first[kept][:, :2])) * taken.scale
+            largest = np.nan_to_num(np.abs(first[kept][:, :2])) * scale[:, np.newaxis]
         for chosen, key in taken.layers.items():
             layer = self.system.layers[key]
             if layer.true is None:

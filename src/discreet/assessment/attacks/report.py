@@ -545,10 +545,10 @@ def _about_values(report: AttackReport) -> list[str]:
         for pair in report.alike
     ]
     for each in report.values:
-        line = f"{each.figure}: {each.cells:,} sums"
+        line = f"{each.figure}: {each.cells:,} sums or means"
         if each.layer:
             line += f", in {each.layer} known by {_number(each.exposure)} independent figures"
-        if each.dominated and each.published is not None and each.averaged is not None:
+        if each.published is not None and each.averaged is not None:
             line += (
                 f"; of {each.dominated:,} with one contributor, or dominated by the largest, the"
                 f" second largest finds it within 10 % in {_percent(each.published)}, in"

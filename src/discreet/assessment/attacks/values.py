@@ -78,7 +78,7 @@ def attacked_values(catalogue: Catalogue) -> list[AttackedValues]:
 
 
 def _attacked(system: System) -> AttackedValues:
-    crossings = _crossings(system)
+    crossings = {} if system.means else _crossings(system)
     best, where, cells = 1.0, "", 0
     tallies: list[tuple[BoolArray, BoolArray]] = []
     for key, layer in system.layers.items():
@@ -181,7 +181,7 @@ def alike_noise(catalogue: Catalogue) -> list[AlikeNoise]:
     A sum less its parts is noise alone. Where noise is drawn by keys of its own for each column and
     period, its sign agrees by chance in half of the sums.
     """
-    systems = dict(catalogue.values)
+    systems = {key: each for key, each in catalogue.values.items() if not each.means}
     systems |= {(name, ""): catalogue.systems[name] for name in {name for name, _ in systems}}
     differences = {key: _differences(system) for key, system in systems.items()}
     found = []

@@ -11,7 +11,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -37,7 +37,7 @@ from discreet.derived import KeyFigure
 from discreet.errors import PublicationError, TableError
 from discreet.protection.parts import PartDecisions
 from discreet.tables import CellStatus, ProtectedTable, Table
-from discreet.tables.ingredient import Ingredient
+from discreet.tables.ingredient import GateReport, Ingredient
 
 Shown = Literal["complete", "thinned", "blocked"]
 
@@ -74,6 +74,7 @@ class TableQuality:
         sums: Rows (variable, totals compared, that differ, sum of |difference|, largest).
         reasons: Reason for which parts were suppressed → number of parts.
         twins: Pairs of inner cells with the same count, and with the same noise too.
+        gates: Name of a figure of values → how near it comes to single contributions.
     """
 
     variables: Mapping[str, str]
@@ -85,6 +86,7 @@ class TableQuality:
     sums: IntArray
     reasons: Mapping[str, int]
     twins: tuple[int, int]
+    gates: Mapping[str, GateReport] = field(default_factory=dict)
 
     @property
     def shown(self) -> Shown:
@@ -126,6 +128,7 @@ class TableQuality:
             "sums": self.sums.tolist(),
             "reasons": dict(self.reasons),
             "twins": list(self.twins),
+            "gates": {name: asdict(gate) for name, gate in self.gates.items()},
         }
 
     @classmethod
@@ -147,6 +150,7 @@ class TableQuality:
             sums=_rows(entry["sums"], 5),
             reasons=dict(entry["reasons"]),
             twins=(int(entry["twins"][0]), int(entry["twins"][1])),
+            gates={name: GateReport(**gate) for name, gate in entry.get("gates", {}).items()},
         )
 
     def __repr__(self) -> str:
@@ -204,6 +208,11 @@ def table_quality(
         sums=differences(protected, grid) if tallies is None else tallies.sums,
         reasons=dict(sorted(reasons.items())),
         twins=count_twins(plain, protected),
+        gates={
+            name: made.gate
+            for name, made in sorted(ingredients.items())
+            if made.gate is not None and made.gate.cells
+        },
     )
 
 

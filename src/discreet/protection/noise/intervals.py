@@ -573,3 +573,13 @@ def row_deviations(content: Intervals) -> FloatArray:
 def count_deviations(content: Intervals, count: IntArray) -> FloatArray:
     """The standard deviation of the noise that each count could have got."""
     return row_deviations(content)[rows_of(content, count)]
+
+
+def largest_of_two(content: Intervals) -> int:
+    """The largest count that one or two units can be published as."""
+    most = 0
+    for count in (1, 2):
+        row = int(rows_of(content, np.array([count]))[0])
+        own = slice(int(content.starts[row]), int(content.starts[row + 1]))
+        most = max(most, count + int(content.noise[own].max(initial=0)))
+    return most

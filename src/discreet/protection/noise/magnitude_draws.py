@@ -8,7 +8,7 @@ that carry the noise of a sum and that of a count. CONFIDENTIAL.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,19 @@ class SumDraws:
                 name = f"{CELL_KEY}, step {step}" if step else CELL_KEY
             found[name] = self._contribution(units[:, number], number, factor)
         return found
+
+    def first(self, at: IntArray, factor: FloatArray) -> Draw:
+        """The noise that the first contribution brings to some of the table's cells."""
+        cells = replace(
+            self.cells,
+            value=self.cells.value[at],
+            contributions=self.cells.contributions[at],
+            keys=(),
+            odd=self.cells.odd[at],
+            sensitive=self.cells.sensitive[at],
+        )
+        chosen = replace(self, cells=cells, own=np.arange(len(at)), total=cells.value)
+        return chosen._contribution(units_of_noise(cells, self.noise)[:, 0], 0, factor)
 
     def _contribution(self, unit: FloatArray, number: int, factor: FloatArray) -> Draw:
         cells, noise = self.cells, self.noise

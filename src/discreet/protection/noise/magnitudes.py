@@ -23,6 +23,7 @@ from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.confidential import without_values
 from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise_all
 from discreet.microdata.filters import Filter
+from discreet.protection.noise.closeness import CHANCE, P_PERCENT, GatedCells
 from discreet.protection.noise.counts import (
     ProtectedCounts,
     check_found_codes,
@@ -30,6 +31,7 @@ from discreet.protection.noise.counts import (
     notes_of,
     protect_counts,
 )
+from discreet.protection.noise.intervals import largest_of_two
 from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
     cells_of,
@@ -48,12 +50,12 @@ from discreet.tables import (
     without_unpublished,
 )
 from discreet.tables.figures import by_language, texts_by
-from discreet.tables.ingredient import Draw, Ingredient
+from discreet.tables.ingredient import Draw, GateReport, Ingredient
 
 #: Which of the two is accurate; the other follows from it and the perturbed count.
 Publish = Literal["sums", "means"]
 
-Column = TypeVar("Column", npt.NDArray[np.float64], npt.NDArray[np.int64])
+Column = TypeVar("Column", npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.bool_])
 Coded = tuple[str, Problem]
 
 
@@ -69,8 +71,14 @@ class SumTreatment:
     totals: Mapping[str, str] | None = None
     grain: float = 1.0
     count_decimals: int | None = 0
+    p_percent: float = P_PERCENT
+    chance: float = CHANCE
+    gated: BoolArray | None = None
 
     def __post_init__(self) -> None:
+        if not 0 <= self.p_percent < 100 or not 0 <= self.chance <= 1:
+            what = "p_percent is a number from 0 to below 100, chance one from 0 to 1"
+            _raise([("gate", Problem(what, "p_percent"))])
         number = plain_number(self.grain)
         if number is None or number <= 0:
             _raise([("grain", Problem("the grain is a number above 0, such as 0.01", "grain"))])
@@ -90,6 +98,10 @@ class PerturbedSums:
         how: What is done to them.
         cells: What the noise of each of the table's own cells depends on.
         own: Where those are among all cells.
+        draws: What the noise could be.
+        deviation: The standard deviation of each sum's own noise.
+        hidden: Cells that the gate of the column hides.
+        gate: What it did; None where it is off.
     """
 
     index: tuple[npt.NDArray[np.int32], ...]
@@ -100,6 +112,10 @@ class PerturbedSums:
     how: SumTreatment
     cells: MagnitudeCells
     own: IntArray
+    draws: SumDraws
+    deviation: FloatArray
+    hidden: BoolArray
+    gate: GateReport | None
 
     def sums(self) -> FloatArray:
         """The sums to publish: 0 wherever the count is.
@@ -126,10 +142,8 @@ class PerturbedSums:
         return np.asarray(self.counts.value == 0)
 
     def suppressed(self) -> BoolArray:
-        """Which cells are not published, for their count is not."""
-        if self.counts is None:
-            return np.zeros(len(self.noisy), dtype=np.bool_)
-        return self.counts.suppressed
+        """Which cells are not published: their count is not, or the gate hides them."""
+        return self.hidden if self.counts is None else self.hidden | self.counts.suppressed
 
 
 def contributors(table: Table, value: str) -> Table:
@@ -168,16 +182,55 @@ def magnitude_sums(
         own = _places(table, index, len(counts.value))
     size = len(own) if counts is None else len(counts.value)
     number = made.count if made.weight is None else made.weight
+    draws = SumDraws(
+        column=value,
+        noise=noise,
+        grid=grid,
+        cells=cells,
+        own=own,
+        total=_spread(made.total, own, size),
+        number=_spread(number.astype(np.float64), own, size),
+        counts=counts,
+        ptable=how.ptable,
+    )
+    deviation = _spread(magnitude_deviations(cells, noise), own, size)
+    hidden, gate = _gated(table, value, draws, noisy, deviation, how)
     return PerturbedSums(
         index=index,
-        total=_spread(made.total, own, size),
+        total=draws.total,
         noisy=_spread(noisy, own, size),
-        number=_spread(number.astype(np.float64), own, size),
+        number=draws.number,
         counts=counts,
         how=how,
         cells=cells,
         own=own,
+        draws=draws,
+        deviation=deviation,
+        hidden=_spread(hidden, own, size),
+        gate=gate,
     )
+
+
+def _gated(
+    table: Table,
+    value: str,
+    draws: SumDraws,
+    noisy: FloatArray,
+    deviation: FloatArray,
+    how: SumTreatment,
+) -> tuple[BoolArray, GateReport | None]:
+    """Which of the table's cells the gate hides."""
+    if how.p_percent == 0:
+        return np.zeros(len(table), dtype=np.bool_), None
+    gate = GatedCells(
+        table=table, value=value, p_percent=how.p_percent, chance=how.chance, sensitive=how.gated
+    )
+    spread, number, counted = deviation, None, 0
+    if draws.counts is not None and draws.ptable is not None:
+        if how.publish == "means":
+            spread = draws.with_counts(deviation, 1)
+        number, counted = draws.counts.number[draws.own], largest_of_two(draws.ptable.content)
+    return gate.hidden(draws, noisy, spread[draws.own], number, counted)
 
 
 def _check_kinds(table: object, noise: object, how: SumTreatment) -> None:
@@ -286,6 +339,9 @@ def perturb_magnitudes(
     grain: float = 1.0,
     decimals: int | None = None,
     count_decimals: int | None = 0,
+    p_percent: float = P_PERCENT,
+    chance: float = CHANCE,
+    gated: BoolArray | None = None,
     found_codes: Literal["list", "hide"] = "list",
     titles: Mapping[str, str] | None = None,
     unit: str | Mapping[str, str] | None = None,
@@ -310,6 +366,10 @@ def perturb_magnitudes(
         grain: Sums are multiples of this, at least the unit values are stated in.
         decimals: By default 2 for means, and for sums as many as the grain has.
         count_decimals: Digits of weighted numbers of records, None for all; sum / mean tells them.
+        p_percent: No figure may let anybody come so near a single contribution: cells of one
+            or dominating contribution are hidden where it does. 0 hides none.
+        chance: How often the best guess may come as near all the same.
+        gated: A boolean per cell: those held against it; None for those of the p % rule.
         found_codes: As for `perturb`.
         titles: language → heading.
         unit: language → unit, or one text for all.
@@ -327,7 +387,7 @@ def perturb_magnitudes(
     check_found_codes(table, found_codes)
     texts = _texts(decimals, titles, unit, universe, digests)
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
-    sums = magnitude_sums(table, noise, value, SumTreatment(*how))
+    sums = magnitude_sums(table, noise, value, SumTreatment(*how, p_percent, chance, gated))
     _warn_of_shared_keys(table, noise, value, level=4)
     made = _protected(table, noise, value, sums, figure, texts)
     return without_unpublished(made) if found_codes == "hide" else made
@@ -369,9 +429,7 @@ def _ingredient(
     _warn_of_shared_keys(table, noise, value, level=4)
     suppressed = sums.suppressed()
     mean = figure == "mean"
-    spread = np.zeros(len(sums.total), dtype=np.float64)
-    spread[sums.own] = magnitude_deviations(sums.cells, noise)
-    deviation, draws = _possible(_draws(table, noise, value, sums), spread, sums.how, figure)
+    deviation, draws = _possible(sums.draws, sums.deviation, sums.how, figure)
     return Ingredient(
         protected=protected,
         index=sums.index,
@@ -381,6 +439,7 @@ def _ingredient(
         suppressed=suppressed,
         keys=_base_keys(table, noise, value, sums),
         draws=draws,
+        gate=sums.gate,
     )
 
 
@@ -406,21 +465,6 @@ def _base_keys(table: Table, noise: MagnitudeNoise, value: str, sums: PerturbedS
     assert key is not None
     size = len(sums.total)
     return key if len(sums.own) == size else _spread(key, sums.own, size)
-
-
-def _draws(table: Table, noise: MagnitudeNoise, value: str, sums: PerturbedSums) -> SumDraws:
-    assert table.grid is not None
-    return SumDraws(
-        column=value,
-        noise=noise,
-        grid=table.grid,
-        cells=sums.cells,
-        own=sums.own,
-        total=sums.total,
-        number=sums.number,
-        counts=sums.counts,
-        ptable=sums.how.ptable,
-    )
 
 
 def _possible(

@@ -4,10 +4,10 @@ In: records with a column that says whose they are, and a secret. Out: the same 
 whole numbers beside their values, the noisy ones; CONFIDENTIAL, for single values stand there.
 
 A factor is 1 + s·m. Sign s and size m are drawn by a key made of secret, value column and unit:
-the same in every table, order, engine and period. Where noise is balanced, signs are chosen
-within areas, the largest unit first, against the noise so far, and sizes are changed within
-their bounds so that totals of areas stay. That leaves no more to guess than noise does only
-where no unit outweighs the others: in other areas signs stay as they are drawn.
+the same in every table, order, engine and period. Where noise is balanced, sizes are changed
+within their bounds so that totals of areas stay. Signs are never chosen: one unit's sign tells
+nothing of another's, in whatever cell they meet. Areas where one unit outweighs the others are not
+balanced, for a total that is true tells the largest value there.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ from discreet.record_batches import collected
 _PURPOSE = "discreet unit noise, version 1; {}"
 #: Sums of whole numbers up to here are exact as floats.
 _MOST = 2**50
+#: So many factors stand for all.
+_STEPS = 20_000
+#: Sizes are changed by so much of their room at most: at their bounds they would be known.
+_ROOM = 0.75
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -89,6 +93,23 @@ class UnitNoise:
         rest = width * width / (18 if self.shape == "falling" else 12)
         middle = self.least + width / (3 if self.shape == "falling" else 2)
         return float(np.sqrt(rest + middle * middle))
+
+    def guessed(self, within: float) -> tuple[float, float]:
+        """How often the best guess of a value that stands alone is within a share; its factor.
+
+        Whoever knows how factors are drawn divides the published value by this factor. SECRET.
+
+        Args:
+            within: The share of the value.
+
+        >>> round(UnitNoise(unit="firm", least=0.1, most=0.5, shape="even").guessed(0.05)[0], 2)
+        0.18
+        """
+        from discreet.protection.noise.closeness import best_guess
+
+        sign, size = self.drawn((np.arange(_STEPS) + 0.5) / _STEPS)
+        often, factor = best_guess((1 + sign * size)[:, np.newaxis], within)
+        return float(often[0]), float(factor[0])
 
     def drawn(self, key: FloatArray) -> tuple[IntArray, FloatArray]:
         """Signs and sizes of keys from 0 to 1."""
@@ -252,16 +273,12 @@ def _factors(
 
 
 def _balanced(known: _Records, drawn: FloatArray, noise: UnitNoise) -> tuple[FloatArray, int, int]:
-    """Shifts that cancel out within areas where they may; in how many they do, and may not."""
+    """Shifts of which areas keep their totals; how many do, and how many may not."""
     areas, units = int(known.area.max(initial=-1)) + 1, len(drawn)
     codes, place = np.unique(known.area * units + known.unit, return_inverse=True)
     pairs = np.divmod(codes, units)
     total = _added(place, known.whole, len(codes))
     alone = np.bincount(pairs[1], minlength=units) == 1
-    moved = _moved(known.whole, np.abs(drawn)[known.unit], noise.least)
-    away = ~alone[known.unit]
-    start = _added(known.area[away], (np.sign(drawn)[known.unit] * moved)[away], areas)
-    steps, shift = _added(known.unit, moved, units), drawn.copy()
     order = np.lexsort((pairs[1], -np.abs(total), pairs[0]))
     bounds = np.searchsorted(pairs[0][order], np.arange(areas + 1))
     free = np.zeros(areas, dtype=np.bool_)
@@ -270,10 +287,7 @@ def _balanced(known: _Records, drawn: FloatArray, noise: UnitNoise) -> tuple[Flo
         size = np.abs(total[own])
         # Who has the second largest value and knows the total knows the largest up to the rest.
         free[area] = bool(size[2:].sum() >= size[:1].sum())
-        if free[area]:
-            mine = pairs[1][own]
-            mine = mine[alone[mine]]
-            shift[mine] = _signed(drawn[mine], steps[mine], int(start[area]))
+    shift = drawn.copy()
     single = alone & (np.bincount(known.unit, minlength=units) == 1)
     rows = single[known.unit] & (known.whole != 0) & free[known.area]
     return shift, _settled(known, shift, np.flatnonzero(rows), free, noise), int((~free).sum())
@@ -283,17 +297,6 @@ def _added(place: IntArray, whole: Any, number: int) -> IntArray:
     sums = np.zeros(number, dtype=np.int64)
     np.add.at(sums, place, whole.astype(np.int64))
     return sums
-
-
-def _signed(drawn: FloatArray, steps: IntArray, noise: int) -> FloatArray:
-    """Shifts of units, the largest first, each against the noise so far; the first as drawn."""
-    shift = np.abs(drawn)
-    for at, step in enumerate(steps.tolist()):
-        against = -1 if (noise > 0) == (step > 0) else 1
-        sign = against if at and noise and step else int(np.sign(drawn[at]))
-        shift[at] *= sign
-        noise += step * sign
-    return shift
 
 
 def _settled(
@@ -313,10 +316,10 @@ def _settled(
         nearer = np.abs(change) - np.ceil(noise.least * size).astype(np.int64)
         farther = np.floor(noise.most * size).astype(np.int64) - np.abs(change)
         room = np.maximum(np.where(less, nearer, farther), 0)
-        most = int(room.sum())
+        most = int(room.sum() * _ROOM)
         if wanted > most:
             continue
-        taken = np.minimum(np.floor(room * (wanted / most)).astype(np.int64), room)
+        taken = np.floor(room * (_ROOM * wanted / most)).astype(np.int64)
         left = room - taken
         taken += np.clip(wanted - int(taken.sum()) - (np.cumsum(left) - left), 0, left)
         new = np.sign(change) * (np.abs(change) + np.where(less, -taken, taken))

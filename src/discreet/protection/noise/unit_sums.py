@@ -169,9 +169,13 @@ class UnitRisk:
         nearest: How near its true value the published one comes there, at least, as a share.
         open: In how many cells of several the second largest unit would find the largest within
             `within` of its value, by subtracting its own value from the true sum.
-        found: In how many of these it does so from the published sum.
+        found: In how many of these it does so from the published sum, if it knows its own factor
+            and how factors are drawn.
         lucky: In how many of the other cells it does so, without knowing it.
         within: A share of the largest value.
+        chance: How often the best guess of a reader, who knows how factors are drawn, is within
+            `within` of a unit that stands alone, by how they are drawn.
+        guessed: In how many of the cells where one stands alone it is.
         areas: How many areas noise is balanced in.
         kept: How many of them have their true total.
         outweighed: How many are not balanced, as one unit outweighs the others.
@@ -184,6 +188,8 @@ class UnitRisk:
     found: int
     lucky: int
     within: float
+    chance: float
+    guessed: int
     areas: int
     kept: int
     outweighed: int
@@ -230,12 +236,21 @@ def unit_risk(
     valued = first > 0
     alone = valued & (second == 0)
 
-    def hit(total: FloatArray) -> BoolArray:
-        """Where what is left besides the second largest value comes near the largest."""
-        off = np.abs(np.abs(total) - second - first)
-        return np.asarray(valued & ~alone & (off < near * first))
+    chance, factor = noise.guessed(near)
 
-    true, published = hit(made.total), hit(shown)
+    def hit(guess: FloatArray) -> BoolArray:
+        """Where a guess comes near the largest value."""
+        return np.asarray(valued & (np.abs(guess - first) < near * first))
+
+    guessed = int((alone & hit(np.abs(shown) / factor)).sum())
+    true = ~alone & hit(np.abs(made.total) - second)
+    # What is published of the second largest: the second of the noisy values, or the first where
+    # noise can have changed the order.
+    scale = 10.0**decimals
+    own = np.abs(np.nan_to_num(held.contributions[noisy(value)].top[:, :2])) / scale
+    swapped = np.abs(own[:, 0] - second) <= noise.most * second + 0.5 / scale
+    published = ~alone & hit((np.abs(shown) - own[:, 1]) / factor)
+    published |= ~alone & swapped & hit((np.abs(shown) - own[:, 0]) / factor)
     off = quotient(np.abs(np.abs(shown) - first), first)[alone]
     told = factors[value]
     return UnitRisk(
@@ -246,6 +261,8 @@ def unit_risk(
         found=int((true & published).sum()),
         lucky=int((published & ~true).sum()),
         within=near,
+        chance=chance,
+        guessed=guessed,
         areas=told.areas,
         kept=told.kept,
         outweighed=told.outweighed,

@@ -131,6 +131,28 @@ class Magnitude(Unpicklable):
 
         return primary(table, rules, value=column).sensitive
 
+    @property
+    def p_percent(self) -> float:
+        """How near a figure may not come to a contribution: as stated, or as the rules have it."""
+        from discreet.protection.noise.closeness import P_PERCENT
+
+        if self.entry.p_percent is not None:
+            return self.entry.p_percent
+        rule = None if self.entry.sensitive is None else self.entry.sensitive.p_percent
+        return P_PERCENT if rule is None else float(rule)
+
+    def treatment(self, table: Table, column: str) -> dict[str, Any]:
+        """What `perturb_magnitudes` is to do with a table's column. CONFIDENTIAL."""
+        sensitive = self.sensitive(table, column)
+        return {
+            "publish": self.entry.publish,
+            "grain": self.entry.grain,
+            "sensitive": sensitive,
+            "p_percent": self.p_percent,
+            "chance": self.entry.chance,
+            "gated": sensitive if self.entry.p_percent is None else None,
+        }
+
     def __repr__(self) -> str:
         return "<Magnitude: secret>"
 

@@ -10,7 +10,7 @@ import html
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -165,6 +165,7 @@ def _table(log: QualityLog, name: str) -> dict[str, Any]:
         "counts": alone.noise().described(),
         "parts": parts,
         "reasons": dict(table.reasons),
+        "closeness": {name: asdict(gate) for name, gate in table.gates.items()},
     }
 
 

@@ -228,9 +228,24 @@ def internal_sections(document: Document, text: Words, language: str, labels: Le
         _sums(document, text, language),
         _aside(document, text, language),
         _reasons(document, text, language),
+        _closeness(document, text, language),
         _each_table(document, text, language, labels),
     ]  # fmt: skip
     return "".join(parts)
+
+
+def _closeness(document: Document, text: Words, language: str) -> str:
+    """How near figures of values come to single contributions."""
+    rows: list[list[Any]] = []
+    for table, about in document["each_table"].items():
+        for figure, gate in about["closeness"].items():
+            row: list[Any] = [f"{table}: {figure}", number(gate["p_percent"], language, 1)]
+            row += [gate[name] for name in ("cells", "failed", "beside", "shown")]
+            row += [percent(gate[name], language) for name in ("near", "chance")]
+            rows.append(row)
+    names = ("figure", "p", "of few", "failed", "hidden with them", "still shown", "near", "chance")
+    heads = [text[f"closeness {name}"] for name in names]
+    return listed_section(text["closeness"], heads, rows, language) if rows else ""
 
 
 def _noise_section(document: Document, text: Words, language: str) -> str:

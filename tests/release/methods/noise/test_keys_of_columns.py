@@ -57,7 +57,7 @@ def by_hand(folder: Path, noise: dc.MagnitudeNoise) -> dict[tuple[str, str], flo
         contributions=1,
     )
     counts = dc.PerturbationTable.read(folder / "ptable.json")
-    safe = dc.perturb_magnitudes(table, noise, "persons", ptable=counts)
+    safe = dc.perturb_magnitudes(table, noise, "persons", ptable=counts, p_percent=0)
     return {row[:2]: row[2] for row in safe.to_polars(complete=True).iter_rows()}
 
 

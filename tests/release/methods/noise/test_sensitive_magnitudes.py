@@ -65,6 +65,7 @@ def by_hand(folder: Path, *, mu_c: float, grain: float = 1.0) -> dict[tuple[str,
         ptable=dc.PerturbationTable.read(folder / "ptable.json"),
         sensitive=marked,
         grain=grain,
+        p_percent=0,
     )
     return {row[:2]: row[2] for row in safe.to_polars(complete=True).iter_rows()}
 

@@ -217,5 +217,5 @@ def _counted(inputs: Inputs, places: Mapping[str, tuple[str, int]]) -> Iterator[
             yield TrueTable(universe, place, table)
         for figure, described in entry.figures.items():
             of = counts.get(figure_filter(entry, figure))
-            if described.kind == "sum" and described.of is not None and of is not None:
+            if described.kind in ("sum", "mean") and described.of is not None and of is not None:
                 yield TrueTable(universe, place, of, figure, described.of)

@@ -165,7 +165,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
             columns[all_of(entry.where)] = set()
         magnitudes = opened_noise(inputs).parameters.magnitudes
         return {
-            where: {column: magnitudes[column].contributions for column in named}
+            where: {column: max(2, magnitudes[column].contributions) for column in named}
             for where, named in columns.items()
         }
 

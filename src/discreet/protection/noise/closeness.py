@@ -1,0 +1,211 @@
+"""How near noisy figures let somebody come to a single contribution, and which cells fail. SECRET.
+
+In: the noise, and cells that rest on a single or dominating contribution (CONFIDENTIAL). Out: the
+chance of the best guess, and the cells that are hidden because it is too good.
+
+Who knows how noise is drawn divides a figure by the factor c that is likeliest, not by 1. The
+guess is within a share p of the contribution where the factor lies between c(1 − p) and c(1 + p).
+The best c has the largest chance that any guess can have. What the second largest contributor does
+not know of the others only lowers it: the sum of independent variables is never more concentrated
+than one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import erf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
+from discreet.rules import PPercent, primary
+from discreet.rules.cell_lookup import CellLookup
+from discreet.tables.ingredient import GateReport
+
+if TYPE_CHECKING:
+    from discreet.protection.noise.magnitude_draws import SumDraws
+    from discreet.tables import Contributions, Table
+
+#: A contribution is not to be guessed within so many per cent, unless a column says otherwise.
+P_PERCENT = 10.0
+#: And the best guess may be as near as that so often; without any figure, one in seven of the
+#: rents of the demonstration is within 10 % of the best guess.
+CHANCE = 0.2
+
+_STEPS = 256
+
+
+def best_guess(factors: FloatArray, within: float) -> tuple[FloatArray, FloatArray]:
+    """How often the best guess is within a share of the value, and what factor it divides by.
+
+    Args:
+        factors: Equally likely factors × cells; one that is not above 0 tells nothing.
+        within: The share.
+
+    >>> often, factor = best_guess(np.array([[0.9], [0.95], [1.05], [1.1]]), 0.05)
+    >>> often.tolist(), factor.round(3).tolist()
+    ([0.5], [0.925])
+    """
+    ordered = np.sort(np.maximum(factors, 0.0), axis=0)
+    ratio = (1 + within) / (1 - within) * (1 + 1e-9)
+    often, factor = np.zeros(ordered.shape[1]), np.ones(ordered.shape[1])
+    for cell, column in enumerate(ordered.T):
+        column = column[column > 0]
+        inside = np.searchsorted(column, column * ratio, side="right") - np.arange(len(column))
+        if len(column):
+            first = int(np.argmax(inside))
+            often[cell] = inside[first] / len(ordered)
+            factor[cell] = column[first : first + inside[first]][[0, -1]].mean()
+    return often, factor
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class GatedCells:
+    """The cells of a value column that their gate looks at. CONFIDENTIAL.
+
+    Args:
+        table: The table.
+        value: The value column.
+        p_percent: How near a guess may not come.
+        chance: How often it may all the same.
+        sensitive: Cells that the rules of the column mark; None for the p % rule.
+    """
+
+    table: Table
+    value: str
+    p_percent: float = P_PERCENT
+    chance: float = CHANCE
+    sensitive: BoolArray | None = None
+
+    def hidden(
+        self,
+        draws: SumDraws,
+        noisy: FloatArray,
+        spread: FloatArray,
+        number: IntArray | None,
+        counted: int,
+    ) -> tuple[BoolArray, GateReport]:
+        """The cells to hide, and what there is to report.
+
+        Args:
+            draws: What their noise could be.
+            noisy: Noisy sums.
+            spread: The standard deviation of published sums.
+            number: Perturbed numbers of records with a value; None if none are published.
+            counted: The largest of these that one or two records can have.
+        """
+        first, second = self._largest()
+        marked = self.sensitive
+        if marked is None:
+            rule = PPercent(self.p_percent)
+            marked = primary(self._with_two(), [rule], value=self.value).sensitive
+        marked = np.asarray(marked) & (first > 0)
+        at = np.flatnonzero(marked)
+        found = np.zeros(len(marked))
+        draw = draws.first(at, np.sign(self._made.total[at]) / first[at])
+        steps = (np.arange(_STEPS) + 0.5) / _STEPS
+        factors = np.array([1 + draw(step) for step in steps.tolist()])
+        found[at], _ = best_guess(factors, self.p_percent / 100)
+        failed = marked & (found > self.chance)
+        hidden = failed.copy()
+        if number is not None:
+            # Else what is hidden would tell which counts are one or two.
+            hidden |= bool(failed.any()) & (number > 0) & (number <= counted)
+            hidden &= number > 0
+        self._opened(hidden, failed, spread, number)
+        shown = marked & ~hidden & (noisy != 0)
+        if number is not None:
+            shown &= number > 0
+        off = np.abs(np.abs(noisy) - second - first)
+        near = shown & (off < self.p_percent / 100 * first)
+        return hidden, GateReport(
+            cells=len(at),
+            failed=int(failed.sum()),
+            beside=int((hidden & ~failed).sum()),
+            shown=int(shown.sum()),
+            near=float(near.sum() / max(shown.sum(), 1)),
+            chance=float(found[shown].max(initial=0.0)),
+            p_percent=self.p_percent,
+        )
+
+    @property
+    def _made(self) -> Contributions:
+        return self.table.contributions[self.value]
+
+    def _largest(self) -> tuple[FloatArray, FloatArray]:
+        """The two largest contributions; where one is not known, as large as it can be."""
+        top, weight = np.abs(np.nan_to_num(self._made.top[:, :2])), self._made.top_weight
+        if weight is not None:
+            top = -np.sort(-top * np.nan_to_num(weight[:, :2]), axis=1)
+        if self._made.k > 1:
+            return top[:, 0], top[:, 1]
+        rest = np.maximum(self._made.absolute - top[:, 0], 0.0)
+        return top[:, 0], np.where(self._made.count > 1, np.minimum(top[:, 0], rest), 0.0)
+
+    def _with_two(self) -> Table:
+        """The table with two contributions at least."""
+        made = known = self._made
+        second = np.where(made.count > 1, self._largest()[1], np.nan)
+        if made.k == 1:
+            weight = made.top_weight
+            if weight is not None:
+                weight = np.column_stack([weight, np.ones(len(weight))])
+            known = replace(made, top=np.column_stack([made.top, second]), top_weight=weight)
+        column = self.value
+        return replace(self.table, contributions={column: known}, sums={column: made.total})
+
+    def _opened(
+        self, hidden: BoolArray, failed: BoolArray, spread: FloatArray, number: IntArray | None
+    ) -> None:
+        """Hide more cells until no total less its shown parts opens a hidden cell."""
+        size = self._made.count if number is None else number
+        lookup, seen = CellLookup(self.table), size > 0
+        families = []
+        for axis, dimension in enumerate(self.table.dimensions):
+            above = lookup.parents(axis)
+            tree = dimension.breakdown[self.table.index[axis]].astype(np.int64)
+            below = np.flatnonzero((above >= 0) & seen)
+            codes, family = np.unique(
+                np.column_stack([above[below], tree[below]]), axis=0, return_inverse=True
+            )
+            families.append((below, family.reshape(-1), codes[:, 0].astype(np.int64)))
+        more = True
+        while more:
+            more = False
+            for below, family, above in families:
+                chosen = self._to_hide((below, family, above), hidden, failed, spread, size)
+                more |= bool(len(chosen))
+                hidden[chosen] = True
+
+    def _to_hide(
+        self,
+        families: tuple[IntArray, IntArray, IntArray],
+        hidden: BoolArray,
+        failed: BoolArray,
+        spread: FloatArray,
+        size: IntArray,
+    ) -> IntArray:
+        """Per total that opens what is hidden below it, the smallest part that is shown."""
+        below, family, above = families
+        number, away = len(above), hidden[below]
+        noise = spread[above] ** 2
+        noise += np.bincount(family, np.where(away, 0.0, spread[below] ** 2), number)
+        largest = self._largest()
+        sizes = np.concatenate([each[below] * away for each in largest])
+        twice = np.concatenate([family, family])
+        order = np.lexsort((-sizes, twice))
+        begin = np.searchsorted(twice[order], np.arange(number))
+        first, second = sizes[order][begin], sizes[order][begin + 1]
+        rest = np.bincount(family, self._made.absolute[below] * away, number) - first - second
+        within = self.p_percent / 100 * first
+        open_ = ~hidden[above] & (np.bincount(family, failed[below], number) > 0)
+        open_ &= (np.bincount(family, ~away, number) > 0) & (rest < within)
+        # The sum of several noises is nearly normal, and the best guess is its middle.
+        strays = quotient(within, np.sqrt(2 * noise))
+        likely = np.array([erf(each) for each in strays.tolist()]) > self.chance
+        open_ &= likely | (noise == 0)
+        shown = np.flatnonzero(~away & open_[family])
+        by_size = shown[np.lexsort((below[shown], size[below[shown]], family[shown]))]
+        _, places = np.unique(family[by_size], return_index=True)
+        return below[by_size[places]]
