@@ -37,7 +37,7 @@ found_codes = "hide"
 
 [magnitudes.rent]
 table = "rent.csv"
-p_percent = 0
+chance = 1
 strength = { kind = "simple", share = 0.2 }
 publish = "means"
 

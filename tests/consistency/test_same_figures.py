@@ -225,7 +225,7 @@ table = "ptable.json"
 
 [magnitudes.rent]
 table = "rent.csv"
-p_percent = 0
+chance = 1
 strength = { kind = "flex", point = 1000, small = 0.2, large = 0.05, exponent = 2 }
 top = 2
 epsilon = [1, 0.5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 import stat
 import tomllib
@@ -302,3 +303,28 @@ def test_two_demonstrations_are_alike(demonstration, tmp_path):
             if path.name == "release.seal":
                 continue  # each office has a signing key of its own
             assert path.read_bytes() == (tmp_path / name / path.name).read_bytes()
+
+
+def test_no_mean_comes_near_a_single_dwelling(demonstration):
+    out, _, _ = demonstration
+    report = (out / "census" / "quality" / "quality-internal.json").read_text("utf-8")
+    gates = [
+        gate
+        for table in json.loads(report)["each_table"].values()
+        for gate in table["closeness"].values()
+    ]
+    assert len(gates) >= 3
+    assert all(gate["shown"] == 0 and gate["p_percent"] == 10 for gate in gates)
+    homes = pl.read_parquet(out / "census" / "dwellings.parquet")
+    alone = (
+        homes.filter(tenure="rented")
+        .with_columns(pl.col("municipality").cast(pl.String))
+        .group_by("municipality")
+        .agg(pl.len(), pl.col("rent").sum())
+        .filter(len=1)
+    )
+    rents = pl.read_csv(
+        out / "release" / "rents.csv", comment_prefix="#", infer_schema=False
+    ).filter(pl.col("figure") == "rent", pl.col("status") == "published")
+    shown = rents.join(alone, left_on="region", right_on="municipality")
+    assert shown.is_empty()

@@ -128,7 +128,7 @@ decimals = 1
 [magnitudes.rent]
 table = "rent.csv"
 of = "top"
-p_percent = 0
+chance = 1
 top = 2
 epsilon = [1, 0.5]
 strength = { kind = "flex", point = 1000, small = 0.2, large = 0.03, exponent = 2 }
@@ -137,7 +137,7 @@ publish = "means"
 [magnitudes.persons]
 table = "rent.csv"
 strength = { kind = "simple", share = 0.1 }
-p_percent = 0
+chance = 1
 
 [figures]
 bracket_above = 0.15

@@ -26,7 +26,7 @@ table = "ptable.csv"
 
 [magnitudes.rent]
 table = "rent-ptable.csv"
-p_percent = 0
+chance = 1
 strength = { kind = "simple", share = 0.3 }
 top = 2
 epsilon = [1, 0.5]

@@ -66,7 +66,7 @@ def test_means_of_single_dwellings_are_hidden_where_noise_is_weak(contributions:
     noise = MagnitudeNoise(TABLE, strength=dc.SimpleStrength(0.04))
     shown, found = near(table, noise, p_percent=0)
     assert shown > 5
-    assert found >= 0.9 * shown
+    assert found >= 0.75 * shown
     assert near(table, noise) == (0, 0)
 
 
@@ -122,7 +122,7 @@ def test_the_report_of_the_gate() -> None:
     loose = mean_ingredient(table, WEAK, "rent", publish="means", ptable=COUNTS, chance=1.0).gate
     assert loose is not None
     assert loose.failed == 0
-    assert loose.near > 0.9
+    assert loose.near > 0.75
     assert loose.chance > 0.9
 
 
@@ -152,5 +152,5 @@ def test_the_attack_looks_at_means() -> None:
     assert many is not None
     assert many > 10
     assert often is not None
-    assert often > 0.9
+    assert often > 0.75
     assert (none, never) == (0, 0.0)

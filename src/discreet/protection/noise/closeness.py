@@ -12,14 +12,13 @@ than one of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import erf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
-from discreet.rules import PPercent, primary
 from discreet.rules.cell_lookup import CellLookup
 from discreet.tables.ingredient import GateReport
 
@@ -98,8 +97,8 @@ class GatedCells:
         first, second = self._largest()
         marked = self.sensitive
         if marked is None:
-            rule = PPercent(self.p_percent)
-            marked = primary(self._with_two(), [rule], value=self.value).sensitive
+            rest = self._made.absolute - first - second
+            marked = rest < self.p_percent / 100 * first
         marked = np.asarray(marked) & (first > 0)
         at = np.flatnonzero(marked)
         found = np.zeros(len(marked))
@@ -134,7 +133,7 @@ class GatedCells:
         return self.table.contributions[self.value]
 
     def _largest(self) -> tuple[FloatArray, FloatArray]:
-        """The two largest contributions; where one is not known, as large as it can be."""
+        """The two largest records' contributions; one not known is as large as it can be."""
         top, weight = np.abs(np.nan_to_num(self._made.top[:, :2])), self._made.top_weight
         if weight is not None:
             top = -np.sort(-top * np.nan_to_num(weight[:, :2]), axis=1)
@@ -142,18 +141,6 @@ class GatedCells:
             return top[:, 0], top[:, 1]
         rest = np.maximum(self._made.absolute - top[:, 0], 0.0)
         return top[:, 0], np.where(self._made.count > 1, np.minimum(top[:, 0], rest), 0.0)
-
-    def _with_two(self) -> Table:
-        """The table with two contributions at least."""
-        made = known = self._made
-        second = np.where(made.count > 1, self._largest()[1], np.nan)
-        if made.k == 1:
-            weight = made.top_weight
-            if weight is not None:
-                weight = np.column_stack([weight, np.ones(len(weight))])
-            known = replace(made, top=np.column_stack([made.top, second]), top_weight=weight)
-        column = self.value
-        return replace(self.table, contributions={column: known}, sums={column: made.total})
 
     def _opened(
         self, hidden: BoolArray, failed: BoolArray, spread: FloatArray, number: IntArray | None

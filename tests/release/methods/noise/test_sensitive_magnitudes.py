@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,43 @@ def edited(figures: Path) -> Edited:
         return figures
 
     return edit
+
+
+def shown_and_gate(programme: Path, out: Path) -> tuple[int, dict[str, float], tuple[str, ...]]:
+    """Hidden sums of persons, what the internal report says of them, and warnings."""
+    made = protect(programme, out, internal=out.with_suffix(".internal"))
+    frame = pl.read_csv(out / "rents.csv", infer_schema=False).filter(figure="persons")
+    report = out.with_suffix(".internal") / "quality-internal.json"
+    told = json.loads(report.read_text("utf-8"))["each_table"]["rents"]["closeness"]
+    hidden = int((frame["status"] == "suppressed").sum())
+    return hidden, told.get("persons", {}), tuple(made.warnings)
+
+
+def test_figures_near_a_single_contribution_are_hidden_and_reported(
+    figures: Path, tmp_path: Path
+) -> None:
+    text = figures.read_text("utf-8")
+    homes = pl.read_parquet(figures.parent / "dwellings.parquet")
+    # One dwelling holds nearly all persons of its place and year.
+    one = pl.int_range(pl.len()).over("municipality", "year") == 0
+    large = pl.when(one).then(5_000).otherwise(pl.col("persons")).cast(homes["persons"].dtype)
+    homes.with_columns(persons=large).write_parquet(figures.parent / "dwellings.parquet")
+
+    def release(name: str, lines: str) -> tuple[int, dict[str, float], tuple[str, ...]]:
+        figures.write_text(text.replace("chance = 1", lines), encoding="utf-8")
+        return shown_and_gate(figures, tmp_path / name)
+
+    hidden, gate, warnings = release("open", "chance = 1")
+    assert hidden == 0 == gate["failed"]
+    assert gate["near"] > 0.3
+    assert not any("single contribution" in each for each in warnings)
+    hidden, gate, _ = release("gated", "")
+    assert hidden >= gate["failed"] == gate["cells"] > 0
+    assert gate["shown"] == gate["near"] == 0
+    assert gate["p_percent"] == 10
+    hidden, gate, warnings = release("off", "p_percent = 0")
+    assert (hidden, gate) == (0, {})
+    assert any("single contribution" in each for each in warnings)
 
 
 def persons(out: Path) -> dict[tuple[str, str], str]:

@@ -34,6 +34,7 @@ from discreet.release.methods.noise.parameters import (
     parameter_warnings,
     shared_columns,
     shared_noise,
+    ungated_columns,
     unknown_official,
     unused_noise,
 )
@@ -96,6 +97,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
             yield from unknown_official(programme, opened.parameters)
             yield from noise_warnings(opened.parameters)
             yield from shared_columns(programme, opened.parameters)
+            yield from ungated_columns(opened.parameters)
             yield from digit_warnings(programme, tables, opened.parameters)
         yield from unused_noise(programme)
         yield from shared_noise(programme, tables)

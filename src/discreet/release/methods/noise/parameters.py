@@ -268,6 +268,16 @@ def shared_columns(programme: Programme, parameters: Parameters) -> Iterator[str
     yield from (shared_keys_warning(found) for found in sorted(several))
 
 
+def ungated_columns(parameters: Parameters) -> tuple[str, ...]:
+    """Warnings about value columns that nothing keeps from coming near a contribution."""
+    return tuple(
+        f"nothing keeps figures of {column!r} from coming near a single contribution: leave out "
+        "p_percent = 0"
+        for column, magnitude in parameters.magnitudes.items()
+        if magnitude.p_percent == 0
+    )
+
+
 def digit_warnings(
     programme: Programme, tables: Sequence[str], parameters: Parameters
 ) -> tuple[str, ...]:
