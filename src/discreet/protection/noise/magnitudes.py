@@ -61,7 +61,14 @@ Coded = tuple[str, Problem]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SumTreatment:
-    """What is done to the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL."""
+    """What is done to the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL.
+
+    Args:
+        p_percent: No figure may let anybody come so near a single contribution: cells of one
+            or a dominating contribution are suppressed where it does. 0 suppresses none.
+        chance: How often the best guess may come as near all the same.
+        gated: A boolean per cell: those held against it; None for those of the p % rule.
+    """
 
     publish: Publish = "sums"
     ptable: PerturbationTable | None = None
@@ -339,24 +346,20 @@ def perturb_magnitudes(
     grain: float = 1.0,
     decimals: int | None = None,
     count_decimals: int | None = 0,
-    p_percent: float = P_PERCENT,
-    chance: float = CHANCE,
-    gated: BoolArray | None = None,
     found_codes: Literal["list", "hide"] = "list",
     titles: Mapping[str, str] | None = None,
     unit: str | Mapping[str, str] | None = None,
     universe: Mapping[str, str] | None = None,
     digests: Mapping[str, str] | None = None,
+    **gate: Any,
 ) -> ProtectedTable:
     """Protect the sums or means of a value column with the cell-key method.
-
-    Means are published sum / perturbed count. Which of both is accurate is chosen for good.
 
     Args:
         table: The table, with cell keys and contributions.
         noise: The noise of the column, and what keys draw it.
         value: The value column. Its name enters the keys: keep it over tables and releases.
-        publish: Which of the two is accurate. "means" takes sums times perturbed / true count.
+        publish: What is accurate, for good. "means" takes sums times perturbed / true count.
         figure: Which to show.
         ptable: The perturbation table of the counts; sums can do without.
         sensitive: A boolean per cell: those that get `mu_c` more noise.
@@ -366,28 +369,25 @@ def perturb_magnitudes(
         grain: Sums are multiples of this, at least the unit values are stated in.
         decimals: By default 2 for means, and for sums as many as the grain has.
         count_decimals: Digits of weighted numbers of records, None for all; sum / mean tells them.
-        p_percent: No figure may let anybody come so near a single contribution: cells of one
-            or dominating contribution are hidden where it does. 0 hides none.
-        chance: How often the best guess may come as near all the same.
-        gated: A boolean per cell: those held against it; None for those of the p % rule.
         found_codes: As for `perturb`.
         titles: language → heading.
         unit: language → unit, or one text for all.
         universe: language → who is counted.
         digests: As for `perturb`.
+        gate: `p_percent`, `chance` and `gated`: see `SumTreatment`.
 
     >>> import polars as pl
     >>> from discreet import SimpleStrength, design_magnitude_perturbation as design, tabulate
     >>> homes = pl.DataFrame({"rent": [700, 550], "record_key": [0.123456, 0.4]})
     >>> table = tabulate(homes, [], record_key="record_key", values=["rent"], contributions=1)
     >>> noise = MagnitudeNoise(design(2, 1, classes=(1, 2), step=4), strength=SimpleStrength(0.2))
-    >>> perturb_magnitudes(table, noise, "rent").get()
+    >>> perturb_magnitudes(table, noise, "rent", p_percent=0).get()
     1215.0
     """
     check_found_codes(table, found_codes)
     texts = _texts(decimals, titles, unit, universe, digests)
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
-    sums = magnitude_sums(table, noise, value, SumTreatment(*how, p_percent, chance, gated))
+    sums = magnitude_sums(table, noise, value, SumTreatment(*how, **gate))
     _warn_of_shared_keys(table, noise, value, level=4)
     made = _protected(table, noise, value, sums, figure, texts)
     return without_unpublished(made) if found_codes == "hide" else made

@@ -20,7 +20,7 @@ from discreet.errors import PerturbationError
 from discreet.microdata import Secret
 from discreet.protection.noise.unit_factors import UnitNoise, noisy, with_unit_noise
 from discreet.rules.holdings import count_holdings
-from discreet.tables import CellStatus, Figure, ProtectedTable, Provenance, Table
+from discreet.tables import CellStatus, Contributions, Figure, ProtectedTable, Provenance, Table
 from discreet.tables.figures import by_language, texts_by
 from discreet.tables.ingredient import Ingredient
 from discreet.tables.protected import note_of
@@ -235,7 +235,6 @@ def unit_risk(
     shown = _shown(held, value, decimals)
     valued = first > 0
     alone = valued & (second == 0)
-
     chance, factor = noise.guessed(near)
 
     def hit(guess: FloatArray) -> BoolArray:
@@ -244,13 +243,9 @@ def unit_risk(
 
     guessed = int((alone & hit(np.abs(shown) / factor)).sum())
     true = ~alone & hit(np.abs(made.total) - second)
-    # What is published of the second largest: the second of the noisy values, or the first where
-    # noise can have changed the order.
-    scale = 10.0**decimals
-    own = np.abs(np.nan_to_num(held.contributions[noisy(value)].top[:, :2])) / scale
-    swapped = np.abs(own[:, 0] - second) <= noise.most * second + 0.5 / scale
-    published = ~alone & hit((np.abs(shown) - own[:, 1]) / factor)
-    published |= ~alone & swapped & hit((np.abs(shown) - own[:, 0]) / factor)
+    own = _published_second(held.contributions[noisy(value)], second, noise, 10.0**decimals)
+    published = ~alone & (hit((np.abs(shown) - own[0]) / factor))
+    published |= ~alone & hit((np.abs(shown) - own[1]) / factor)
     off = quotient(np.abs(np.abs(shown) - first), first)[alone]
     told = factors[value]
     return UnitRisk(
@@ -267,3 +262,15 @@ def unit_risk(
         kept=told.kept,
         outweighed=told.outweighed,
     )
+
+
+def _published_second(
+    made: Contributions, second: FloatArray, noise: UnitNoise, scale: float
+) -> tuple[FloatArray, FloatArray]:
+    """What is published of the second largest unit: the second noisy value, or the first.
+
+    The first where noise can have changed the order: then the worse of both is reckoned with.
+    """
+    own = np.abs(np.nan_to_num(made.top[:, :2])) / scale
+    swapped = np.abs(own[:, 0] - second) <= noise.most * second + 0.5 / scale
+    return own[:, 1], np.where(swapped, own[:, 0], own[:, 1])
