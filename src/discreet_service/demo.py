@@ -42,6 +42,7 @@ _THINNED = "housing"
 _PEOPLE = {
     "rita": "requester",
     "paul": "producer",
+    "pia": "producer",
     "cora": "custodian",
     "carl": "custodian",
     "mira": "methodologist",
