@@ -181,7 +181,7 @@ class Answers:
             query, order = canonical_query(each.query, version)
             plan = plan_of(query, version, self.limits, key=self._key)
             cells = plan.cells * each.figures
-            # Answers lose sparse parts that releases show: what admits one does not admit the other.
+            # An answer lacks sparse parts, a release shows them: neither admits the other.
             digest = hmac.new(self._key, f"programme 1\n{plan.asked.digest}".encode(), "sha256")
             asked = replace(plan.asked, cells=cells, programme=True, digest=digest.hexdigest())
             plan = replace(plan, cells=cells, asked=asked)
