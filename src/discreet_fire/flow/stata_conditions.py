@@ -90,16 +90,31 @@ def scans(part: StatementParts, conditions: Iterable[Condition], moving: Set[str
         moving: Names that loops and programs give other values.
     """
     bounds = {
-        _NAMED.sub("", name)
-        for code in _PART.split(part.outside)
-        if _SIGN.search(code)
-        for name in _NAMES.findall(code)
+        name for code in _PART.split(part.outside) if _SIGN.search(code) for name in names_in(code)
     }
-    counters = set(moving) if bounds and part.statement.in_program else set[str]()
-    for each in conditions if bounds else ():
+    return bool(bounds) and not bounds.isdisjoint(names_that_move(part, conditions, moving))
+
+
+def names_in(code: str) -> set[str]:
+    """The names in a piece of code, macros and scalars without what marks them as such."""
+    return {_NAMED.sub("", name) for name in _NAMES.findall(code)}
+
+
+def names_that_move(
+    part: StatementParts, conditions: Iterable[Condition], moving: Set[str]
+) -> set[str]:
+    """Names that have other values each time a statement runs.
+
+    Args:
+        part: The statement.
+        conditions: Those around it.
+        moving: Names that loops and programs give other values.
+    """
+    counters = set(moving) if part.statement.in_program else set[str]()
+    for each in conditions:
         if each.repeats:
             counters |= {*_COUNTER.findall(each.outside)[:1], *moving}
-    return not counters.isdisjoint(bounds)
+    return counters
 
 
 def surroundings_of(parts: Iterable[StatementParts]) -> Iterator[Surroundings]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from discreet_fire.catalogue.commands import commands_where
@@ -17,6 +17,7 @@ from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, RECORD, Held
 from discreet_fire.flow.stata_conditions import Condition, Surroundings, any_record, decided, scans
+from discreet_fire.flow.stata_counts import related_counts
 from discreet_fire.flow.stata_values import (
     CONDITION,
     FILES,
@@ -259,15 +260,18 @@ class StatementJudge:
         self._by_word = any(held.rank >= RECORD for held in named)
         self._by_variables = bool(taints.variables.any or taints.unnamed)
 
-    def shown(self, placed: Iterable[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
+    def shown(self, placed: Sequence[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
         """The statements that would show a figure, in their order.
 
         Args:
             placed: Statements with what stands around them.
         """
         found = []
+        counts = related_counts(placed, self.moving)
         for part, around in placed:
             one = self._by_form(part, self._decided_around(part, around.all))
+            if one is None and (what := counts.get(part.statement.start)) is not None:
+                one = ShownStatement(part.statement, Action.REVIEW, what)
             if one is not None:
                 found.append(one)
         return found

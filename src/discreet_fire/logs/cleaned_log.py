@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from discreet.files import texts_of
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.claims import HIDDEN, LogCut
+from discreet_fire.logs.count_series import add_related_counts
 from discreet_fire.logs.lines import LogLine, log_lines
 from discreet_fire.logs.listings import ListingKind, listing_blocks, listing_kind
 from discreet_fire.logs.outputs import (
@@ -421,7 +422,9 @@ def _round(
     withheld: list[tuple[int, int]] = []
     findings: list[Finding] = []
     blocks = dict.fromkeys(("silent", "safe", "cleaned", "withheld", "review"), 0)
-    for block, found in _judgements(lines, passages, checked=checked, listing=listing):
+    judgements = list(_judgements(lines, passages, checked=checked, listing=listing))
+    add_related_counts(lines, judgements, passages.rules)
+    for block, found in judgements:
         more = list(_known_passages(lines, block, found, passages))
         cuts += found.cuts + more
         withheld += found.withheld

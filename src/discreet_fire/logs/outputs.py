@@ -441,6 +441,7 @@ class BlockJudgement:
         kinds: Kinds of output that were known.
         reasons: What else a person must look at: a line and why.
         tabled: Lines of tables that are known; no message can stand there.
+        counted: Lines with the single number of ``count``.
     """
 
     cuts: list[LogCut] = field(default_factory=list)
@@ -449,6 +450,7 @@ class BlockJudgement:
     kinds: list[str] = field(default_factory=list)
     reasons: list[tuple[int, str]] = field(default_factory=list)
     tabled: set[int] = field(default_factory=set)
+    counted: list[int] = field(default_factory=list)
 
 
 def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
@@ -487,6 +489,8 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
         if claim.kind in ("model", "coefficients"):
             found.cuts += held if claim.gone else []
             held = []
+        if claim.kind == "count":
+            found.counted.append(at)
         if claim.kind:
             found.kinds.append(claim.kind)
             found.tabled.update(

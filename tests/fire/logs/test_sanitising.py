@@ -337,3 +337,16 @@ def test_a_centre_changes_limits_and_adds_messages(tmp_path: Path) -> None:
 def test_forms_of_output_are_those_that_a_module_reads(names: str) -> None:
     with pytest.raises(ValueError, match="other forms"):
         OutputForms("safe_outputs", names)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        ". count\n  1,000\n. count if kind == 1\n  500\n. count if kind == 2\n  460\n",
+        ". count if kind == 1\n  500\n. count if kind == 2\n  501\n",
+        ". foreach v in a b {\n  2. count if missing(`v')\n  3. }\n  120\n  340\n",
+        ". forvalues k = 1/1 {\n  2. count if kind == `k'\n  3. }\n  120\n",
+    ],
+)
+def test_counts_of_which_no_difference_is_small_stay(log: str) -> None:
+    assert clean_log(log).text == log
