@@ -214,6 +214,7 @@ def chosen_files(placed: Iterable[tuple[StatementParts, Surroundings]]) -> set[s
             chosen = kept
         elif part.name in _LOADING:
             chosen = _CHOSEN_BY.search(part.outside.partition("using")[0]) is not None
+            chosen = chosen or file_named(text.rpartition("using")[2]) in found
         elif part.name in _CHOOSING:
             given = _CHOSEN_BY.search(part.outside)
             chosen |= given is not None and not all(

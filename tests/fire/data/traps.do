@@ -3492,3 +3492,14 @@ count if kind == `1'
 end
 show 1
 show 2
+* ---- review 10: one record, saved twice and merged to all
+preserve
+keep if id == 17
+tempfile t
+save `t'
+use `t', clear
+tempfile u
+save `u'
+restore
+generate one = 1
+merge m:1 one using `u'
