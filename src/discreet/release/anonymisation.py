@@ -39,7 +39,7 @@ from discreet.microdata.described_records import (
 from discreet.pretabular.programme import METHODS, broken_promise
 from discreet.pretabular.recoding import suspicion
 from discreet.release.confidential_files import write_confidential
-from discreet.release.programme.checks import check_records, check_secret
+from discreet.release.programme.checks import check_records
 from discreet.release.programme.file import (
     Programme,
     form_problem,
@@ -47,7 +47,7 @@ from discreet.release.programme.file import (
     raise_problems,
     read_form,
 )
-from discreet.release.programme.problems import Opener, stated_secret
+from discreet.release.programme.problems import Opener, stated_secret_problems
 from discreet.release.programme.schema import (
     DataEntry,
     Document,
@@ -381,12 +381,12 @@ def _plan(path: Path, show_values: bool) -> _Plan:
     if not document.steps and not shell.reported(("steps",)):
         hint = f"add [[steps]] with method = one of {', '.join(METHODS)}"
         problems.append(shell.problem(("steps",), "no step is asked for", hint))
-    if keys.secret_file is not None or keys.secret_env is not None:
-        problems += [each for _, each in check_secret(shell, shell.main)]
+    stated = stated_secret_problems(shell, shell.main.keys_path, shell.main.keys)
+    problems += [each for _, each in stated]
     there = bool(keys.secret_file or keys.secret_env)
     steps = list(_steps(document, shell, problems, secret_there=there))
     opener = Opener(shell, problems)
-    secret = opener.attempt(shell.main.secret_place, partial(stated_secret, shell.main.keys))
+    secret = opener.secret(shell.main.keys_path, shell.main.keys)
     original = opener.attempt(shell.main.place, partial(_original, show_values))
     if original is not None:
         problems += _named(document, shell, [one.name for one in original.variables])

@@ -282,6 +282,7 @@ def test_a_release(edited: Callable[..., Path], tmp_path: Path) -> None:
         (('value = "sales"', ""), "not for counts"),
         (('unit = "firm"\n', ""), "unit is missing"),
         (('secret_file = "secret.key"\n', ""), "secret_file is missing"),
+        (('unit = "firm"', 'unit = "firm"\nsecret_env = "NO_SECRET"'), "exclude each other"),
         (('value = "sales"', 'value = "sales"\nweight = "staff"'), "without weights"),
         (('unit = "firm"', 'unit = "firm"\nleast = 0.5'), "least is smaller than most"),
         (('unit = "firm"', 'unit = "company"'), "company"),

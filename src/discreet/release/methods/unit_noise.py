@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from discreet.errors import DiscreetError, Problem
+from discreet.errors import Problem
 from discreet.protection.count_tables import CountProtection
 from discreet.protection.protocol import (
     COUNT,
@@ -28,7 +28,7 @@ from discreet.protection.protocol import (
 )
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import named_files, named_twice, unset_variable
+from discreet.release.programme.problems import Opener, named_twice, stated_secret_problems
 from discreet.release.programme.schema import NameList, ProgrammeEntry, Text, ValueEntry
 from discreet.tables.dimension import codes_found
 from discreet.tables.figures import FIGURE
@@ -86,11 +86,7 @@ class UnitNoiseProtection(CountProtection[Programme, Inputs]):
         entry: UnitNoiseEntry = programme.settings(self.name)
         if entry.least >= entry.most:
             yield programme.at((*_PLACE, "least"), "least is smaller than most")
-        yield from named_files(programme, _PLACE, entry, "secret_file")
-        yield from unset_variable(programme, (*_PLACE, "secret_env"), entry.secret_env)
-        if entry.secret_file and entry.secret_env:
-            what = "secret_file and secret_env exclude each other"
-            yield programme.at((*_PLACE, "secret_env"), what)
+        yield from stated_secret_problems(programme, _PLACE, entry)
         for source in {name: programme.source_of(name) for name in tables}.values():
             keys = source.keys
             if self._unit(programme, source.name) is None:
@@ -153,17 +149,9 @@ class UnitNoiseProtection(CountProtection[Programme, Inputs]):
         self, programme: Programme, tables: Sequence[str], problems: list[Problem]
     ) -> Secret | None:
         """Its own secret; None for that of the record keys."""
-        from discreet.microdata import Secret
-
-        entry: UnitNoiseEntry = programme.settings(self.name)
-        try:
-            if tables and entry.secret_file and programme.file(entry.secret_file).is_file():
-                return Secret.from_file(programme.file(entry.secret_file))
-            return Secret.from_env(entry.secret_env) if tables and entry.secret_env else None
-        except DiscreetError as error:
-            key = "secret_file" if entry.secret_file else "secret_env"
-            problems += [programme.problem((*_PLACE, key), p.what, p.hint) for p in error.problems]
+        if not tables:
             return None
+        return Opener(programme, problems).secret(_PLACE, programme.settings(self.name))
 
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
         """The true sums, which quality is judged by."""

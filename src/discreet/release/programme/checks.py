@@ -37,6 +37,7 @@ from discreet.release.programme.problems import (
     missing_keys,
     named_files,
     named_twice,
+    stated_secret_problems,
     unset_variable,
 )
 from discreet.release.programme.relations import check_relations
@@ -147,16 +148,7 @@ def _main_keys(programme: Programme, source: RecordSource) -> Found:
         what = "exactly one of secret_file and secret_env is needed"
         yield programme.at(("keys", "secret_file"), what, "make one with: discreet keys secret")
     else:
-        yield from check_secret(programme, source)
-
-
-def check_secret(programme: Programme, source: RecordSource) -> Found:
-    """Whether what holds the secret of a source is there."""
-    keys, place = source.keys, source.secret_place
-    if keys.secret_file is not None:
-        yield from file_problems(programme, place, keys.secret_file)
-    else:
-        yield from unset_variable(programme, place, keys.secret_env)
+        yield from stated_secret_problems(programme, source.keys_path, keys)
 
 
 def _keys(programme: Programme, source: RecordSource) -> Found:
@@ -198,10 +190,7 @@ def _secret(programme: Programme, source: RecordSource) -> Found:
     if own and keys.column is not None:
         yield programme.at((*path, own[0]), "keys that are in the data need no secret")
         return
-    if len(own) > 1:
-        yield programme.at((*path, own[1]), "secret_file and secret_env exclude each other")
-        return
-    yield from check_secret(programme, source)
+    yield from stated_secret_problems(programme, path, keys)
     shared = main.secret_file or main.secret_env or programme.document.parameters
     if keys.id is not None and not own and not shared:
         what = "there is no secret to make keys with"

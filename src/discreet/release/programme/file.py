@@ -79,11 +79,6 @@ class RecordSource:
         return (*self.path, next((key for key in keys if getattr(self.records, key)), "database"))
 
     @property
-    def secret_place(self) -> KeyPath:
-        """The key that names the secret."""
-        return (*self.keys_path, "secret_file" if self.keys.secret_file else "secret_env")
-
-    @property
     def called(self) -> str:
         """What messages call its records."""
         return "the data have" if self.main else f"the records of {self.name!r} have"

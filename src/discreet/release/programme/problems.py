@@ -96,16 +96,6 @@ def stated_secret_problems(programme: Programme, path: KeyPath, entry: StatesSec
     yield from unset_variable(programme, (*path, "secret_env"), entry.secret_env)
 
 
-def stated_secret(entry: StatesSecret, programme: Programme) -> Secret | None:
-    """The secret that an entry states; None if it states none, or one that is not there."""
-    from discreet.microdata import Secret
-
-    if entry.secret_env is not None and os.environ.get(entry.secret_env):
-        return Secret.from_env(entry.secret_env)
-    path = present(programme, entry.secret_file)
-    return None if path is None else Secret.from_file(path)
-
-
 def missing_keys(programme: Programme, path: KeyPath, entry: ProgrammeEntry, **hints: str) -> Found:
     """Keys that an entry lacks, each given with its hint."""
     for key, hint in hints.items():
@@ -150,6 +140,19 @@ class Opener:
         except DiscreetError as error:
             self.problems += not_yet_known(self.problems, problems_of(error, self.programme, path))
             return None
+
+    def secret(self, path: KeyPath, entry: StatesSecret) -> Secret | None:
+        """The secret that a section states; None if it states none, or one that is not there."""
+
+        def read(programme: Programme) -> Secret | None:
+            from discreet.microdata import Secret
+
+            if entry.secret_env is not None and os.environ.get(entry.secret_env):
+                return Secret.from_env(entry.secret_env)
+            place = present(programme, entry.secret_file)
+            return None if place is None else Secret.from_file(place)
+
+        return self.attempt((*path, "secret_file" if entry.secret_file else "secret_env"), read)
 
 
 def present(programme: Programme, name: str | None) -> Path | None:

@@ -25,7 +25,7 @@ from discreet.protection.protocol import COUNT, Protection, SharedParameters, pr
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import Programme, RecordSource, load, raise_problems
-from discreet.release.programme.problems import Opener, not_yet_known, present, stated_secret
+from discreet.release.programme.problems import Opener, not_yet_known, present
 from discreet.release.programme.relations import related_mixtures
 from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import (
@@ -138,17 +138,13 @@ def open_programme(
     }
     shared = _shared_parameters(opened)
     sources = programme.sources.items()
-    secrets = {
-        n: opener.attempt(s.secret_place, partial(stated_secret, s.keys)) for n, s in sources
-    }
+    secrets = {n: opener.secret(s.keys_path, s.keys) for n, s in sources}
     reading = partial(_read_with_squares, show_values=show_values, master=master)
     records = {n: opener.attempt(s.place, partial(reading, s)) for n, s in sources}
     problems += _store_problems(programme, records, trees)
     signing = opener.attempt(("release", "sign"), _read_signing_key)
     held = _shared_secret(programme, secrets, shared.secret)
-    vouched = programme.document.release
-    key = "secret_file" if vouched.secret_file else "secret_env"
-    office = opener.attempt(("release", key), partial(stated_secret, vouched))
+    office = opener.secret(("release",), programme.document.release)
     seals = _seal_keys(programme, held, office, signing)
     earlier, boundaries = _read_earlier(opener), _read_boundaries(opener, trees)
     check_earlier_periods(opener)
