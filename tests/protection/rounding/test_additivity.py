@@ -236,6 +236,26 @@ def test_the_exposure_of_linked_tables_is_never_too_small(official: str | None) 
     assert true - 1e-9 <= fitted_exposure(tables) <= 1.35 * true
 
 
+def test_breakdowns_that_share_a_total_leave_fewer_figures_free() -> None:
+    pair = [
+        Classification.from_parents(name, {f"{name}{at}": None for at in range(4)}, column=name)
+        for name in "ab"
+    ]
+    at = np.arange(1_600)
+    frame = pl.DataFrame(
+        {
+            "a": [f"a{each}" for each in at % 4],
+            "b": [f"b{each}" for each in at // 4 % 4],
+            "sex": [f"s{each}" for each in at // 16 % 2],
+            "id": at,
+        }
+    )
+    keyed = dc.with_record_keys(frame, id="id", secret="a long and secret sentence")
+    table = dc.tabulate(keyed, [pair, "sex"], record_key="record_key")
+    # Of 9 × 3 figures, 7 × 2 are free: 9 codes, 2 sums; 3 codes, 1 sum.
+    assert fitted_exposure([dc.perturb(table, PTABLE)]) == pytest.approx(27 / 14)
+
+
 def test_sums_keep_their_digits() -> None:
     figure = Figure(name="rent", kind="sum", decimals=2)
     safe = replace(

@@ -182,8 +182,8 @@ def fitted_exposure(tables: Sequence[ProtectedTable]) -> float:
     free, most = linked.number, 0
     for safe, table, cells in zip(tables, shown, linked.cells, strict=True):
         relations, _ = table_relations(table, table.count > 0)
-        totals = np.unique(relations.totals)
-        free, most = free - totals.size, max(most, len(table) - totals.size)
+        followed = np.unique(relations.totals).size + _told_twice(table)
+        free, most = free - followed, max(most, len(table) - followed)
         exact = (safe.status == CellStatus.official)[safe.value != 0]
         official[cells[exact]] = True
         whole = np.add.reduceat(~exact[relations.cell], relations.start[:-1]) == 0
@@ -191,6 +191,17 @@ def fitted_exposure(tables: Sequence[ProtectedTable]) -> float:
     free = max(free, most) - int((official & ~tied).sum())
     noisy = linked.number - int(official.sum())
     return noisy / free if free > 0 else math.inf if noisy else 1.0
+
+
+def _told_twice(table: Table) -> int:
+    """Figures that follow because several breakdowns of one variable have the same total."""
+    inner = [own.is_leaf[at] for own, at in zip(table.dimensions, table.index, strict=True)]
+    number = 0
+    for axis, dimension in enumerate(table.dimensions):
+        others = [each for place, each in enumerate(inner) if place != axis]
+        whole = np.logical_and.reduce([table.index[axis] == 0, *others])
+        number += (len(dimension.classifications) - 1) * int(whole.sum())
+    return number
 
 
 def _check(tables: Sequence[ProtectedTable]) -> None:
