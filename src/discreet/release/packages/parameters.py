@@ -143,13 +143,15 @@ class Magnitude(Unpicklable):
 
     def treatment(self, table: Table, column: str) -> dict[str, Any]:
         """What `perturb_magnitudes` is to do with a table's column. CONFIDENTIAL."""
+        from discreet.protection.noise.closeness import CHANCE
+
         sensitive = self.sensitive(table, column)
         return {
             "publish": self.entry.publish,
             "grain": self.entry.grain,
             "sensitive": sensitive,
             "p_percent": self.p_percent,
-            "chance": self.entry.chance,
+            "chance": CHANCE if self.entry.chance is None else self.entry.chance,
             "gated": sensitive if self.entry.p_percent is None else None,
         }
 

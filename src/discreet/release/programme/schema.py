@@ -202,7 +202,7 @@ class MagnitudeEntry(ProgrammeEntry):
     range_floor: Number = 0.5
     sensitive: SensitiveEntry | None = None
     p_percent: Annotated[float, Field(ge=0, lt=100)] | None = None
-    chance: Annotated[float, Field(ge=0, le=1)] = 0.2
+    chance: Annotated[float, Field(ge=0, le=1)] | None = None
     grain: Positive = 1.0
     bracket_above: Limit | None = None
 
