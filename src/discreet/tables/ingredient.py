@@ -54,7 +54,7 @@ def correlation(
     return np.clip(quotient(sums[2], size), -1.0, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GateReport:
     """What the gate of a value column did to a table. CONFIDENTIAL.
 

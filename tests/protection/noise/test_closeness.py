@@ -119,6 +119,7 @@ def test_the_report_of_the_gate() -> None:
     assert safe is not None
     assert safe.cells == safe.failed >= int((table.count < 3).sum())
     assert (safe.shown, safe.near) == (0, 0.0)
+    assert str(safe.failed) not in repr(safe)
     loose = mean_ingredient(table, WEAK, "rent", publish="means", ptable=COUNTS, chance=1.0).gate
     assert loose is not None
     assert loose.failed == 0

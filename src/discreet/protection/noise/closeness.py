@@ -6,8 +6,8 @@ chance of the best guess, and the cells that are hidden because it is too good.
 Who knows how noise is drawn divides a figure by the factor c that is likeliest, not by 1. The
 guess is within a share p of the contribution where the factor lies between c(1 − p) and c(1 + p).
 The best c has the largest chance that any guess can have. What the second largest contributor does
-not know of the others only lowers it: the sum of independent variables is never more concentrated
-than one of them.
+not know of the others hardly raises it: in an interval of one length, the sum of independent
+variables is never more likely than one of them.
 """
 
 from __future__ import annotations
