@@ -120,6 +120,21 @@ def test_options_that_say_nothing_are_refused(words: tuple[str, ...]) -> None:
     assert json.loads(done.stdout)["error"]["what"]
 
 
+def test_a_release_is_audited_by_its_programme() -> None:
+    done = run("audit", "sub", "--json")
+    assert done.exit_code == 2
+    assert "discreet audit PROGRAMME --release sub" in json.loads(done.stdout)["error"]["what"]
+
+
+def test_a_wrong_choice_is_refused_in_words() -> None:
+    done = run("suppress", *TAB, "--zero-cells", "some", "--out", "safe.csv")
+    assert done.exit_code == 2
+    assert "Value error" not in done.output
+    told = run("suppress", *TAB, "--zero-cells", "some", "--out", "safe.csv", "--json")
+    what = json.loads(told.stdout)["error"]["what"]
+    assert what.endswith(": 'some' is not one of 'auto', 'fixed', 'partners'.")
+
+
 def test_a_file_without_names_of_columns_is_not_quoted() -> None:
     """Its first line holds a cell: no message may show it."""
     for words in (("--by", "sex"), ("--by", "sex,branch", "--json")):

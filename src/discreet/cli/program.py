@@ -313,6 +313,8 @@ class CommandGroup(_Group):
         try:
             yield
         except USAGE_ERROR as error:
+            if isinstance(error, typer.BadParameter):  # words of pydantic, which reads options
+                error.message = error.message.removeprefix("Value error, ")
             if not self._as_json:
                 raise
             show_usage_error(error, self.name or "discreet")

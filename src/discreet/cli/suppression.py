@@ -525,6 +525,9 @@ def audit(
 
 def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str, object]) -> None:
     """Refuse options that say nothing about this kind of file; none is ignored."""
+    if table.is_dir():
+        what = f"of a release, name the programme: discreet audit PROGRAMME --release {table}"
+        raise typer.BadParameter(what)
     kind, wrong = "a pattern or cells with status", dict(published)
     if table.suffix == ".toml":
         kind, wrong = "a programme", {**published, **other}

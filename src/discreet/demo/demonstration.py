@@ -145,12 +145,14 @@ class HiddenFirms:
     """What came of it.
 
     Args:
-        release: The release of the firms.
+        programme: The programme of the firms. CONFIDENTIAL.
+        release: Its release.
         figures: Number of its figures; one that several tables share counts once.
         hidden: How many of them are hidden.
         sensitive: How many of those are sensitive; each is proven to be protected.
     """
 
+    programme: Path
     release: ReleaseSummary
     figures: int
     hidden: int
@@ -160,7 +162,8 @@ class HiddenFirms:
         """The same for people."""
         return (
             f"Firms: {self.hidden:,} of {self.figures:,} figures are hidden, {self.sensitive:,} of "
-            f"them by the rules.\nAn audit of {self.release.out} proves each of these protected."
+            "them by the rules.\nAn audit proves each of these protected: discreet audit "
+            f"{self.programme} --release {self.release.out}."
         )
 
     def described(self) -> dict[str, Any]:
@@ -196,6 +199,7 @@ def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
         )
     audits = found.audits.values()
     return HiddenFirms(
+        programme=programme,
         release=release,
         figures=sum(len(each.hidden) for each in audits),
         hidden=sum(int(each.hidden.sum()) for each in audits),
@@ -226,7 +230,8 @@ class Demonstration:
     >>> release = ReleaseSummary(out=place, tables=(), report=place / "index.html",
     ...                          manifest=place / "release.json")
     >>> elsewhere = MadeElsewhere(release=release, package=Path("census.dcparams"), files=("a",))
-    >>> firms = HiddenFirms(release=release, figures=270, hidden=90, sensitive=40)
+    >>> firms = HiddenFirms(programme=Path("firms.toml"), release=release, figures=270,
+    ...                     hidden=90, sensitive=40)
     >>> demo = Demonstration(out=place.parent, release=release, elsewhere=elsewhere, firms=firms)
     >>> print(demo.text().splitlines()[-3])
     Made elsewhere with the package of parameters: 1 files, each the same to the byte.

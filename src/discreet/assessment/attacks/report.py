@@ -553,6 +553,8 @@ def _about_values(report: AttackReport) -> list[str]:
                 f"; of {each.dominated:,} with one contributor, or dominated by the largest, the"
                 f" second largest finds it within 10 % in {_percent(each.published)}, in"
                 f" {_percent(each.averaged)} from all crossings"
+                if each.dominated
+                else "; none with one contributor, or dominated by the largest"
             )
         lines.append(f"{line}.")
     for bare in report.bare:

@@ -51,6 +51,9 @@ from discreet.tables import (
 )
 from discreet.tables.figures import by_language, texts_by
 from discreet.tables.ingredient import Draw, GateReport, Ingredient
+from discreet.tables.protected import note_of
+
+NEAR_CONTRIBUTIONS = note_of("discreet.protection.noise", "near-contributions")
 
 #: Which of the two is accurate; the other follows from it and the perturbed count.
 Publish = Literal["sums", "means"]
@@ -526,7 +529,7 @@ def _protected(
         status=status,
         provenance=_provenance(table, noise, sums.how.ptable, texts.digests),
         parts=table.parts,
-        notes=notes_of(table),
+        notes=(*notes_of(table), *((NEAR_CONTRIBUTIONS,) if sums.hidden.any() else ())),
         name=table.name,
         titles=texts.titles,
         universe=texts.universe,
