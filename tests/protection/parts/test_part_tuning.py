@@ -72,7 +72,7 @@ def test_tables_can_be_read_one_by_one_or_together() -> None:
                 shares[each.within] = [complete + each.complete, areas + each.areas]
     assert row["pooled"] == min(complete / areas for complete, areas in shares.values())
     assert "in all tables together at least" in together.text()
-    assert "by the reading all-tables" in together.text()
+    assert "for the reading all-tables" in together.text()
     assert together.described()["reading"] == "all-tables"
     with pytest.raises(SuppressionError, match="unknown reading 'both'"):
         tune_parts(tables, vary, reading="both", areas="region")  # type: ignore[arg-type]
@@ -92,6 +92,8 @@ def test_without_areas_the_target_is_a_share_of_the_tables() -> None:
     found = tune_parts(tables, {"max_share_small": [0.1]}, target=0.3)
     assert found.tried["share"].to_list() == pytest.approx([1 / 3])
     assert found.rules is not None
+    assert "reading" not in found.text()
+    assert "in each table" not in found.text()
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,9 @@ _READINGS: Mapping[str, str] = {
     "all-tables": "the coarsest area with the lowest share, over all tables together",
 }
 
+#: Where shares are of whole tables, since no variable has areas: both readings are one.
+_ALL = "all tables"
+
 #: In which direction a threshold becomes stricter: what is below a maximum, or above a minimum.
 _STRICT = {"min_average_size": -1.0}
 
@@ -62,17 +65,21 @@ class PartTuning:
     def text(self) -> str:
         """The sets in words, for those who choose. CONFIDENTIAL."""
         names = [name for name in self.tried.columns if name not in _RESULTS]
-        lines = []
+        lines, by_area = [], _ALL not in self.tried["where"]
         for row in self.tried.iter_rows(named=True):
             stated = ", ".join(f"{name} = {row[name]:g}" for name in names)
             verdict = "meets the target" if row["met"] else "misses the target"
-            lines.append(
-                f"{stated}: {row['share']:.2%} shown completely; "
+            readings = (
                 f"in each table at least {row['lowest']:.2%} ({row['where']}); "
                 f"in all tables together at least {row['pooled']:.2%} ({row['pooled_where']}); "
-                f"{row['hidden']:,} with hidden parts; {verdict}"
             )
-        lines.append(f"The target is met by the reading {self.reading}: {_READINGS[self.reading]}.")
+            lines.append(
+                f"{stated}: {row['share']:.2%} shown completely; "
+                f"{readings if by_area else ''}{row['hidden']:,} with hidden parts; {verdict}"
+            )
+        if by_area:
+            what = f"{self.reading}: {_READINGS[self.reading]}"
+            lines.append(f"The target is for the reading {what}.")
         if self.rules is None:
             lines.append(f"None of them shows {self.target:.2%} completely everywhere.")
         else:
@@ -179,7 +186,7 @@ def _outcome(
     """How much one set of thresholds shows."""
     if areas is None:
         hidden = sum(each.outcome != "complete" for each in decided)
-        share, where = 1 - hidden / len(decided), "all tables"
+        share, where = 1 - hidden / len(decided), _ALL
         return {
             "share": share, "lowest": share, "where": where,
             "pooled": share, "pooled_where": where, "hidden": hidden,
