@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from discreet.cli.program import Json, command, group, pairs, show
 from discreet.cli.records import ShowValues
-from discreet.protection.parts.tuned_thresholds import Reading
 
 app = group("Table parts: thresholds that decide what is published.")
 
@@ -28,7 +27,7 @@ def tune(
         float, typer.Option(min=0, max=1, help="The share of areas to be shown completely.")
     ] = 0.98,
     reading: Annotated[
-        Reading,
+        Literal["each-table", "all-tables"],
         typer.Option(help="Whether each table must meet the target, or all tables together."),
     ] = "each-table",
     level: Annotated[

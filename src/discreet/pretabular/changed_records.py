@@ -107,7 +107,7 @@ class HeldRecords:
             whole = native if source is None else native[source]
             whole = whole.with_columns([native[name].gather(at) for name, at in rows.items()])
         whole = _with_last(nw.from_native(whole, eager_only=True), last or {}).to_native()
-        changed = _with_own_codes(whole, {*rows, *(last or {})})
+        changed = self._without_lost_codes(whole, {*rows, *(last or {})})
         return like(nw.from_native(self._as_it_came(changed)), self.original)
 
     def with_values(self, values: Mapping[str, pl.Series], drop: Sequence[str] = ()) -> Any:
@@ -125,8 +125,32 @@ class HeldRecords:
         else:
             native = native.with_columns(one.alias(name) for name, one in values.items())
             native = native.drop(drop)
-        native = _with_own_codes(native, set(values))
+        native = self._without_lost_codes(native, set(values))
         return like(nw.from_native(self._as_it_came(native)), self.original)
+
+    def _without_lost_codes(self, native: Any, names: Set[str]) -> Any:
+        """The frame where columns that list their codes list none that was lost.
+
+        A column whose codes all still occur stays as it came: its list tells of no change.
+        """
+        frame = nw.from_native(native, eager_only=True)
+        for name in [name for name in frame.columns if name in names & set(self.frame.columns)]:
+            before, after = (set(each[name].unique().to_list()) for each in (self.frame, frame))
+            if not before - after - {None}:
+                continue
+            if frame.implementation.is_pandas() and frame.schema[name] in (nw.Categorical, nw.Enum):
+                native = native.assign(**{name: native[name].cat.remove_unused_categories()})
+            elif frame.implementation.is_pyarrow() and frame.schema[name] == nw.Categorical:
+                field = native.schema.field(name)
+                plain = native[name].cast(field.type.value_type).combine_chunks()
+                place = native.schema.get_field_index(name)
+                coded = plain.dictionary_encode().cast(field.type)
+                native = native.set_column(place, field, coded)
+            elif frame.schema[name] == nw.Enum:
+                codes = native[name].dtype.categories
+                own = codes.filter(codes.is_in(native[name].cast(pl.String).unique()))
+                native = native.with_columns(pl.col(name).cast(pl.Enum(own)))
+        return native
 
     def _as_it_came(self, native: Any) -> Any:
         if isinstance(self._opened, nw.DataFrame):
@@ -137,26 +161,6 @@ class HeldRecords:
         relation = self._opened.to_native()
         named = hand_over(relation, given) or "given"
         return relation.query("discreet_records", f"select * from {named}")  # noqa: S608
-
-
-def _with_own_codes(native: Any, names: Set[str]) -> Any:
-    """The frame where columns that list their codes list none that no record has any more."""
-    frame = nw.from_native(native, eager_only=True)
-    for name in [name for name in frame.columns if name in names]:
-        if frame.implementation.is_pandas() and frame.schema[name] in (nw.Categorical, nw.Enum):
-            native = native.assign(**{name: native[name].cat.remove_unused_categories()})
-        elif frame.implementation.is_pyarrow() and frame.schema[name] == nw.Categorical:
-            field = native.schema.field(name)
-            plain = native[name].cast(field.type.value_type).combine_chunks().dictionary_encode()
-            place = native.schema.get_field_index(name)
-            native = native.set_column(place, field, plain.cast(field.type))
-        elif frame.schema[name] == nw.Enum:
-            occur = native[name].cast(pl.String).unique()
-            codes = native[name].dtype.categories
-            native = native.with_columns(
-                pl.col(name).cast(pl.Enum(codes.filter(codes.is_in(occur))))
-            )
-    return native
 
 
 def _with_last(frame: nw.DataFrame[Any], last: Mapping[str, pl.Series]) -> nw.DataFrame[Any]:

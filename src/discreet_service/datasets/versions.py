@@ -20,6 +20,7 @@ from typing import Any
 from discreet._version import __version__
 from discreet.confidential import without_values
 from discreet.errors import Problem
+from discreet.microdata import Secret
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.stored_records import StoredRecords
 from discreet.protection.protocol import SharedParameters
@@ -405,7 +406,8 @@ def _fingerprint(folder: Path, description: DatasetDescription, inputs: Inputs, 
     }
     document = inputs.programme.document.model_copy(update={"tables": tables})
     programme = dataclasses.replace(inputs.programme, document=document)
-    every = dataclasses.replace(inputs, programme=programme)
+    secret = inputs.secret or Secret(hmac.digest(key, b"secret of a data version", "sha256"))
+    every = dataclasses.replace(inputs, programme=programme, secret=secret)
     files = [folder / DESCRIPTION, inputs.programme.path]
     told = {
         "version": __version__,

@@ -63,7 +63,7 @@ def in_harmless_words(
             if refused.code not in _HOPELESS:
                 raise
     assert refused is not None
-    raise (_without_hope(refused, told["zero_cells"]) if counts else refused) from None
+    raise (_without_hope(refused, zeros) if counts else refused) from None
 
 
 def _weight_notes(found: Sequence[Any]) -> list[str]:
@@ -80,10 +80,11 @@ def _without_hope(error: SuppressionError, zero_cells: str) -> SuppressionError:
     """The error, with what to do about counts that no dots protect from those who know the rule."""
     if error.code not in _HOPELESS or zero_cells == "partners":
         return error
+    hide = 'hide zeros too (zero_cells="partners"), ' if zero_cells == "fixed" else ""
     advice = (
         "readers know that hidden counts are 1 or more, and sensitive ones below the number of "
-        'their rule: hide zeros too (zero_cells="partners"), merge categories, or say that they '
-        "do not know the rule (Knowledge(rules=False))"
+        f"their rule: {hide}merge categories, or say that they do not know the rule "
+        "(Knowledge(rules=False))"
     )
     problems = list(error.problems)
     if problems:  # a list of problems is shown with their own hints
