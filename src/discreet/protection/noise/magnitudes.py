@@ -235,12 +235,11 @@ def _gated(
     gate = GatedCells(
         table=table, value=value, p_percent=how.p_percent, chance=how.chance, sensitive=how.gated
     )
-    spread, number, counted = deviation, None, 0
+    number, counted = None, 0
     if draws.counts is not None and draws.ptable is not None:
-        if how.publish == "means":
-            spread = draws.with_counts(deviation, 1)
         number, counted = draws.counts.number[draws.own], largest_of_two(draws.ptable.content)
-    return gate.hidden(draws, noisy, spread[draws.own], number, counted)
+    # The noise of counts does not help against readers who know the counts from elsewhere.
+    return gate.hidden(draws, noisy, deviation[draws.own], number, counted)
 
 
 def _check_kinds(table: object, noise: object, how: SumTreatment) -> None:
