@@ -193,6 +193,7 @@ def permit(queue: Queue, number: int, *, person: str, reason: str, version: int)
         reason: Why it may run.
         version: Of the submission, as it was seen.
     """
+    standing_of(queue, number)
     check_contents(queue, number)
     if NOT_RUN not in queue.rules(number):
         what = "nothing kept its program from being run"

@@ -23,6 +23,7 @@ from discreet_fire.queue import (
     head_of,
     listed,
     open_queue,
+    permit,
     reject,
     release,
     verify,
@@ -95,6 +96,12 @@ def test_wrong_decisions_leave_no_entry(tmp_path: Path, words: dict, code: str) 
             with pytest.raises(OutputCheckError, match="no such submission"):
                 view(queue, number)
         assert head_of(queue) == before
+
+
+def test_a_submission_that_does_not_exist_is_not_called_damaged(tmp_path: Path) -> None:
+    with new_queue(tmp_path) as queue, pytest.raises(DiscreetError) as error:
+        permit(queue, 7, person="Anna", reason="read it", version=1)
+    assert code_of(error) == "submission"
 
 
 def test_nobody_decides_on_their_own_submission(tmp_path: Path) -> None:
