@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ import discreet as dc
 from discreet.publication import read_exact
 from discreet.release import read_parameters
 from discreet.tables import ProtectedTable
-from discreet_service.datasets.versions import open_version
+from discreet_service.datasets.versions import DataVersion, open_version
 from tests.helpers.service_data import STRICT_PARTS
 from tests.service.queries.conftest import Ask, asked_of
 
@@ -96,10 +97,22 @@ def compare(answer: ProtectedTable, released: Cells, least: int, **fixed: str) -
 
 @pytest.fixture(scope="module")
 def place(census_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the data set, to put programmes beside."""
+    """A copy of the data set, to put programmes beside.
+
+    The gate of sums and means hides cells table by table: here it hides none.
+    """
     place = tmp_path_factory.mktemp("same") / "census"
     shutil.copytree(census_data / "census-2022-1", place)
+    programme = place / "programme.toml"
+    text = re.sub(r"(\[magnitudes\.\w+\]\n)", r"\1chance = 1\n", programme.read_text("utf-8"))
+    programme.write_text(text, "utf-8")
     return place
+
+
+@pytest.fixture(scope="module")
+def ask(place: Path) -> Ask:
+    """What answers queries about this copy."""
+    return asked_of(open_version(place, b"key"))
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +193,20 @@ def test_key_figures_are_those_of_a_release(ask: Ask, released: dict[str, Cells]
     where = [{"variable": "region", "codes": ["01"]}]
     filtered = ask({**document, "by": ["area_class"], "where": where})
     compare(filtered, released["rents"], 30, region="01")
+
+
+def test_the_gate_of_sums_and_means_hides_cells_and_changes_no_figure(
+    census: DataVersion, ask: Ask
+) -> None:
+    document = {
+        "unit": "dwelling",
+        "by": [_REGIONS, "area_class"],
+        "measures": ["count", {"mean": "rent"}],
+    }
+    gated, every = cells_of(asked_of(census)(document)), cells_of(ask(document))
+    hidden = {codes for codes in gated if gated[codes] != every[codes]}
+    assert hidden
+    assert {gated[codes] for codes in hidden} == {(None, "suppressed")}
 
 
 def test_a_filter_of_a_release_is_a_filter_of_a_query(ask: Ask, released: dict[str, Cells]) -> None:
