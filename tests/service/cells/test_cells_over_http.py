@@ -223,10 +223,10 @@ def test_values_are_those_of_a_table_of_the_library(caller: Caller) -> None:
 def test_sums_and_means_can_be_asked_for(caller: Caller) -> None:
     one = pl.DataFrame(
         {
-            "total": [1250.0],
+            "total": [12_500.0],
             "largest_1": [700.0],
             "largest_2": [550.0],
-            "count": [2],
+            "count": [20],
             "key": [5 * 10**14],
         }
     )
