@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from discreet_service.policies import Policies
     from discreet_service.queries.answers import Answers
     from discreet_service.releases import ReleaseCatalogue
+    from discreet_service.releases.drafts import ReleaseDraft
     from discreet_service.releases.publications import Publications
     from discreet_service.reviews import ReviewDesk
 
@@ -265,6 +266,14 @@ class Service:
             drafts=shelf_of(self),
             approvals=self.approvals,
         )
+
+    def check_publishable(self, draft: ReleaseDraft) -> None:
+        """Raise an error if a draft's data version, or its parameter set, is no longer in use.
+
+        Args:
+            draft: The draft, when it is proposed and when the second person approves it.
+        """
+        self.datasets.version(draft.summary["dataset"], draft.summary["version"])
 
     @cached_property
     def reviews(self) -> ReviewDesk:

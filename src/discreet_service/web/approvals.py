@@ -152,8 +152,10 @@ def _decided(
     service: ServiceDep, principal: Principal, number: str, act: str, said: str
 ) -> Proposal:
     approvals = service.approvals
-    approvals.visible(principal, number)
+    proposal = approvals.visible(principal, number)
     if act == "approve":
+        if proposal.kind is ProposalKind.release_publication:
+            service.check_publishable(service.publications.proposed(proposal)[0])
         with service.database.writing() as connection:
             done = approvals.approve(connection, number, principal, digest=said)
         service.publications.finish()

@@ -418,6 +418,7 @@ def publish_programme(
         what = "draft or release are not what was looked at"
         hint = "ask again without confirm, and look at the changes"
         raise ServiceError(what, code="changed-meanwhile", where="confirm", hint=hint)
+    service.check_publishable(found)
     about = found.summary
     judged = about.get("judged") or ["a draft of an earlier version of the service"]
     if not service.policies.released(about["dataset"], about["version"], judged):

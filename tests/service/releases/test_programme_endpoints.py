@@ -137,6 +137,27 @@ def run(service, job):
     return json.loads(output.content)
 
 
+def test_a_draft_of_an_ended_version_is_neither_proposed_nor_approved(
+    service, anna, app, monkeypatch
+):
+    programme = anna.hand_in(GOOD).json()["id"]
+    draft = anna.post(f"{API}/{programme}:run", headers={"Idempotency-Key": "ended"}).json()["id"]
+    run(service, draft)
+    asked = {"draft": draft, "release": "ended", "reason": "it is due"}
+    asked["confirm"] = anna.post(f"{API}/{programme}:publish", json=asked).json()["confirm"]
+    done = anna.post(f"{API}/{programme}:publish", json=asked).json()
+
+    def ended(*_):
+        raise ServiceError("the version is no longer used", code="version-retired")
+
+    monkeypatch.setattr(service.datasets, "version", ended)
+    assert anna.post(f"{API}/{programme}:publish", json=asked).status_code == 410
+    berta = Staff(app, "berta", Grant("producer"))
+    agree = f"/api/v1/proposals/{done['proposal']}:approve"
+    assert berta.post(agree, json={"digest": done["digest"]}).status_code == 410
+    assert "ended" not in service.releases.releases()
+
+
 def test_from_programme_to_release(service, anna, app):
     created = anna.hand_in(GOOD)
     assert created.status_code == 201, created.text
