@@ -13,6 +13,9 @@ from hypothesis import settings
 
 from tests.helpers.places import ROOT
 
+#: A program that runs in a closed folder of its own, and reads there what it tries.
+collect_ignore = ["helpers/escapes.py"]
+
 # How long an example takes says nothing on a busy machine.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")

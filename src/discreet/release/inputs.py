@@ -84,7 +84,7 @@ class Inputs:
         warnings: What should be put right although it is not an error.
         seals: The keys that seal the release; None if there are none.
         boundaries: Variable → the boundaries of its areas.
-        secret: What keys digests where no record keys are made: stated, or derived from the seal's.
+        secret: The secret that [release] states; None if it states none.
     """
 
     programme: Programme
@@ -201,7 +201,8 @@ class Inputs:
     def prints_digests(self, source: str) -> bool:
         """Whether published files may carry digests: their secret is one that the office states.
 
-        The secret beside a programme differs from folder to folder, and published files may not.
+        A secret beside a programme, or that of a signing key, differs from folder to folder and
+        from signer to signer, and published files may not.
         """
         line = key_line(self.programme.sources, source)
         return self.secret is not None or any(name in self.secrets for name in line)
@@ -210,7 +211,8 @@ class Inputs:
     def secret_kept(self) -> Iterator[None]:
         """Make the secret beside the programme if digests need one; none stays of a failed run."""
         used = {self.programme.source_of(table).name for table in self.programme.tables}
-        if all(map(self.prints_digests, used)) or self._secret_place.exists():
+        stated = self.seals is not None or all(map(self.prints_digests, used))
+        if stated or self._secret_place.exists():
             yield
             return
         from discreet.microdata import Secret
@@ -235,6 +237,8 @@ class Inputs:
     def _kept_secret(self) -> Secret:
         from discreet.microdata import Secret
 
+        if self.seals is not None:
+            return self.seals.secret
         if not self._secret_place.exists():
             what = "the secret that this release was made with is missing"
             hint = f"put it back beside the programme; {_STATE_IT}"

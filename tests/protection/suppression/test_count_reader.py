@@ -152,7 +152,8 @@ def attacked(tables: int, shapes: list[Any], n: int, **options: Any) -> Counter[
             found["refused"] += 1
             continue
         told = safe.withheld is not None
-        least = 0 if options.get("zero_cells") == "partners" else 1
+        notes = {note.kind for note in safe.notes}  # readers see them, too
+        least = 0 if "hidden-zeros" in notes or options.get("zero_cells") == "partners" else 1
         exact, sensitive = known_exactly(safe, table, n, told=told, least=least)
         found["exact"] += exact
         found["sensitive"] += sensitive

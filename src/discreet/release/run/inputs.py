@@ -171,7 +171,7 @@ def open_programme(
         ),
         seals=seals,
         boundaries=boundaries,
-        secret=office or (None if seals is None else seals.secret),
+        secret=office,
     )
 
 
