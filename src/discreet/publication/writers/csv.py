@@ -35,9 +35,9 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
     columns: dict[str, pl.Series] = {}
     language = options.language
     for at, (dimension, part) in enumerate(zip(table.dimensions, cells.index, strict=True)):
-        columns[dimension.name] = _listed(dimension.codes, options.formulas).gather(part)
+        columns[dimension.name] = listed(dimension.codes, options.formulas).gather(part)
         if options.labels:
-            labels = _listed(tuple(labels_at(table, at, language)), options.formulas)
+            labels = listed(tuple(labels_at(table, at, language)), options.formulas)
             columns[f"{dimension.name}_label"] = labels.gather(part)
     safe = {*columns, *_OWN}
     columns["value"] = values_column(table, cells)
@@ -60,14 +60,14 @@ def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> 
         return pl.DataFrame(columns)
     return pl.DataFrame(
         {
-            _listed((name,), False)[0]: part if name in safe else harmless(part)
+            listed((name,), False)[0]: part if name in safe else harmless(part)
             for name, part in columns.items()
         }
     )
 
 
 @lru_cache(maxsize=32)
-def _listed(texts: tuple[str, ...], formulas: bool) -> pl.Series:
+def listed(texts: tuple[str, ...], formulas: bool) -> pl.Series:
     """Texts that many cells, and the files of many areas, have in common."""
     series = pl.Series(texts, dtype=pl.String)
     return series if formulas else harmless(series)

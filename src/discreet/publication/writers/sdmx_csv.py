@@ -2,7 +2,8 @@
 
 In: `ProtectedTable`. Out: UTF-8 text with the columns of SDMX-CSV 2.0 or 1.0; OBS_STATUS
 and CONF_STATUS say what a cell is. Public. Several figures are told apart by the
-dimension MEASURE. Names of variables and codes are written as they are.
+dimension MEASURE. An apostrophe stands before codes that a spreadsheet would run as formulas
+(no identifier of SDMX begins like one), unless they are asked for as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import polars as pl
 from discreet.publication.cells import ListedCells, cell_chunks
 from discreet.publication.data_structures import MEASURE, own_reference
 from discreet.publication.formats import WriteOptions
-from discreet.publication.writers.csv import notes_column, values_column
+from discreet.publication.writers.csv import listed, notes_column, values_column
 from discreet.tables import CellStatus, ProtectedTable
 
 
@@ -51,7 +52,7 @@ def observations(
         for name, text in _leading(structure, options).items()
     }
     for dimension, part in zip(table.spanning, cells.index, strict=False):
-        columns[dimension.name] = pl.Series(dimension.codes, dtype=pl.String).gather(part)
+        columns[dimension.name] = listed(dimension.codes, options.formulas).gather(part)
     columns |= _of_figures(table, cells, {MEASURE: [figure.name for figure in table.figures]})
     columns["OBS_VALUE"] = values_column(table, cells)
     for at, name in enumerate(("OBS_STATUS", "CONF_STATUS")):
