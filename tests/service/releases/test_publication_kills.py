@@ -171,7 +171,8 @@ def test_what_kills_at_every_line_leave(
         check(seen, seals, at_once=at_once)
     seen = [each[0] for each in found]
     # Each of the steps was cut off at least once.
-    assert any(one["published"] == 0 and one["left"] for one in seen)
+    assert any(one["published"] == 0 and not one["left"] for one in seen)
+    assert any(one["begun"] and one["left"] for one in seen)  # files follow what is written down
     assert any(one["begun"] and one["there"] == seals[0] for one in seen)
     assert any(one["begun"] and one["there"] == seals[1] for one in seen)
     assert any(not one["begun"] and one["there"] == seals[1] for one in seen)
