@@ -19,14 +19,7 @@ def session(
     entity: str | None = None,
     limits: SafeLimits | str | os.PathLike[str] | None = None,
 ) -> ResearchSession:
-    """Begin a session of a researcher; see `discreet_fire.research_session.session`.
-
-    Args:
-        project: What for.
-        data: Any frame narwhals reads, or a file. CONFIDENTIAL.
-        entity: Column of the person or firm that a record is about.
-        limits: The rules, or the file that has them.
-    """
+    """Begin a session of a researcher; see `discreet_fire.research_session.session`."""
     from discreet_fire.research_session import session as begin
 
     return begin(project, data=data, entity=entity, limits=limits)

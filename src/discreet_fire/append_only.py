@@ -20,27 +20,15 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, kw_only=True)
 class AppendOnlyForm:
-    """What such a database is made of.
+    """What such a database is made of."""
 
-    Args:
-        application: What tells it from other databases.
-        version: Of the form.
-        tables: Their columns.
-        refusal: What the database says when a row would be changed.
-    """
-
-    application: int
-    version: int
-    tables: Mapping[str, str]
-    refusal: str
+    application: int  # what tells it from other databases
+    version: int  # of the form
+    tables: Mapping[str, str]  # their columns
+    refusal: str  # what the database says when a row would be changed
 
     def lay_out(self, path: Path, first: Sequence[tuple[str, Sequence[object]]] = ()) -> None:
-        """Make a database.
-
-        Args:
-            path: Its file, which is empty or missing.
-            first: Statements on its tables, with their values.
-        """
+        """Make a database."""
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             path.chmod(0o600)
             connection.execute("PRAGMA journal_mode = WAL")
@@ -60,11 +48,7 @@ class AppendOnlyForm:
                 connection.execute(f"PRAGMA user_version = {self.version}")
 
     def connect(self, path: Path) -> tuple[sqlite3.Connection, tuple[int, int]]:
-        """Open a database; with it come its application and version, which may be others.
-
-        Args:
-            path: Its file; it must exist.
-        """
+        """Open a database; with it come its application and version, which may be others."""
         uri = f"{path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
         try:

@@ -70,10 +70,6 @@ class _Sentence:
 def sentence_in(sentence: str, language: str) -> str:
     """A sentence of a finding, or its hint, in a language; in English if it is not known.
 
-    Args:
-        sentence: In English.
-        language: "en" or "de".
-
     >>> sentence_in("regress: too few cases (wage)", "de")
     'regress: zu wenige Fälle (wage)'
     >>> sentence_in("it may show the first value of wage", "de")
@@ -88,10 +84,6 @@ def sentence_in(sentence: str, language: str) -> str:
 
 def finding_in(found: Said, language: str) -> Said:
     """A finding, or findings of one cause, with what it says in a language.
-
-    Args:
-        found: A `Finding`, `FindingCause` or `StageFinding`.
-        language: "en" or "de".
 
     >>> from discreet_fire.findings import Finding, Severity
     >>> one = Finding(rule="command", severity=Severity.REFUSED, what="list: shows single records",

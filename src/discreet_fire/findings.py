@@ -43,16 +43,6 @@ _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 class Finding:
     """One thing found in a text, and where.
 
-    Args:
-        rule: Short stable name of the rule, for programs.
-        severity: How much it matters.
-        what: What was found, in one sentence, without any figure of the data.
-        line: Line, counted from 1.
-        column: Character within the line, counted from 1.
-        start: Where the passage starts in the text, in characters from 0.
-        end: Where it ends.
-        hint: What to do about it.
-
     >>> finding = Finding(rule="quote", severity=Severity.REVIEW, what="a quote is not closed",
     ...                   line=3, column=7, start=40, end=41)
     >>> print(finding)
@@ -61,14 +51,14 @@ class Finding:
     'review'
     """
 
-    rule: str
-    severity: Severity
-    what: str
-    line: int
-    column: int
-    start: int
-    end: int
-    hint: str = ""
+    rule: str  # short stable name of the rule, for programs
+    severity: Severity  # how much it matters
+    what: str  # what was found, in one sentence, without any figure of the data
+    line: int  # line, counted from 1
+    column: int  # character within the line, counted from 1
+    start: int  # where the passage starts in the text, in characters from 0
+    end: int  # where it ends
+    hint: str = ""  # what to do about it
 
     def __str__(self) -> str:
         hint = f"\n  Hint: {self.hint}" if self.hint else ""
@@ -82,33 +72,21 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FindingCause:
-    """All findings of one cause: the same rule gives the same reason for several places.
+    """All findings of one cause: the same rule gives the same reason for several places."""
 
-    Args:
-        rule: Short stable name of the rule.
-        severity: How much it matters.
-        reason: Why, in one sentence.
-        names: The commands it is said of, with how often, in the order of their first places.
-        hint: What to do about it.
-        places: Line and column of each place, in their order.
-    """
-
-    rule: str
-    severity: Severity
-    reason: str
+    rule: str  # short stable name of the rule
+    severity: Severity  # how much it matters
+    reason: str  # why, in one sentence
+    #: The commands it is said of, with how often, in the order of their first places
     names: Mapping[str, int]
-    hint: str
-    places: tuple[tuple[int, int], ...]
+    hint: str  # what to do about it
+    places: tuple[tuple[int, int], ...]  # line and column of each place, in their order
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, language: str = "en") -> str:
-        """The cause on one line, with its hint below; its reason stays as it is.
-
-        Args:
-            language: "en" or "de".
-        """
+        """The cause on one line, with its hint below; its reason stays as it is."""
         words = texts_of("discreet_fire", "rewritten", language)
         severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
         line, column = self.places[0]

@@ -39,17 +39,11 @@ _SHA = "https://www.iana.org/assignments/named-information#sha-512"
 
 @dataclass(frozen=True, kw_only=True)
 class CratePublisher:
-    """Who publishes a crate.
+    """Who publishes a crate."""
 
-    Args:
-        name: Of the data centre.
-        address: Its address in the web.
-        licence: The address of the licence of the outputs.
-    """
-
-    name: str
-    address: str
-    licence: str
+    name: str  # of the data centre
+    address: str  # its address in the web
+    licence: str  # the address of the licence of the outputs
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", plain_text(self.name, "publisher"))
@@ -62,15 +56,7 @@ class CratePublisher:
 def write_crate(
     queue: Queue, number: int, folder: Path, publisher: CratePublisher, *, internal: bool = False
 ) -> Path:
-    """Write a release as a Five Safes RO-Crate.
-
-    Args:
-        queue: The queue.
-        number: The submission; it is released.
-        folder: Where the crate appears; nothing is there yet.
-        publisher: Who publishes it.
-        internal: With persons, reasons and comments: CONFIDENTIAL.
-    """
+    """Write a release as a Five Safes RO-Crate."""
     found, files = _released(queue, number)
     crate = _Crate(found=found, files=files, publisher=publisher, internal=internal)
     inside = {f"data/outputs/{name}": data for name, data in files.items()}
@@ -82,14 +68,7 @@ def write_crate(
 
 
 def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = False) -> Path:
-    """Write a release in the form of SACRO, with what was decided on each output.
-
-    Args:
-        queue: The queue.
-        number: The submission; it is released.
-        folder: Where it appears; nothing is there yet.
-        internal: With persons and comments: CONFIDENTIAL.
-    """
+    """Write a release in the form of SACRO, with what was decided on each output."""
     found, files = _released(queue, number)
     standing = found.row.standing
     home = queue.store(queue.told(number, "token")) / "outputs"

@@ -51,10 +51,6 @@ def _in_names(letter: str) -> bool:
 def plain_text(text: str, where: str) -> str:
     r"""A text on one line that shows as it is; an error if it holds what hides or misleads.
 
-    Args:
-        text: The text.
-        where: What it is.
-
     >>> plain_text("no single  firm\nis seen", "reason")
     'no single firm is seen'
     """

@@ -50,13 +50,7 @@ img { max-width: 100%; } td.sum { font-family: monospace; }
 
 
 def review_page(queue: Queue, number: int, *, language: str = "en") -> str:
-    """The report of a submission as one HTML page.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        language: "en" or "de"; what researchers and officers wrote stays as it is.
-    """
+    """The report of a submission as one HTML page."""
     found = view(queue, number)
     folder = queue.store(queue.told(number, "token"))
     with queue.reading():

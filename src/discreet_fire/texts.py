@@ -92,23 +92,14 @@ class Lines:
 
 @dataclass(frozen=True)
 class SourceText:
-    """The text of a file, and how to give it back.
+    """The text of a file, and how to give it back."""
 
-    Args:
-        path: Where it was read, or its name.
-        text: The characters without byte order mark; line ends as they were.
-        encoding: Name of the encoding, for Python.
-        bom: The byte order mark, if there was one.
-        sha256: Digest of the bytes.
-        findings: What is doubtful about the encoding.
-    """
-
-    path: Path
-    text: str = field(repr=False)
-    encoding: str
-    bom: bytes
-    sha256: str
-    findings: tuple[Finding, ...] = ()
+    path: Path  # where it was read, or its name
+    text: str = field(repr=False)  # the characters without byte order mark; line ends as they were
+    encoding: str  # name of the encoding, for Python
+    bom: bytes  # the byte order mark, if there was one
+    sha256: str  # digest of the bytes
+    findings: tuple[Finding, ...] = ()  # what is doubtful about the encoding
 
     @cached_property
     def lines(self) -> Lines:
@@ -145,11 +136,7 @@ class SourceText:
 
 
 def read_source(path: str | os.PathLike[str]) -> SourceText:
-    """Read a program or a log.
-
-    Args:
-        path: An ordinary file in UTF-8, UTF-16 with mark, Latin-1 or Windows-1252.
-    """
+    """Read a program or a log."""
     place = Path(path)
     if not place.exists():
         raise _error("the file does not exist", place)
@@ -167,10 +154,6 @@ def decode_source(data: bytes, name: str | os.PathLike[str]) -> SourceText:
 
     UTF-8 is taken where the bytes allow it, otherwise a single-byte encoding, which loses
     nothing: Windows-1252 if a byte needs it, or Latin-1. Bytes of both kinds are a finding.
-
-    Args:
-        data: The content of a file.
-        name: Its path, for messages.
 
     >>> decode_source(b"su x\r\n", "a.do").text
     'su x\r\n'

@@ -30,25 +30,18 @@ _NoiseUnits = list[tuple[int, int]]
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Comparison:
-    """How two perturbation tables differ. SECRET.
+    """How two perturbation tables differ. SECRET."""
 
-    Args:
-        rows: Per original count i: `largest` and `distance` (the largest difference of a
-            probability, and the total variation distance), `mean` and `variance` (second
-            less first), `same_keys` (share of keys with the same noise).
-        same_distribution: Whether all probabilities are equal.
-        same_noise: Whether every key gets the same noise.
-        largest: The largest difference of any probability.
-        n_max: The last row of either table; shorter ones use their own rule beyond it.
-        grids: The key grid each can be used with; None for any.
-    """
-
+    #: Per original count i: `largest` and `distance` (the largest difference of a probability, and
+    #: the total variation distance), `mean` and `variance` (second less first), `same_keys` (share
+    #: of keys with the same noise)
     rows: pl.DataFrame
-    same_distribution: bool
-    same_noise: bool
-    largest: float
+    same_distribution: bool  # whether all probabilities are equal
+    same_noise: bool  # whether every key gets the same noise
+    largest: float  # the largest difference of any probability
+    #: The last row of either table; shorter ones use their own rule beyond it
     n_max: tuple[int, int]
-    grids: tuple[int | None, int | None]
+    grids: tuple[int | None, int | None]  # the key grid each can be used with; None for any
 
     def text(self, language: str = "en") -> str:
         """The main differences in plain words. SECRET."""

@@ -186,11 +186,6 @@ def draw(ptable: PerturbationTable, language: str = "en", *, width: int = _WIDTH
     (a = -1), a capital for noise above (A = +1), a dot for none. Rows that are alike
     at the end are drawn once, and at most 24 rows.
 
-    Args:
-        ptable: The perturbation table.
-        language: "en" or "de".
-        width: Number of letters of a bar.
-
     >>> from rich.console import Console
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
     >>> Console(width=60).print(draw(ptable, width=16))

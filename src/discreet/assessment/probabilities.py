@@ -23,19 +23,12 @@ from discreet.tables import Table
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NoiseChances:
-    """Rows 0 … n_max × noise values: how many of the `scale` keys carry which noise.
+    """Rows 0 … n_max × noise values: how many of the `scale` keys carry which noise."""
 
-    Args:
-        noise: The noise values, ascending, without gaps.
-        units: Number of keys per row and noise value; each row sums to the scale.
-        scale: Number of keys in all.
-        beyond: First row and length of the block that larger counts use.
-    """
-
-    noise: IntArray
-    units: IntArray
-    scale: int
-    beyond: tuple[int, int]
+    noise: IntArray  # the noise values, ascending, without gaps
+    units: IntArray  # number of keys per row and noise value; each row sums to the scale
+    scale: int  # number of keys in all
+    beyond: tuple[int, int]  # first row and length of the block that larger counts use
 
     @classmethod
     def of(cls, ptable: PerturbationTable) -> NoiseChances:
@@ -92,9 +85,6 @@ def exact_sum(values: npt.NDArray[np.integer]) -> int:
 
 def distribution(counts: Any) -> tuple[IntArray, FloatArray]:
     """Different counts, ascending, and the number of cells (or weight) of each.
-
-    Args:
-        counts: A `Table`, a list or array of counts, or a mapping count → weight.
 
     >>> distribution([3, 1, 3])
     (array([1, 3]), array([1., 2.]))

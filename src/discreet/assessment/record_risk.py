@@ -330,10 +330,6 @@ def _any_frequencies(columns: pl.DataFrame, weights: FloatArray | None = None) -
 def individual_risk(frequency: IntArray, share: FloatArray) -> FloatArray:
     """E(1 / F | f) of Benedetti and Franconi: F records of the population, f of them sampled.
 
-    Args:
-        frequency: How often a combination is in the sample.
-        share: The estimated share of them that was sampled, f / F.
-
     >>> individual_risk(np.array([1, 1, 2]), np.array([1.0, 0.1, 0.1])).round(6).tolist()
     [1.0, 0.255843, 0.082684]
     """

@@ -29,20 +29,13 @@ _FEWEST = 2
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RevisedCells:
-    """The cells of a table that hold other units after a revision.
+    """The cells of a table that hold other units after a revision."""
 
-    Args:
-        table: Name of the table.
-        least: From how many units on a difference counts as large enough.
-        changed: Number of cells that hold other units than before.
-        few: How many of them differ by fewer than that.
-        units: Each changed cell by its codes, and by how many units it differs. CONFIDENTIAL.
-    """
-
-    table: str
-    least: int
-    changed: int
-    few: int
+    table: str  # name of the table
+    least: int  # from how many units on a difference counts as large enough
+    changed: int  # number of cells that hold other units than before
+    few: int  # how many of them differ by fewer than that
+    #: Each changed cell by its codes, and by how many units it differs. CONFIDENTIAL
     units: pl.DataFrame
 
     def text(self) -> str:

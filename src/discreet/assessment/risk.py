@@ -33,21 +33,13 @@ Singles = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, repr=False)
 class Beliefs:
-    """What is possible, count by count, as far as counts differ.
+    """What is possible, count by count, as far as counts differ."""
 
-    Args:
-        move: Probability of count → published value.
-        possible: Whether the attacker holds count → published value possible.
-        limit: All counts from here on are alike; parts go from 0 to here.
-        terms: Number of parts of a sum.
-        reach: Largest absolute noise.
-    """
-
-    move: FloatArray
-    possible: BoolArray
-    limit: int
-    terms: int
-    reach: int
+    move: FloatArray  # probability of count → published value
+    possible: BoolArray  # whether the attacker holds count → published value possible
+    limit: int  # all counts from here on are alike; parts go from 0 to here
+    terms: int  # number of parts of a sum
+    reach: int  # largest absolute noise
 
     @classmethod
     def of(cls, chances: NoiseChances, alike: int, terms: int, *, whole_table: bool) -> Beliefs:

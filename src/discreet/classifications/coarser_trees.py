@@ -21,10 +21,6 @@ Coarser = tuple[Classification, Mapping[str, str]]
 def folded(tree: Classification, codes: Collection[str]) -> Coarser:
     """The tree without what stands below some codes.
 
-    Args:
-        tree: The classification.
-        codes: Codes that become finest ones.
-
     >>> region = Classification.from_prefixes("region", ["11", "12", "21"], [1, 2])
     >>> coarser, code_of = folded(region, ["1"])
     >>> coarser.codes, code_of["12"]
@@ -48,11 +44,6 @@ def levels_folded(tree: Classification, depth: int) -> Coarser:
 
 def merged(tree: Classification, codes: Sequence[str], into: str) -> Coarser:
     """The tree with some of its finest codes, all with one parent, as one code.
-
-    Args:
-        tree: The classification.
-        codes: The codes; the new one stands where the first of them does.
-        into: The new code.
 
     >>> branch = Classification.flat("branch", ["a", "b", "c"])
     >>> coarser, code_of = merged(branch, ["a", "c"], "a+c")

@@ -150,16 +150,7 @@ def tree_of_squares(
     found: Found = "none",
     short: bool = False,
 ) -> CodeTree:
-    """The tree of squares: those given, and the larger ones that hold them.
-
-    Args:
-        name: Name of the variable.
-        codes: Squares of the smallest size, in any order; repeats are fine.
-        sizes: Sides in metres, coarsest first; each is a multiple of the next.
-        total: Code of the total.
-        found: Which codes are listed only because they occur in the data.
-        short: Whether codes are short, as in the data, or long.
-    """
+    """The tree of squares: those given, and the larger ones that hold them."""
     _check_sizes(name, sizes)
     given: object = codes
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -28,15 +28,7 @@ _NOT_HRC = re.compile(
 def read_hrc(
     file: TextFile, name: str | None, *, total: str, lead: str | None, strip: bool
 ) -> CodeTree:
-    """The tree of a hierarchy file.
-
-    Args:
-        file: The text.
-        name: Name of the variable; that of the file if None.
-        total: Code of the total, which the file does not list.
-        lead: The lead string; None to recognise it.
-        strip: Take blanks off both ends of codes; else only off their right end.
-    """
+    """The tree of a hierarchy file."""
     if _NOT_HRC.match(file.text):
         hint = "a hierarchy file has one code per line; name the file .json, .toml or .csv"
         raise file_error("this is not a τ-ARGUS hierarchy", file.path, hint=hint)
@@ -74,12 +66,7 @@ def _split(line: str, lead: str) -> tuple[int, str]:
 
 
 def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> list[CodeLink]:
-    """Links from lines with a depth: each code stands below the last one less deep.
-
-    Args:
-        file: The text, for messages.
-        entries: Number of the line, depth from 0, code.
-    """
+    """Links from lines with a depth: each code stands below the last one less deep."""
     path: list[str] = []
     links: list[CodeLink] = []
     problems: list[Problem] = []
@@ -136,13 +123,7 @@ def _unwritable(tree: CodeTree, lead: str) -> Iterator[Problem]:
 
 
 def read_cdl(file: TextFile, tree: CodeTree, *, strip: bool) -> dict[str, str]:
-    """The labels of a label file, code by code.
-
-    Args:
-        file: The text.
-        tree: The classification that the labels are for.
-        strip: Take blanks off both ends of codes; else only off their right end.
-    """
+    """The labels of a label file, code by code."""
     labels: dict[str, str] = {}
     problems: list[Problem] = []
     for number, line in file.lines():

@@ -27,14 +27,7 @@ def column_names(frame: Any, name: str) -> list[str]:
 def text_rows(
     frame: Any, columns: Sequence[str], name: str, *, distinct: bool = False
 ) -> list[tuple[str | None, ...]]:
-    """The rows of some columns as texts, whole numbers as digits, missing values as None.
-
-    Args:
-        frame: Any frame narwhals reads, in memory or lazy.
-        columns: The columns wanted, in this order.
-        name: Name of the classification, for messages.
-        distinct: Give each combination once, in no particular order.
-    """
+    """The rows of some columns as texts, whole numbers as digits, missing values as None."""
     wrapped = _wrapped(frame, name)
     found = list(wrapped.collect_schema().names())
     raise_problems(
@@ -287,16 +280,7 @@ def tree_from_rows(
     labels: Labels = _NONE,
     **fields: object,
 ) -> CodeTree:
-    """The tree of rows with a code, its parent and its labels.
-
-    Args:
-        name: Name of the variable.
-        rows: One per code; rows without a parent stand directly below the total.
-        total: Code of the total. None: the only row without a parent, if there is
-            just one, else ``Total``.
-        labels: Labels of further codes, such as the missing category.
-        fields: Further fields of the tree.
-    """
+    """The tree of rows with a code, its parent and its labels."""
     if total is None:
         roots = [row.child for row in rows if not row.parent]
         total = roots[0] if len(roots) == 1 and len(rows) > 1 else TOTAL

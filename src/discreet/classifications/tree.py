@@ -152,15 +152,7 @@ def raise_problems(
     total: int | None = None,
     what: str = "{} problems in the tree",
 ) -> None:
-    """Raise one error for all problems; do nothing when there is none.
-
-    Args:
-        name: The classification or file concerned.
-        problems: What is wrong; the first ten are shown.
-        code: Kind of the error.
-        total: Number of all problems if only some are given.
-        what: Headline when there are several; {} stands for their number.
-    """
+    """Raise one error for all problems; do nothing when there is none."""
     if not problems:
         return
     number = len(problems) if total is None else total
@@ -178,13 +170,7 @@ def raise_problems(
 
 
 def check_codes(wrong: Iterable[object], codes: Sequence[str], *, where: str) -> None:
-    """Raise an error for codes that records may not carry.
-
-    Args:
-        wrong: The codes found that are not leaves.
-        codes: All codes of the tree, the total first.
-        where: The column or file they were found in.
-    """
+    """Raise an error for codes that records may not carry."""
     distinct = sorted({str(code): code for code in wrong}.items())
     problems = [_problem(code, codes, where) for _, code in distinct[:_SHOWN]]
     raise_problems(
@@ -401,10 +387,6 @@ class CodeTree:
     def check(self, codes: Iterable[object], *, where: str = "") -> None:
         """Raise a `ClassificationError` if records may not carry one of these codes.
 
-        Args:
-            codes: Codes found in the data. None stands for the missing category.
-            where: Where they were found, for the message; else the column.
-
         >>> from discreet.classifications import Classification
         >>> Classification.flat("month", ["01", "02"]).check(["1", "02"])
         Traceback (most recent call last):
@@ -435,11 +417,7 @@ class CodeTree:
         )
 
     def restricted(self, keep: npt.NDArray[np.bool_]) -> Self:
-        """A copy with some of the codes; with a code, those above it are kept.
-
-        Args:
-            keep: One boolean per code, true for the total.
-        """
+        """A copy with some of the codes; with a code, those above it are kept."""
         place = np.cumsum(keep) - 1
         kept = np.flatnonzero(keep).tolist()
         codes = tuple(self.codes[at] for at in kept)

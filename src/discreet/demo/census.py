@@ -49,21 +49,15 @@ _WORKERS = min(4, os.cpu_count() or 1)
 class Census:
     """A synthetic census in memory.
 
-    Args:
-        persons: One row per person; `household_id` and the units above it link up.
-        households: One row per household.
-        dwellings: One row per dwelling, vacant ones too; `rent` only if rented out.
-        buildings: One row per building.
-        classifications: name → classification of a variable, with labels.
-
     >>> generate(persons=1_000)
     <Census (synthetic): 1,000 persons, 498 households, 516 dwellings, 199 buildings>
     """
 
-    persons: pl.DataFrame
-    households: pl.DataFrame
-    dwellings: pl.DataFrame
-    buildings: pl.DataFrame
+    persons: pl.DataFrame  # one row per person; `household_id` and the units above it link up
+    households: pl.DataFrame  # one row per household
+    dwellings: pl.DataFrame  # one row per dwelling, vacant ones too; `rent` only if rented out
+    buildings: pl.DataFrame  # one row per building
+    #: name → classification of a variable, with labels
     classifications: Mapping[str, Classification]
 
     def __repr__(self) -> str:
@@ -75,34 +69,22 @@ class Census:
 class CensusFiles:
     """The files of a synthetic census.
 
-    Args:
-        folder: Where they are.
-        persons: Parquet file of persons.
-        households: Parquet file of households.
-        dwellings: Parquet file of dwellings.
-        buildings: Parquet file of buildings.
-        records: kind of unit → number of records.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_census(folder, persons=1_000).dwellings.name
     'dwellings.parquet'
     """
 
-    folder: Path
-    persons: Path
-    households: Path
-    dwellings: Path
-    buildings: Path
-    records: Mapping[str, int]
+    folder: Path  # where they are
+    persons: Path  # parquet file of persons
+    households: Path  # parquet file of households
+    dwellings: Path  # parquet file of dwellings
+    buildings: Path  # parquet file of buildings
+    records: Mapping[str, int]  # kind of unit → number of records
 
 
 def generate(persons: int = 10_000, seed: int = 2026) -> Census:
     """A synthetic census in memory.
-
-    Args:
-        persons: Number of persons, 100 to 200 million.
-        seed: The same seed gives the same census.
 
     >>> census = generate(persons=1_000)
     >>> census.persons.height, census.persons["household_id"].n_unique()
@@ -124,13 +106,6 @@ def write_census(
     progress: Progress | None = None,
 ) -> CensusFiles:
     """Write a synthetic census as Parquet files, with flat memory at any size.
-
-    Args:
-        folder: An existing folder; gets one file for each kind of unit.
-        persons: Number of persons, 100 to 200 million.
-        seed: The same seed gives the same records.
-        chunk: About how many persons form one row group; the records do not depend on it.
-        progress: Called with the number of persons written and of all persons.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -279,9 +254,6 @@ def example_magnitude_table() -> MagnitudePerturbationTable:
 
 def write_programme(folder: str | os.PathLike[str]) -> Path:
     """Write a programme of tables beside the records of a synthetic census.
-
-    Args:
-        folder: A folder that `discreet.demo.write_census` has filled.
 
     Returns:
         The programme file.

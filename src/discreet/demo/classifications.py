@@ -19,21 +19,13 @@ from discreet.demo.geography import Geography
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A code with its labels.
+    """A code with its labels."""
 
-    Args:
-        code: The code that records carry.
-        en: English label.
-        de: German label.
-        share: How common it is among its like (only where shares do not depend on age).
-        above: The code above it.
-    """
-
-    code: str
-    en: str
-    de: str
-    share: float = 0.0
-    above: str = TOTAL
+    code: str  # the code that records carry
+    en: str  # english label
+    de: str  # german label
+    share: float = 0.0  # how common it is among its like (only where shares do not depend on age)
+    above: str = TOTAL  # the code above it
 
 
 @cache

@@ -142,21 +142,13 @@ def _compared(ours: ReleaseSummary, theirs: ReleaseSummary) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenFirms:
-    """What came of it.
+    """What came of it."""
 
-    Args:
-        programme: The programme of the firms. CONFIDENTIAL.
-        release: Its release.
-        figures: Number of its figures; one that several tables share counts once.
-        hidden: How many of them are hidden.
-        sensitive: How many of those are sensitive; each is proven to be protected.
-    """
-
-    programme: Path
+    programme: Path  # the programme of the firms. CONFIDENTIAL
     release: ReleaseSummary
-    figures: int
-    hidden: int
-    sensitive: int
+    figures: int  # number of its figures; one that several tables share counts once
+    hidden: int  # how many of them are hidden
+    sensitive: int  # how many of those are sensitive; each is proven to be protected
 
     def text(self) -> str:
         """The same for people."""
@@ -218,13 +210,6 @@ _FOLDERS = ("census", "elsewhere", "firms")
 class Demonstration:
     """What a demonstration consists of.
 
-    Args:
-        out: The folder of everything.
-        release: The release of its tables.
-        elsewhere: The tables made once more with a package of parameters.
-        firms: The release of the firms, whose sensitive cells are hidden.
-        products: All products of a census office, if they were asked for.
-
     >>> from discreet.release import ReleaseSummary
     >>> place = Path("demo-output/release")
     >>> release = ReleaseSummary(out=place, tables=(), report=place / "index.html",
@@ -237,10 +222,11 @@ class Demonstration:
     Made elsewhere with the package of parameters: 1 files, each the same to the byte.
     """
 
-    out: Path
-    release: ReleaseSummary
-    elsewhere: MadeElsewhere
-    firms: HiddenFirms
+    out: Path  # the folder of everything
+    release: ReleaseSummary  # the release of its tables
+    elsewhere: MadeElsewhere  # the tables made once more with a package of parameters
+    firms: HiddenFirms  # the release of the firms, whose sensitive cells are hidden
+    #: All products of a census office, if they were asked for
     products: ReleasedProducts | None = None
 
     @property
@@ -297,14 +283,6 @@ def run(
     progress: StepProgress | None = None,
 ) -> Demonstration:
     """Make a synthetic census and a survey of firms, and protect tables of both.
-
-    Args:
-        out: Folder for everything; made if there is none.
-        persons: Number of persons, 100 to 200 million.
-        seed: The same persons and seed give the same release, signed with a key of its own.
-        products: Also release what a census office publishes beside its tables: a database,
-            regional tables, grid data, an atlas, a special analysis, a hypercube.
-        progress: Called with the steps done, the steps to do, and a name.
 
     Returns:
         What there is to look at.

@@ -26,10 +26,6 @@ AGES = 106
 class Stream:
     """The random bits of one block.
 
-    Args:
-        seed: Seed of the whole census, 0 … 2^64−1.
-        block: Number of the block.
-
     >>> Stream(2026, 0).draw(3).tolist() == Stream(2026, 0).draw(3).tolist()
     True
     """
@@ -92,15 +88,10 @@ def curve(points: Sequence[tuple[float, float]], size: int = AGES) -> npt.NDArra
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Rows of equally likely outcomes, as many as the share of each asks for.
+    """Rows of equally likely outcomes, as many as the share of each asks for."""
 
-    Args:
-        table: The rows, one after another, each of 2^bits outcomes.
-        bits: Binary logarithm of the length of a row, at most 16.
-    """
-
-    table: AnyArray
-    bits: int
+    table: AnyArray  # the rows, one after another, each of 2^bits outcomes
+    bits: int  # binary logarithm of the length of a row, at most 16
 
     @classmethod
     def of(
@@ -110,11 +101,6 @@ class Outcomes:
         bits: int = 16,
     ) -> Outcomes:
         """One row of outcomes per row of shares.
-
-        Args:
-            shares: Per row, the share of each outcome.
-            values: What is drawn; the position of the share if None.
-            bits: Fineness: outcomes rarer than 2^-bits hardly ever occur.
 
         >>> Outcomes.of([[3, 1]], bits=2).table.tolist()
         [0, 0, 0, 1]

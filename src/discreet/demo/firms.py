@@ -90,10 +90,6 @@ def _holdings(order: IntArray, division: AnyArray) -> IntArray:
 def write_firms(folder: str | os.PathLike[str], seed: int = 2026) -> Path:
     """Write invented firms, with a programme that hides cells of their figures.
 
-    Args:
-        folder: An existing folder.
-        seed: The same seed gives the same firms.
-
     Returns:
         The programme file.
 

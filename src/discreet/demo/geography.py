@@ -65,21 +65,13 @@ _NORTH, _EAST = 10_000, 20_000  # invented origin of the grid, in units of 100 m
 
 @dataclass(frozen=True, slots=True)
 class SettlementBlock:
-    """A run of settlements that is generated in one piece.
+    """A run of settlements that is generated in one piece."""
 
-    Args:
-        number: Number of the block.
-        first: First settlement.
-        last: First settlement of the next block.
-        before: Number of persons in all blocks before it.
-        persons: Number of persons in it.
-    """
-
-    number: int
-    first: int
-    last: int
-    before: int
-    persons: int
+    number: int  # number of the block
+    first: int  # first settlement
+    last: int  # first settlement of the next block
+    before: int  # number of persons in all blocks before it
+    persons: int  # number of persons in it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

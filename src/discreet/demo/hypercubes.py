@@ -57,11 +57,7 @@ _CUBES = {
 
 
 def hypercube_structures(census: str | os.PathLike[str]) -> list[DataStructure]:
-    """The structures of the hypercubes of a census.
-
-    Args:
-        census: The folder of the census, with the code trees of its programme.
-    """
+    """The structures of the hypercubes of a census."""
     codes = {name: _codes(Classification.read(Path(census) / f)) for name, f in _FILES.items()}
     for name, rows in (("SEX", _SEXES), ("AGE", _AGES)):
         total = rows[0][0]
@@ -122,10 +118,6 @@ def _write_persons(source: Path, target: Path) -> None:
 
 def write_hypercubes(census: str | os.PathLike[str]) -> Path:
     """Write structures, and the programme that is drafted from them, beside a synthetic census.
-
-    Args:
-        census: The folder of the census with its programme, as `write_census` and
-            `write_programme` make it.
 
     Returns:
         The programme file.

@@ -53,12 +53,6 @@ def panel(
 ) -> Mapping[str, pl.DataFrame]:
     """The records of each year: `person`, `household`, `area`, `sex`, `age`, `work`, `origin`.
 
-    Args:
-        persons: Number of persons in the first year, at least 1,000; an area has 50 on average.
-        years: Number of years.
-        seed: The same seed gives the same panel.
-        first: The first year.
-
     >>> years = panel(persons=1_000, years=2)
     >>> list(years), years["2021"].height
     (['2021', '2022'], 1000)

@@ -40,15 +40,10 @@ _Key = tuple[str, frozenset[tuple[str, str]]]
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedProducts:
-    """The products of a census office, released.
+    """The products of a census office, released."""
 
-    Args:
-        release: Their release.
-        agreed: The figures that stand in several of them.
-    """
-
-    release: ReleaseSummary
-    agreed: AgreedFigures
+    release: ReleaseSummary  # their release
+    agreed: AgreedFigures  # the figures that stand in several of them
 
     def text(self) -> str:
         """The same for people."""
@@ -61,18 +56,12 @@ class ReleasedProducts:
 
 @dataclass(frozen=True, kw_only=True)
 class AgreedFigures:
-    """Figures of a release that stand in several of its files.
+    """Figures of a release that stand in several of its files."""
 
-    Args:
-        files: How many files were read.
-        figures: How many different figures they hold.
-        repeated: How many of these stand in more than one file.
-        differing: Those that are not the same everywhere: what of, and in which files.
-    """
-
-    files: int
-    figures: int
-    repeated: int
+    files: int  # how many files were read
+    figures: int  # how many different figures they hold
+    repeated: int  # how many of these stand in more than one file
+    #: Those that are not the same everywhere: what of, and in which files
     differing: tuple[str, ...]
 
     def text(self) -> str:
@@ -96,9 +85,6 @@ class AgreedFigures:
 
 def write_products(folder: str | os.PathLike[str]) -> Path:
     """Write the programme of all products beside the records of a synthetic census.
-
-    Args:
-        folder: A folder that `discreet.demo.write_census` has filled.
 
     Returns:
         The programme file.
@@ -124,13 +110,7 @@ def release_products(
     *,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> ReleasedProducts:
-    """Release all products, and compare them; an error if a figure is not the same everywhere.
-
-    Args:
-        folder: A folder that `discreet.demo.write_census` has filled.
-        out: Where they go.
-        progress: Called with the steps done, the steps to do, and a name.
-    """
+    """Release all products, and compare them; an error if a figure is not the same everywhere."""
     from discreet.release import protect
 
     release = protect(write_products(folder), out, progress=progress)
@@ -149,9 +129,6 @@ def agreed_figures(release: str | os.PathLike[str]) -> AgreedFigures:
     """Which figures stand in several CSV files of a release, and whether they are the same there.
 
     A figure is what its variables say without their totals; a filter makes it another one.
-
-    Args:
-        release: The folder of a release of `write_products`.
 
     Raises:
         PublicationError: There are no such files.

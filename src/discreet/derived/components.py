@@ -174,14 +174,7 @@ def joined(grid: CellIndex, several: Sequence[CellPlaces]) -> CellPlaces:
 
 
 def spread(grid: CellIndex, places: CellPlaces, axes: Sequence[int], name: str) -> CellPlaces:
-    """The places with every code of some variables.
-
-    Args:
-        grid: The numbering of the cells.
-        places: Different places, also without these variables.
-        axes: The variables.
-        name: What it is for, for the message.
-    """
+    """The places with every code of some variables."""
     every = CellIndex(tuple(grid.sizes[axis] for axis in axes))
     length = len(places) * every.size
     if length > SPREAD_LIMIT:
@@ -203,23 +196,14 @@ _NUMBERS = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class IngredientCells:
-    """What an ingredient has at some places; 0 where it has nothing.
+    """What an ingredient has at some places; 0 where it has nothing."""
 
-    Args:
-        value: Protected values, 0 where there is no number.
-        original: True values, 0 where there is no number.
-        deviation: Standard deviations of the noise that was possible.
-        suppressed: Which are not published.
-        numbered: Which have a number or are zero.
-        official: Which are published as they are.
-    """
-
-    value: FloatArray
-    original: FloatArray
-    deviation: FloatArray
-    suppressed: BoolArray
-    numbered: BoolArray
-    official: BoolArray
+    value: FloatArray  # protected values, 0 where there is no number
+    original: FloatArray  # True values, 0 where there is no number
+    deviation: FloatArray  # standard deviations of the noise that was possible
+    suppressed: BoolArray  # which are not published
+    numbered: BoolArray  # which have a number or are zero
+    official: BoolArray  # which are published as they are
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -173,11 +173,6 @@ def provenance(
 
     Each digest is named once. Where several differ, they are named after the first of
     their ingredients that is shown, or numbered. A time is kept if all agree.
-
-    Args:
-        known: The ingredients.
-        digests: Digests besides theirs.
-        hidden: Ingredients whose names are not printed.
     """
     every = {name: component.protected.provenance for name, component in known.items()}
     methods = dict.fromkeys(origin.method for origin in every.values())

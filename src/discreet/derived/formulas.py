@@ -26,21 +26,13 @@ _ABOVE_ZERO = frozenset({"share", "per_thousand", "change", "index"})
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FigureValues:
-    """A figure at some places.
+    """A figure at some places."""
 
-    Args:
-        value: Values before rounding; 0 where there is none.
-        error: Expected relative errors; infinite where any noise is too much.
-        numbered: Where there is a number at all.
-        suppressed: Where an ingredient is suppressed.
-        official: Which are published as they are.
-    """
-
-    value: FloatArray
-    error: FloatArray
-    numbered: BoolArray
-    suppressed: BoolArray
-    official: BoolArray
+    value: FloatArray  # values before rounding; 0 where there is none
+    error: FloatArray  # expected relative errors; infinite where any noise is too much
+    numbered: BoolArray  # where there is a number at all
+    suppressed: BoolArray  # where an ingredient is suppressed
+    official: BoolArray  # which are published as they are
 
 
 def shown(kind: FigureKind, cells: IngredientCells) -> FigureValues:
@@ -58,16 +50,7 @@ def combined(
     together: FloatArray,
     scale: float,
 ) -> FigureValues:
-    """A figure made of two ingredients.
-
-    Args:
-        kind: What kind of figure it is.
-        part: What stands above the line; now; what comes in.
-        whole: What stands below the line; before; what goes out.
-        same: Where both are one and the same cell.
-        together: The correlation of their noise.
-        scale: What a quotient is multiplied with.
-    """
+    """A figure made of two ingredients."""
     numbered = part.numbered & whole.numbered
     if kind == "balance":
         value = part.value - whole.value

@@ -58,63 +58,41 @@ _LETTERS = {"<SAFE>": "safe", "<UNSAFE>": "unsafe", "<PROTECT>": "protected"}
 
 @dataclass(frozen=True, kw_only=True)
 class ArgusVariable:
-    """One variable of a metadata file.
-
-    Args:
-        name: Its name.
-        start: First position in records of fixed width, from 1; 0 elsewhere.
-        length: Number of positions; 0 in files of cells.
-        missing: Codes of missing values.
-        coded: Whether it can span tables.
-        numeric: Whether it holds numbers; both may be so.
-        role: weight, holding, request, waiver, record_key; in files of cells frequency, shadow,
-            cost, top, status, lower, upper; or empty.
-        total: Code of the total.
-        decimals: Digits after the decimal point.
-        levels: Number of leading positions that each level of the hierarchy adds.
-        hierarchy: Name of its `.hrc` file.
-        lead: The lead string there.
-        codelist: Name of its `.cdl` file.
-        distance: Costs of neighbours at distances 1 to 5.
-        request: Codes of records whose owners ask for protection; of a waiver (not known to
-            τ-ARGUS), codes of those who have consented to be shown.
-        others: Properties of other methods, as written.
-    """
+    """One variable of a metadata file."""
 
     name: str
-    start: int = 0
-    length: int = 0
-    missing: tuple[str, ...] = ()
-    coded: bool = False
-    numeric: bool = False
+    start: int = 0  # first position in records of fixed width, from 1; 0 elsewhere
+    length: int = 0  # number of positions; 0 in files of cells
+    missing: tuple[str, ...] = ()  # codes of missing values
+    coded: bool = False  # whether it can span tables
+    numeric: bool = False  # whether it holds numbers; both may be so
+    #: weight, holding, request, waiver, record_key; in files of cells frequency, shadow, cost, top,
+    #: status, lower, upper; or empty
     role: str = ""
-    total: str = "Total"
-    decimals: int = 0
+    total: str = "Total"  # code of the total
+    decimals: int = 0  # digits after the decimal point
+    #: Number of leading positions that each level of the hierarchy adds
     levels: tuple[int, ...] = ()
-    hierarchy: str = ""
-    lead: str = "@"
-    codelist: str = ""
-    distance: tuple[int, ...] = ()
+    hierarchy: str = ""  # name of its `.hrc` file
+    lead: str = "@"  # the lead string there
+    codelist: str = ""  # name of its `.cdl` file
+    distance: tuple[int, ...] = ()  # costs of neighbours at distances 1 to 5
+    #: Codes of records whose owners ask for protection; of a waiver (not known to τ-ARGUS), codes
+    #: of those who have consented to be shown
     request: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # properties of other methods, as written
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArgusMetadata:
-    """A metadata file.
+    """A metadata file."""
 
-    Args:
-        form: Records of "fixed" width, "free" records with a separator, or cells ("table").
-        separator: Sign between fields.
-        variables: The variables in their order.
-        letters: Letters of the status of cells: safe, unsafe, protected.
-        folder: Where hierarchies and code lists are looked for.
-    """
-
-    form: Form
-    separator: str
-    variables: tuple[ArgusVariable, ...]
+    form: Form  # records of "fixed" width, "free" records with a separator, or cells ("table")
+    separator: str  # sign between fields
+    variables: tuple[ArgusVariable, ...]  # the variables in their order
+    #: Letters of the status of cells: safe, unsafe, protected
     letters: tuple[str, str, str] = ("S", "U", "P")
+    #: Where hierarchies and code lists are looked for
     folder: Path = field(default=Path(), compare=False)
 
     def variable(self, name: str) -> ArgusVariable:
@@ -171,11 +149,6 @@ def read_rda(
     path: str | os.PathLike[str], *, of: Literal["records", "cells"], encoding: str = "utf-8"
 ) -> ArgusMetadata:
     """Read a metadata file.
-
-    Args:
-        path: The file.
-        of: Whether it describes "records" or "cells".
-        encoding: Encoding of the file.
 
     >>> read_rda("none.rda", of="cells")
     Traceback (most recent call last):
@@ -327,11 +300,6 @@ def read_records(
     path: str | os.PathLike[str], metadata: ArgusMetadata, *, encoding: str = "utf-8"
 ) -> pl.DataFrame:
     r"""Read records.
-
-    Args:
-        path: The file; `.gz` is taken too.
-        metadata: Its description.
-        encoding: Encoding of the file.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "some.asc"

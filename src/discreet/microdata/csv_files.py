@@ -49,23 +49,14 @@ def scan_csv(path: Path, options: ReadingOptions | None = None) -> pl.LazyFrame:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CsvFile:
-    """A CSV file of which the header is known. CONFIDENTIAL.
+    """A CSV file of which the header is known. CONFIDENTIAL."""
 
-    Args:
-        path: Where it is.
-        content: The same path, or what it holds, in UTF-8, if it is in another encoding.
-        separator: The sign between fields.
-        names: The columns.
-        before: Number of lines before the first record.
-        plain: Whether the header is the first line, and nothing stands before it.
-    """
-
-    path: Path
-    content: Path | bytes
-    separator: str
-    names: list[str]
-    before: int
-    plain: bool
+    path: Path  # where it is
+    content: Path | bytes  # the same path, or what it holds, in UTF-8, if it is in another encoding
+    separator: str  # the sign between fields
+    names: list[str]  # the columns
+    before: int  # number of lines before the first record
+    plain: bool  # whether the header is the first line, and nothing stands before it
 
     @classmethod
     def opened(cls, path: Path, options: ReadingOptions) -> CsvFile:

@@ -69,17 +69,11 @@ def write_cube_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CubeFile:
-    """A file of cubes whose manifest was read (confidential).
+    """A file of cubes whose manifest was read (confidential)."""
 
-    Args:
-        path: The file.
-        manifest: What it holds.
-        start: Where the first cube begins.
-    """
-
-    path: Path
-    manifest: Mapping[str, Any]
-    start: int
+    path: Path  # the file
+    manifest: Mapping[str, Any]  # what it holds
+    start: int  # where the first cube begins
 
     @classmethod
     def read(cls, path: Path) -> CubeFile:
@@ -142,11 +136,7 @@ def _dtype(name: str) -> Any:
 
 
 class DistantCubes(KeyedBefore):
-    """Records that were added up elsewhere: what is left of them is in files of cubes.
-
-    Args:
-        files: The files; each holds other records of the same columns.
-    """
+    """Records that were added up elsewhere: what is left of them is in files of cubes."""
 
     def __init__(self, files: Sequence[CubeFile]) -> None:
         self.files = tuple(files)

@@ -30,13 +30,6 @@ def derived_keys(
 ) -> IntArray:
     """The keys for one purpose.
 
-    Args:
-        keys: Keys on the grid.
-        grid: The grid, of the new keys too.
-        purpose: What the new keys are for, such as "column rent" or "unit household".
-        secret: Makes the derivation known to its owner only; without it, it is public,
-            and only the keys themselves are secret.
-
     >>> derived_keys(np.array([7, 7, 8]), KeyGrid(256), "column rent").tolist()
     [194, 194, 159]
     """

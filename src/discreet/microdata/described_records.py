@@ -49,32 +49,22 @@ WRITTEN = ("stata", "spss", "csv", "parquet")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DescribedVariable:
-    """A variable.
-
-    Args:
-        name: Its name.
-        values: Its values, null where they are missing. CONFIDENTIAL.
-        reasons: Where they are missing, the kind of missing value: "" for the usual one, a
-            letter (Stata), a code that stands for missing (SPSS); elsewhere null. CONFIDENTIAL.
-        label: What it is called.
-        storage: Type in a Stata file.
-        format: How it is shown.
-        value_labels: Labels of its values, and of kinds of missing values.
-        label_set: The name that Stata gives to these labels.
-        missing: Codes that stand for missing values: values, or ranges with lo and hi (SPSS).
-        measure: Level of measurement (SPSS).
-    """
+    """A variable."""
 
     name: str
-    values: pl.Series
+    values: pl.Series  # its values, null where they are missing. CONFIDENTIAL
+    #: Where they are missing, the kind of missing value: "" for the usual one, a letter (Stata), a
+    #: code that stands for missing (SPSS); elsewhere null. CONFIDENTIAL
     reasons: pl.Series
-    label: str = ""
-    storage: str = ""
-    format: str = ""
+    label: str = ""  # what it is called
+    storage: str = ""  # type in a Stata file
+    format: str = ""  # how it is shown
+    #: Labels of its values, and of kinds of missing values
     value_labels: Mapping[Any, str] = field(default_factory=dict)
-    label_set: str = ""
+    label_set: str = ""  # the name that Stata gives to these labels
+    #: Codes that stand for missing values: values, or ranges with lo and hi (SPSS)
     missing: Sequence[Any] = ()
-    measure: str = ""
+    measure: str = ""  # level of measurement (SPSS)
 
     @property
     def is_text(self) -> bool:
@@ -84,21 +74,13 @@ class DescribedVariable:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DescribedRecords:
-    """Records and what their file says of them. CONFIDENTIAL as the values are.
+    """Records and what their file says of them. CONFIDENTIAL as the values are."""
 
-    Args:
-        variables: The variables, in order.
-        format: Format of the file they come from; "frame" if from none.
-        label: What the file is called.
-        separator: The sign between fields of a CSV file.
-        decimal_comma: Whether a comma stands before decimals there.
-    """
-
-    variables: Sequence[DescribedVariable]
-    format: str
-    label: str = ""
-    separator: str = ","
-    decimal_comma: bool = False
+    variables: Sequence[DescribedVariable]  # the variables, in order
+    format: str  # format of the file they come from; "frame" if from none
+    label: str = ""  # what the file is called
+    separator: str = ","  # the sign between fields of a CSV file
+    decimal_comma: bool = False  # whether a comma stands before decimals there
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -110,12 +92,7 @@ class DescribedRecords:
 
 
 def described_records(source: Any, **reading: Any) -> DescribedRecords:
-    """Records with their description.
-
-    Args:
-        source: A path or frame.
-        reading: How it is to be read, as `read_microdata` takes it.
-    """
+    """Records with their description."""
     if isinstance(source, str | os.PathLike) and not reading and Path(source).is_file():
         path = Path(source)
         if (kind := format_of(path, None)) in ("stata", "spss"):

@@ -38,13 +38,9 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Filter:
-    """A parsed filter.
+    """A parsed filter."""
 
-    Args:
-        text: The filter as written.
-    """
-
-    text: str
+    text: str  # the filter as written
     _tree: ast.expr
     _names: Mapping[str, str]
 

@@ -150,14 +150,6 @@ def with_computed(
 
     Frames in memory are computed at once; polars plans stay plans. DuckDB computes
     the values of `names` once, in memory, and joins them to the relation.
-
-    Args:
-        frame: The records.
-        names: Columns the function needs, without nulls.
-        column: Name of the new column.
-        function: Takes the columns, returns the values.
-        as_text: Hand the columns over as texts.
-        distinct: Whether combinations of values may repeat (DuckDB only).
     """
     if isinstance(frame, nw.DataFrame):
         taken = eager_columns(frame, names)

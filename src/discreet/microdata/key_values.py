@@ -42,10 +42,6 @@ _KEEP = np.where(np.arange(_BLOCK) < np.arange(_BLOCK + 1)[:, None], 255, 0).ast
 class KeyFunction:
     """Record keys of identifier texts: a fixed random function of secret and grid.
 
-    Args:
-        cipher_key: 32 bytes derived from the secret.
-        grid: The grid the keys lie on.
-
     >>> import polars as pl
     >>> function = KeyFunction.of(Secret.of("a long and secret sentence"), KeyGrid(256))
     >>> bool((function(pl.Series(["1", "2"])) < 256).all())
@@ -81,12 +77,7 @@ class KeyFunction:
     def of_numbers(
         self, numbers: IntArray, onto: Callable[[ByteArray, KeyGrid], IntArray] | None = None
     ) -> IntArray:
-        """The keys of whole numbers from 0 on, each a block of the cipher, in their order.
-
-        Args:
-            numbers: The numbers.
-            onto: Does the same as `to_grid`, quicker.
-        """
+        """The keys of whole numbers from 0 on, each a block of the cipher, in their order."""
         onto = onto or to_grid
         keys = np.empty(len(numbers), dtype=np.int64)
 

@@ -205,19 +205,6 @@ def add_keys_to_file(
 
     Records stream from file to file; memory holds eight bytes for each, to find
     repeated identifiers. The file appears when it is complete, or not at all.
-
-    Args:
-        source: The file of records, as for `read_microdata`.
-        target: The Parquet file to write; its owner alone can read it.
-        id: Column, or columns, that identify a record.
-        secret: What makes the keys unpredictable; see `Secret`.
-        column: Name of the new column.
-        grid: The key grid.
-        format: Format of the source, if its name does not tell.
-        table: Table of the source, if it is a database.
-        query: SELECT statement to run in the source, if it is a database.
-        options: How the source is to be read.
-        stated: As for `read_microdata`: text, decimal, encoding and so on.
     """
     place = Path(target)
     if place.suffix.lower() not in (".parquet", ".pq"):

@@ -47,9 +47,6 @@ class Secret(Unpicklable):
     other text for its UTF-8 bytes. A file, an environment variable and a text of
     the same content therefore give the same secret.
 
-    Args:
-        value: The secret bytes.
-
     >>> Secret(b"a long and secret sentence")
     <Secret>
     >>> Secret(b"0123456789abcdef")
@@ -100,11 +97,7 @@ its characters follow one another
     @classmethod
     @without_values
     def from_file(cls, path: str | os.PathLike[str]) -> Secret:
-        """Read a secret from a file that only its owner can read.
-
-        Args:
-            path: A file with the secret as text (see `write`) or as raw bytes.
-        """
+        """Read a secret from a file that only its owner can read."""
         content = read_private(path)
         try:
             value = _from_text(content.decode("utf-8"))
@@ -139,9 +132,6 @@ its characters follow one another
 
     def derive(self, context: str) -> bytes:
         """32 bytes for one purpose (HKDF with SHA-256); other contexts tell nothing of them.
-
-        Args:
-            context: What the bytes are for.
 
         >>> len(Secret.generate().derive("an example"))
         32

@@ -37,14 +37,7 @@ _FORMATS = {".parquet": "parquet", ".orc": "orc"}
 
 
 def read_spark(place: str, master: str | None, near: Callable[[str], Path]) -> nw.LazyFrame[Any]:
-    """The records of a table or path, as a frame of the open session.
-
-    Args:
-        place: A table of the catalogue, or the path of Parquet or ORC files: with a slash, or
-            with their suffix.
-        master: The cluster to connect to where no session is open.
-        near: Where a path lies that is not absolute.
-    """
+    """The records of a table or path, as a frame of the open session."""
     session = _session(master)
     suffix = Path(place.rstrip("/")).suffix.lower()
     try:

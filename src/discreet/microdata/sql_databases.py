@@ -125,14 +125,7 @@ _PADDED = ("CHAR", "NCHAR", "BPCHAR")
 
 
 class DatabaseTable(DistantRecords):
-    """A table or view of a database, in which records stay. CONFIDENTIAL.
-
-    Args:
-        engine: What opens connections.
-        table: The table, as the database describes it.
-        schema: Its columns and their types.
-        where: The database, for messages.
-    """
+    """A table or view of a database, in which records stay. CONFIDENTIAL."""
 
     def __init__(self, engine: Any, table: Any, schema: dict[str, Any], where: str) -> None:
         self.engine, self.table, self.where = engine, table, where

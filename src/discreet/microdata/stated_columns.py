@@ -127,21 +127,13 @@ def _number(text: str) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class StatedColumns:
-    """A polars plan whose columns are given their types.
+    """A polars plan whose columns are given their types."""
 
-    Args:
-        plan: The records.
-        options: What is stated.
-        place: Where a value stands.
-        where: The file.
-        found: Whether the types of columns of texts are found out where none is stated.
-    """
-
-    plan: pl.LazyFrame
-    options: ReadingOptions
-    place: Place
-    where: str
-    found: bool
+    plan: pl.LazyFrame  # the records
+    options: ReadingOptions  # what is stated
+    place: Place  # where a value stands
+    where: str  # the file
+    found: bool  # whether the types of columns of texts are found out where none is stated
 
     @property
     def spelling(self) -> NumberSpelling:

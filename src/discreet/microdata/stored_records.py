@@ -58,11 +58,7 @@ def _damaged(folder: Path) -> MicrodataError:
 
 
 class VersionFiles:
-    """The files of a version while it is written.
-
-    Args:
-        place: The folder of the version.
-    """
+    """The files of a version while it is written."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -95,12 +91,7 @@ def _place_of(array: Any, path: Path) -> int:
 
 
 def publish(folder: Path, write: Callable[[VersionFiles], Mapping[str, Any]]) -> None:
-    """Write a version and, once it is safe on disk, make it the current one.
-
-    Args:
-        folder: The store; made if it is not there.
-        write: Writes the files, and gives the rest of the manifest.
-    """
+    """Write a version and, once it is safe on disk, make it the current one."""
     import fcntl
 
     make_folder(folder, 0o700)
@@ -167,17 +158,11 @@ def _pointer(folder: Path) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class StoredRecords(KeyedBefore):
-    """The current version of a store (confidential).
+    """The current version of a store (confidential)."""
 
-    Args:
-        folder: The store.
-        place: The folder of the version.
-        manifest: What it holds.
-    """
-
-    folder: Path
-    place: Path
-    manifest: Mapping[str, Any]
+    folder: Path  # the store
+    place: Path  # the folder of the version
+    manifest: Mapping[str, Any]  # what it holds
     _mapped: dict[str, Any] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
     _values: dict[str, pl.Series] = field(default_factory=dict)

@@ -50,25 +50,15 @@ _NUMBERS = ("whole", "point", "comma", "grouped_point", "grouped_comma", "float"
 
 @dataclass(frozen=True, kw_only=True)
 class TextProfile:
-    """What is known of one column of texts.
-
-    Args:
-        name: Its name.
-        filled: Number of values, words for missing ones left out.
-        missing: Number of empty fields.
-        blanks: Number of values with blanks at an end.
-        markers: Words for missing values that occur.
-        marked: How often they do.
-        spelled: Number of values of each spelling.
-    """
+    """What is known of one column of texts."""
 
     name: str
-    filled: int
-    missing: int
-    blanks: int
-    markers: tuple[str, ...]
-    marked: int
-    spelled: Mapping[str, int]
+    filled: int  # number of values, words for missing ones left out
+    missing: int  # number of empty fields
+    blanks: int  # number of values with blanks at an end
+    markers: tuple[str, ...]  # words for missing values that occur
+    marked: int  # how often they do
+    spelled: Mapping[str, int]  # number of values of each spelling
 
     def some(self, *spellings: str) -> bool:
         """Whether a value is spelled in one of these ways."""
@@ -160,19 +150,12 @@ def _counts(at: int) -> list[pl.Expr]:
 
 @dataclass(frozen=True)
 class ProfileReading:
-    """What follows from the profiles of all columns.
+    """What follows from the profiles of all columns."""
 
-    Args:
-        plan: The texts.
-        columns: Their profiles.
-        options: What is stated already, which is not questioned.
-        said: The keys that are stated, be it with their default values.
-    """
-
-    plan: pl.LazyFrame
-    columns: Sequence[TextProfile]
-    options: ReadingOptions
-    said: frozenset[str] = frozenset()
+    plan: pl.LazyFrame  # the texts
+    columns: Sequence[TextProfile]  # their profiles
+    options: ReadingOptions  # what is stated already, which is not questioned
+    said: frozenset[str] = frozenset()  # the keys that are stated, be it with their default values
 
     def read(self) -> tuple[ReadingOptions, list[Problem]]:
         """The options with all that was found out, and what was not clear."""

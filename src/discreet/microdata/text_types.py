@@ -22,18 +22,14 @@ _EXACT = 2**53  # whole numbers above are not told apart by floats
 class NumberSpelling:
     """How numbers are spelled.
 
-    Args:
-        decimal: The decimal mark.
-        thousands: The mark between thousands; empty for none.
-
     >>> german = NumberSpelling(",", ".")
     >>> frame = pl.DataFrame({"n": ["1.234,5", "7"]})
     >>> frame.select(german.plain(pl.col("n")))["n"].to_list()
     ['1234.5', '7']
     """
 
-    decimal: str = "."
-    thousands: str = ""
+    decimal: str = "."  # the decimal mark
+    thousands: str = ""  # the mark between thousands; empty for none
 
     @property
     def usual(self) -> bool:
@@ -144,13 +140,7 @@ def types_of(
 
 
 def parsed(column: pl.Expr, kind: str, spelling: NumberSpelling) -> pl.Expr:
-    """Texts as what they are stated to be; null for what is none.
-
-    Args:
-        column: The texts.
-        kind: "integer", "number", "date" or "date:FORMAT".
-        spelling: How numbers are spelled.
-    """
+    """Texts as what they are stated to be; null for what is none."""
     base, _, form = kind.partition(":")
     if base == "date":
         day = column.str.to_date(form or "%Y-%m-%d", strict=False, exact=True)

@@ -31,23 +31,14 @@ _HEAD = 30
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Sheet:
-    """The records of a sheet. CONFIDENTIAL.
+    """The records of a sheet. CONFIDENTIAL."""
 
-    Args:
-        where: File and sheet.
-        texts: The records, all cells as texts.
-        before: Number of rows before the first record.
-        written: The same, but for what is stored as a number or date.
-        padded: Columns whose leading zeros are those of their number format.
-        dated: Columns with dates.
-    """
-
-    where: str
-    texts: pl.DataFrame
-    written: pl.DataFrame
-    before: int
-    padded: tuple[str, ...]
-    dated: tuple[str, ...]
+    where: str  # file and sheet
+    texts: pl.DataFrame  # the records, all cells as texts
+    written: pl.DataFrame  # the same, but for what is stored as a number or date
+    before: int  # number of rows before the first record
+    padded: tuple[str, ...]  # columns whose leading zeros are those of their number format
+    dated: tuple[str, ...]  # columns with dates
 
     def place(self, row: int, column: str) -> str:
         """The cell of a record and a column."""

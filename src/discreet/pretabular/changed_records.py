@@ -85,13 +85,7 @@ class HeldRecords:
         source: IntArray | None = None,
         last: Mapping[str, pl.Series] | None = None,
     ) -> Any:
-        """The records where each named column has its values from other rows.
-
-        Args:
-            rows: Per column, the row that each record has its value from.
-            source: The row that each record has all other values from; its own if not given.
-            last: Columns whose values of the last records are new.
-        """
+        """The records where each named column has its values from other rows."""
         native: Any = self.frame.to_native()
         kind = self.frame.implementation
         if kind.is_pandas():

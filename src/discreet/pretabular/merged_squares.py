@@ -42,16 +42,11 @@ class MergedSquaresError(DiscreetError):
 
 @dataclass(frozen=True, repr=False)
 class _DividedSquares:
-    """Squares of one size, or areas: which are divided, with a rest or not, into which parts.
+    """Squares of one size, or areas: which are divided, with a rest or not, into which parts."""
 
-    Args:
-        divided: Numbers of the divided ones, in order.
-        rest: Of each, whether parts were put together.
-        kept: Numbers of the parts, one size smaller, that stand beside such a rest, in order.
-    """
-
-    divided: IntArray
-    rest: BoolArray
+    divided: IntArray  # numbers of the divided ones, in order
+    rest: BoolArray  # of each, whether parts were put together
+    #: Numbers of the parts, one size smaller, that stand beside such a rest, in order
     kept: IntArray
 
 

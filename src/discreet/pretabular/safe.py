@@ -39,25 +39,15 @@ _KEY = "record_key"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Combinations:
-    """The combinations of codes, in their order, and how often each occurs. CONFIDENTIAL.
+    """The combinations of codes, in their order, and how often each occurs. CONFIDENTIAL."""
 
-    Args:
-        names: The variables.
-        code: Per variable, the code of each combination.
-        stratum: The stratum of each combination.
-        count: How many records have it.
-        of: The combination of each record.
-        first: Per variable, the first record that has each code.
-        values: The variables as the records have them.
-    """
-
-    names: Sequence[str]
-    code: Sequence[IntArray]
-    stratum: IntArray
-    count: IntArray
-    of: IntArray
-    first: Sequence[IntArray]
-    values: pl.DataFrame
+    names: Sequence[str]  # the variables
+    code: Sequence[IntArray]  # per variable, the code of each combination
+    stratum: IntArray  # the stratum of each combination
+    count: IntArray  # how many records have it
+    of: IntArray  # the combination of each record
+    first: Sequence[IntArray]  # per variable, the first record that has each code
+    values: pl.DataFrame  # the variables as the records have them
 
     @classmethod
     def found(

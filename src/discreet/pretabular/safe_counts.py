@@ -33,36 +33,22 @@ SmallArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SafeCounts:
-    """New counts, and how good they are. CONFIDENTIAL.
+    """New counts, and how good they are. CONFIDENTIAL."""
 
-    Args:
-        count: The new count of each combination.
-        error: The largest error of a control cell.
-        least_error: No counts have a smaller one than this.
-        least_change: With this largest error, none have less inner change than this.
-    """
-
-    count: IntArray
-    error: int
-    least_error: int
-    least_change: int
+    count: IntArray  # the new count of each combination
+    error: int  # the largest error of a control cell
+    least_error: int  # no counts have a smaller one than this
+    least_change: int  # with this largest error, none have less inner change than this
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ControlCells:
-    """Which cell of each control table a combination belongs to. CONFIDENTIAL.
+    """Which cell of each control table a combination belongs to. CONFIDENTIAL."""
 
-    Args:
-        cell: Numbers of cells, a row for each combination, a column for each table.
-        begin: Where the combinations of each cell begin in `member`.
-        member: The combinations of each cell.
-        total: The old count of each cell.
-    """
-
-    cell: SmallArray
-    begin: IntArray
-    member: SmallArray
-    total: IntArray
+    cell: SmallArray  # numbers of cells, a row for each combination, a column for each table
+    begin: IntArray  # where the combinations of each cell begin in `member`
+    member: SmallArray  # the combinations of each cell
+    total: IntArray  # the old count of each cell
 
     @classmethod
     def of(cls, count: IntArray, tables: Sequence[IntArray]) -> ControlCells:
@@ -95,13 +81,6 @@ def safe_counts(
     count: IntArray, tables: Sequence[IntArray], at_least: int, *, seed: int, exact: bool
 ) -> SafeCounts:
     """New counts: the local search's, or where they are `exact` the solver's, as far as it comes.
-
-    Args:
-        count: Old counts, in an order that decides between equals.
-        tables: The cell of each combination in each control table.
-        at_least: The smallest count above 0.
-        seed: What the search draws by.
-        exact: Whether the solver is asked too.
 
     >>> made = safe_counts(np.array([1, 2, 5, 4]), [np.array([0, 0, 1, 1])], 3, seed=1, exact=True)
     >>> made.count.tolist(), made.error

@@ -42,50 +42,32 @@ _SPSS_WIDTH = 8
 
 @dataclass(frozen=True, kw_only=True)
 class StructureRules:
-    """What may be taken over.
+    """What may be taken over."""
 
-    Args:
-        threshold: Units that a code, an end, a form or a pattern rests on.
-        public: Variables whose codes and ends are known anyway.
-        shares: Variables whose distribution is taken over, roughly.
-        identifiers: Variables that name a unit.
-    """
-
-    threshold: int
-    public: frozenset[str]
-    shares: frozenset[str]
-    identifiers: frozenset[str]
+    threshold: int  # units that a code, an end, a form or a pattern rests on
+    public: frozenset[str]  # variables whose codes and ends are known anyway
+    shares: frozenset[str]  # variables whose distribution is taken over, roughly
+    identifiers: frozenset[str]  # variables that name a unit
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Form:
-    """What is taken over of one variable.
+    """What is taken over of one variable."""
 
-    Args:
-        kind: How values are made up.
-        codes: Values that appear as they are.
-        weights: How often each code is drawn, in per cent; None if all alike.
-        ranges: From where to where numbers, dates or times are drawn, in steps.
-        scale: What one step is: a power of ten for numbers, days or seconds for dates.
-        masks: Forms of texts: a small, A large letters, 9 digits, others as they are.
-        date_format: How dates are written that are texts.
-        unique: Whether no value occurs twice.
-        reasons: Kinds of missing values that appear.
-        described: The description that is taken over, without values.
-        findings: What was left out. CONFIDENTIAL.
-    """
-
+    #: How values are made up
     kind: Literal["codes", "numbers", "dates", "identifiers", "texts", "empty"]
-    described: DescribedVariable
-    codes: pl.Series
-    weights: IntArray | None = None
+    described: DescribedVariable  # the description that is taken over, without values
+    codes: pl.Series  # values that appear as they are
+    weights: IntArray | None = None  # how often each code is drawn, in per cent; None if all alike
+    #: From where to where numbers, dates or times are drawn, in steps
     ranges: Sequence[tuple[int, int]] = ()
-    scale: float = 1
+    scale: float = 1  # what one step is: a power of ten for numbers, days or seconds for dates
+    #: Forms of texts: a small, A large letters, 9 digits, others as they are
     masks: Sequence[str] = ()
-    date_format: str = ""
-    unique: bool = False
-    reasons: Sequence[str] = ()
-    findings: tuple[str, ...] = ()
+    date_format: str = ""  # how dates are written that are texts
+    unique: bool = False  # whether no value occurs twice
+    reasons: Sequence[str] = ()  # kinds of missing values that appear
+    findings: tuple[str, ...] = ()  # what was left out. CONFIDENTIAL
 
 
 def tally(values: pl.DataFrame, units: pl.Series | None) -> pl.DataFrame:
@@ -96,13 +78,7 @@ def tally(values: pl.DataFrame, units: pl.Series | None) -> pl.DataFrame:
 
 
 class FormFinder:
-    """Finds the form of variables.
-
-    Args:
-        records: The records.
-        units: Who stands behind each record; None if each is its own unit.
-        rules: What may be taken over.
-    """
+    """Finds the form of variables."""
 
     def __init__(
         self, records: DescribedRecords, units: pl.Series | None, rules: StructureRules

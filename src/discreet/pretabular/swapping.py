@@ -36,22 +36,15 @@ from discreet.pretabular.changed_records import (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SwapRisk:
-    """Which households are rare where they live. CONFIDENTIAL.
+    """Which households are rare where they live. CONFIDENTIAL."""
 
-    Args:
-        household: The household of each record, numbered in the order of their identifiers.
-        first: The first record of each household.
-        risks: Of each household and level of area: 1 / the fewest persons that are like one of
-            its own in the variables of risk.
-        level: The first level at which these are fewer than k; the number of levels if none.
-        areas: The area of each household at each level, numbered within the whole.
-    """
-
-    household: IntArray
-    first: IntArray
+    household: IntArray  # the household of each record, numbered in the order of their identifiers
+    first: IntArray  # the first record of each household
+    #: Of each household and level of area: 1 / the fewest persons that are like one of its own in
+    #: the variables of risk
     risks: FloatArray
-    level: IntArray
-    areas: IntArray
+    level: IntArray  # the first level at which these are fewer than k; the number of levels if none
+    areas: IntArray  # the area of each household at each level, numbered within the whole
 
 
 def swap_risk(

@@ -40,17 +40,11 @@ class RuleJudgement:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RuleInference:
-    """What follows about a published number for who knows a rule and what it marks. SECRET.
+    """What follows about a published number for who knows a rule and what it marks. SECRET."""
 
-    Args:
-        at_most: A cell that the rule marks shows no more than this; infinite for nothing.
-        at_least: A cell that it does not mark shows no less; minus infinite for nothing.
-        opens: Whether a cell would be as good as known if the rule were told as its reason.
-    """
-
-    at_most: float
-    at_least: float
-    opens: bool
+    at_most: float  # a cell that the rule marks shows no more than this; infinite for nothing
+    at_least: float  # a cell that it does not mark shows no less; minus infinite for nothing
+    opens: bool  # whether a cell would be as good as known if the rule were told as its reason
 
     @classmethod
     def nothing(cls) -> RuleInference:
@@ -63,36 +57,24 @@ class RuleInference:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellEvidence:
-    """What a rule looks at, cell by cell (confidential).
+    """What a rule looks at, cell by cell (confidential)."""
 
-    Args:
-        places: The cells of the table.
-        counts: Numbers of contributors: "records" (or holdings), and as far as known
-            "values", "nonzero" and "weights".
-        published: What would be published: the value, or the count.
-        absolute: Sum of the absolute contributions that rules of concentration look at.
-        contributions: The largest contributions, aligned with the cells.
-        weighted: Whether a record counts as often as its weight says.
-        scale: What a level in terms of contributions is worth in the published value.
-        value: The value column; None for counts.
-        per: Whether contributors are records or holdings.
-        unit: The smallest step of the published value.
-        style: How protection levels are asked for.
-        unwaived: The evidence of those only who have not consented to be shown; None if
-            nobody has consented.
-    """
-
-    places: CellLookup
+    places: CellLookup  # the cells of the table
+    #: Numbers of contributors: "records" (or holdings), and as far as known "values", "nonzero" and
+    #: "weights"
     counts: Mapping[str, FloatArray]
-    published: FloatArray
+    published: FloatArray  # what would be published: the value, or the count
+    #: Sum of the absolute contributions that rules of concentration look at
     absolute: FloatArray | None = None
-    contributions: Contributions | None = None
-    weighted: bool = True
+    contributions: Contributions | None = None  # the largest contributions, aligned with the cells
+    weighted: bool = True  # whether a record counts as often as its weight says
+    #: What a level in terms of contributions is worth in the published value
     scale: FloatArray | None = None
-    value: str | None = None
-    per: str = "record"
-    unit: float = 1.0
-    style: Style = "symmetric"
+    value: str | None = None  # the value column; None for counts
+    per: str = "record"  # whether contributors are records or holdings
+    unit: float = 1.0  # the smallest step of the published value
+    style: Style = "symmetric"  # how protection levels are asked for
+    #: The evidence of those only who have not consented to be shown; None if nobody has consented
     unwaived: CellEvidence | None = None
     _sums: dict[int, FloatArray] = field(default_factory=dict)
 

@@ -38,10 +38,6 @@ _DISTINCT = 2**40
 def lone_contributors(table: Table, value: str | None) -> IntArray:
     """For each cell a number that stands for its only contributor; `SEVERAL`, or `UNNAMED`.
 
-    Args:
-        table: A table of records, or one by `count_holdings`.
-        value: The value column; None for counts, "weight" for sums of weights.
-
     >>> import polars as pl
     >>> firms = pl.DataFrame({"region": ["N", "N", "S"]})
     >>> lone_contributors(tabulate(firms, by=["region"]), None)

@@ -146,17 +146,11 @@ _WORDS = {
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MarkedCells:
-    """What marks say, cell by cell (confidential).
+    """What marks say, cell by cell (confidential)."""
 
-    Args:
-        status: Number of the status in `STATUSES`; -1 for none.
-        numbers: Per kind of number, its value; NaN for none.
-        named: Cells that a mark names one by one.
-    """
-
-    status: npt.NDArray[np.int8]
-    numbers: dict[str, FloatArray]
-    named: BoolArray
+    status: npt.NDArray[np.int8]  # number of the status in `STATUSES`; -1 for none
+    numbers: dict[str, FloatArray]  # per kind of number, its value; NaN for none
+    named: BoolArray  # cells that a mark names one by one
 
     def are(self, status: str) -> BoolArray:
         """The cells with this status."""

@@ -40,9 +40,6 @@ class Waivers:
 def without_consent(consent: str) -> str:
     """The filter of those who have not consented, or of whom it cannot be told.
 
-    Args:
-        consent: The filter of those who have.
-
     >>> without_consent("consent == 'yes'")
     "not (consent == 'yes') or consent is null"
     """

@@ -29,19 +29,16 @@ class Dimension:
     Several classifications of one variable that do not nest (grid cells and
     regions; overlapping age groups) share the total and stand one after another.
 
-    Args:
-        classifications: One, or several with the same total and else different codes.
-        name: Name of the variable; that of the first classification if empty.
-        chosen: Whether these are some codes of a variable, side by side: none of them is
-            the total of the others, whatever the classification says.
-
     >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
     >>> Dimension(classifications=(sex,)).codes
     ('Total', 'm', 'w')
     """
 
+    #: One, or several with the same total and else different codes
     classifications: tuple[Classification, ...]
-    name: str = ""
+    name: str = ""  # name of the variable; that of the first classification if empty
+    #: Whether these are some codes of a variable, side by side: none of them is the total of the
+    #: others, whatever the classification says
     chosen: bool = False
 
     def __post_init__(self) -> None:
@@ -137,11 +134,7 @@ class Dimension:
         return found
 
     def restricted(self, keep: npt.NDArray[np.bool_]) -> Dimension:
-        """The same with some of the codes; with a code, those above it are kept.
-
-        Args:
-            keep: One boolean per code, true for the total.
-        """
+        """The same with some of the codes; with a code, those above it are kept."""
         trees = [
             tree.restricted(np.concatenate([keep[:1], keep[shift + 1 : shift + len(tree)]]))
             for tree, shift in zip(self.classifications, self.offsets, strict=True)

@@ -48,22 +48,15 @@ _SUMMED: frozenset[str] = frozenset({"count", "sum", "balance"})
 class Figure:
     """One figure (Kennzahl) of a table: what it is called and how it is printed.
 
-    Args:
-        name: Short stable name; the code in the figure dimension.
-        kind: What kind of figure it is.
-        titles: language → heading.
-        unit: language → unit, such as "EUR" or "%".
-        decimals: Digits after the decimal point when printed.
-
     >>> Figure(name="rent", kind="mean", titles={"en": "Average rent"}).title("en")
     'Average rent'
     """
 
-    name: str
-    kind: FigureKind = "count"
-    titles: Mapping[str, str] = field(default_factory=dict)
-    unit: Mapping[str, str] = field(default_factory=dict)
-    decimals: int = 0
+    name: str  # short stable name; the code in the figure dimension
+    kind: FigureKind = "count"  # what kind of figure it is
+    titles: Mapping[str, str] = field(default_factory=dict)  # language → heading
+    unit: Mapping[str, str] = field(default_factory=dict)  # language → unit, such as "EUR" or "%"
+    decimals: int = 0  # digits after the decimal point when printed
 
     def __post_init__(self) -> None:
         problems = []

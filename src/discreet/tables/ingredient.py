@@ -32,11 +32,6 @@ def correlation(
     """How far the noise of two figures with the same keys goes together: from −1 to 1.
 
     Taken over keys spread evenly on the grid, for each key that either is drawn with.
-
-    Args:
-        one: Per key, by its name, the noise that it draws.
-        other: The same for the other figure; keys of the same name are the same.
-        cells: Which cells of either are compared.
     """
     sums = np.zeros((3, len(cells[0])), dtype=np.float64)  # variances and covariance
     for name in {**one, **other}:
@@ -56,59 +51,45 @@ def correlation(
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GateReport:
-    """What the gate of a value column did to a table. CONFIDENTIAL.
+    """What the gate of a value column did to a table. CONFIDENTIAL."""
 
-    Args:
-        cells: Cells that rest on a single or dominating contribution, by the rule of the column.
-        failed: Of these, cells whose best guess is within p % too often: hidden.
-        beside: Cells hidden with them: published counts that leave open whether there are one or
-            two contributors, and cells whose figure would open a hidden one by subtraction.
-        shown: Cells of the rule that are shown.
-        near: Of those shown, the share whose figure is within p % of the largest contribution,
-            once the second largest is subtracted.
-        chance: The largest chance of a best guess among those shown.
-        p_percent: What p is.
-    """
-
-    cells: int
-    failed: int
+    cells: int  # cells that rest on a single or dominating contribution, by the rule of the column
+    failed: int  # of these, cells whose best guess is within p % too often: hidden
+    #: Cells hidden with them: published counts that leave open whether there are one or two
+    #: contributors, and cells whose figure would open a hidden one by subtraction
     beside: int
-    shown: int
+    shown: int  # cells of the rule that are shown
+    #: Of those shown, the share whose figure is within p % of the largest contribution, once the
+    #: second largest is subtracted
     near: float
-    chance: float
-    p_percent: float
+    chance: float  # the largest chance of a best guess among those shown
+    p_percent: float  # what p is
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Ingredient:
-    """A protected figure, cell by cell, beside its originals (confidential).
+    """A protected figure, cell by cell, beside its originals (confidential)."""
 
-    Args:
-        protected: The figure as it may be published.
-        index: Per spanning variable, the position of each cell's code. The cells are
-            those of the true table; all others are zero, before and after.
-        value: The protected value of each cell; 0 where it is suppressed. Counts are
-            rounded as published, for all digits of a weighted one can give it away; means
-            are not, for they are quotients of published figures.
-        original: The true value of each cell.
-        deviation: The standard deviation of the noise that the cell could have got:
-            of its possible noise, not its actual one. What is bracketed can be seen:
-            deviations of counts are those of the row that the protected value has.
-        suppressed: Which cells are not published.
-        keys: The cell keys that its noise was drawn with, or derived from, if they are known.
-        draws: Per key, by its name, the noise that the cells could have got: "cell key" for
-            the key itself, other names for keys derived from it.
-        gate: How near its figures come to single contributions, where that was looked at.
-    """
-
-    protected: ProtectedTable
+    protected: ProtectedTable  # the figure as it may be published
+    #: Per spanning variable, the position of each cell's code. The cells are those of the true
+    #: table; all others are zero, before and after
     index: tuple[npt.NDArray[np.int32], ...]
+    #: The protected value of each cell; 0 where it is suppressed. Counts are rounded as published,
+    #: for all digits of a weighted one can give it away; means are not, for they are quotients of
+    #: published figures
     value: FloatArray
-    original: FloatArray
+    original: FloatArray  # the true value of each cell
+    #: The standard deviation of the noise that the cell could have got: of its possible noise, not
+    #: its actual one. What is bracketed can be seen: deviations of counts are those of the row that
+    #: the protected value has
     deviation: FloatArray
-    suppressed: npt.NDArray[np.bool_]
+    suppressed: npt.NDArray[np.bool_]  # which cells are not published
+    #: The cell keys that its noise was drawn with, or derived from, if they are known
     keys: IntArray | None = None
+    #: Per key, by its name, the noise that the cells could have got: "cell key" for the key itself,
+    #: other names for keys derived from it
     draws: Mapping[str, Draw] = field(default_factory=dict)
+    #: How near its figures come to single contributions, where that was looked at
     gate: GateReport | None = None
 
     def __post_init__(self) -> None:

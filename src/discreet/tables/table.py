@@ -40,37 +40,23 @@ class Contributions:
     A record without a value contributes nothing and is not counted here; a record
     of value 0 is. Contributions are ordered by absolute unweighted value, then weight,
     then positive before negative, so that their order depends on nothing else.
-
-    Args:
-        column: The value column.
-        top: Unweighted values of the largest contributions, cells × k; NaN where a
-            cell has fewer.
-        top_weight: Their weights, of the same shape; None if unweighted.
-        count: Number of records with a value.
-        nonzero: Number of those whose value is not 0.
-        key: Cell key of the records with a value; None without record keys.
-        nonzero_key: Cell key of the records whose value is not 0.
-        weight: Sum of the weights of the records with a value; None if unweighted.
-        total: Sum of value × weight, as in `Table.sums`.
-        plain: Sum of the unweighted values; `total` if unweighted.
-        absolute: Sum of |value| × weight.
-        low: Smallest unweighted value; NaN where there is none.
-        high: Largest unweighted value; NaN where there is none.
     """
 
-    column: str
+    column: str  # the value column
+    #: Unweighted values of the largest contributions, cells × k; NaN where a cell has fewer
     top: FloatArray
-    top_weight: FloatArray | None = None
-    count: IntArray
-    nonzero: IntArray
-    key: IntArray | None = None
-    nonzero_key: IntArray | None = None
+    top_weight: FloatArray | None = None  # their weights, of the same shape; None if unweighted
+    count: IntArray  # number of records with a value
+    nonzero: IntArray  # number of those whose value is not 0
+    key: IntArray | None = None  # cell key of the records with a value; None without record keys
+    nonzero_key: IntArray | None = None  # cell key of the records whose value is not 0
+    #: Sum of the weights of the records with a value; None if unweighted
     weight: FloatArray | None = None
-    total: FloatArray
-    plain: FloatArray
-    absolute: FloatArray
-    low: FloatArray
-    high: FloatArray
+    total: FloatArray  # sum of value × weight, as in `Table.sums`
+    plain: FloatArray  # sum of the unweighted values; `total` if unweighted
+    absolute: FloatArray  # sum of |value| × weight
+    low: FloatArray  # smallest unweighted value; NaN where there is none
+    high: FloatArray  # largest unweighted value; NaN where there is none
 
     def __post_init__(self) -> None:
         one_each = [self.count, self.nonzero, self.total, self.plain, self.absolute]

@@ -145,12 +145,6 @@ def found_relations(
 
     Believed is what more cells bear out than are needed to make it up.
 
-    Args:
-        columns: Name → its value in each cell (confidential); all are of the same length.
-        units: Name → the unit that it may have been rounded to; exact values without.
-        parts: Of how many rounded parts each cell may be the sum.
-        repeated: Whether the same values bear a relation out again and again, as in records.
-
     >>> home = np.array([3.0, 5.0, 2.5, 8.0])
     >>> foreign = np.array([1.0, 0.0, 7.0, 2.0])
     >>> columns = {"all": home + foreign, "home": home, "foreign": foreign}

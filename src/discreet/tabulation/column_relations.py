@@ -30,12 +30,6 @@ def column_relations(
 ) -> list[ValueRelation]:
     """The relations between columns that hold in every record; missing values count as 0.
 
-    Args:
-        records: The records, as narwhals wraps them, or a frame.
-        columns: Columns of numbers.
-        count: What relations call the number of records; None if it is not published.
-        where: The filter of the tables.
-
     >>> import polars as pl
     >>> firms = pl.DataFrame({"home": [3, 5, 2, 8], "abroad": [1, 0, 7, 2], "all": [4, 5, 9, 10]})
     >>> [found.text for found in column_relations(firms, ["all", "home", "abroad"])]

@@ -23,17 +23,11 @@ _WIDEST_RANGE = 2**22
 
 @dataclass(frozen=True, repr=False)
 class CodedColumn:
-    """A coded column.
+    """A coded column."""
 
-    Args:
-        codes: One unsigned integer per record.
-        values: The value of each code as text; null for missing.
-        compact: Whether every code is known to occur.
-    """
-
-    codes: pl.Series
-    values: pl.Series
-    compact: bool = False
+    codes: pl.Series  # one unsigned integer per record
+    values: pl.Series  # the value of each code as text; null for missing
+    compact: bool = False  # whether every code is known to occur
 
     @property
     def size(self) -> int:

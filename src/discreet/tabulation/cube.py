@@ -27,22 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Cube:
-    """The finest cells that occur (confidential).
+    """The finest cells that occur (confidential)."""
 
-    Args:
-        axes: What spans the cube.
-        codes: Per axis, each cell's position in `values`.
-        values: Per axis, the values as texts; null stands for missing.
-        measures: One row per measure, one column per cell.
-        layout: What the rows of `measures` are.
-        largest: Per column of contributions, the lists of the cells.
-    """
-
-    axes: tuple[CubeAxis, ...]
-    codes: tuple[npt.NDArray[np.int32], ...]
-    values: tuple[pl.Series, ...]
-    measures: IntArray
-    layout: MeasureLayout
+    axes: tuple[CubeAxis, ...]  # what spans the cube
+    codes: tuple[npt.NDArray[np.int32], ...]  # per axis, each cell's position in `values`
+    values: tuple[pl.Series, ...]  # per axis, the values as texts; null stands for missing
+    measures: IntArray  # one row per measure, one column per cell
+    layout: MeasureLayout  # what the rows of `measures` are
+    #: Per column of contributions, the lists of the cells
     largest: Mapping[str, Largest] = field(default_factory=dict)
 
     @cached_property
@@ -58,13 +50,7 @@ class Cube:
 
 
 def join_cubes(cubes: Sequence[Cube], axes: Sequence[CubeAxis] | None = None) -> Cube:
-    """One cube of the records of several that span the same axes.
-
-    Args:
-        cubes: The cubes.
-        axes: Those of the joint cube, if not all. Then cells and values are in order, so that
-            it is the same however the records were split.
-    """
+    """One cube of the records of several that span the same axes."""
     first = cubes[0]
     if len(cubes) == 1 and axes is None:
         return first
@@ -119,13 +105,7 @@ def _distinct(
 
 
 def _added(parts: Sequence[IntArray], places: IntArray, *, distinct: bool) -> IntArray:
-    """The measures of all parts, added up at the places of their cells.
-
-    Args:
-        parts: One row per measure, one column per cell.
-        places: The place of each cell, one part after the other.
-        distinct: Whether the cells of each part are different ones.
-    """
+    """The measures of all parts, added up at the places of their cells."""
     joined = np.zeros((len(parts[0]), int(places.max(initial=-1)) + 1), dtype=np.int64)
     if distinct:
         start = 0
@@ -158,15 +138,10 @@ _SMALL = 2**16
 
 @dataclass(frozen=True)
 class Tree:
-    """The code tree of one spanning variable, by position.
+    """The code tree of one spanning variable, by position."""
 
-    Args:
-        parents: Position of each code's parent, -1 for the total.
-        levels: Level of each code.
-    """
-
-    parents: npt.NDArray[np.int32]
-    levels: npt.NDArray[np.int32]
+    parents: npt.NDArray[np.int32]  # position of each code's parent, -1 for the total
+    levels: npt.NDArray[np.int32]  # level of each code
 
     @property
     def size(self) -> int:
@@ -191,14 +166,7 @@ def roll_up(
     measures: IntArray,
     largest: Mapping[str, Largest],
 ) -> tuple[list[npt.NDArray[np.int32]], IntArray, dict[str, Largest]]:
-    """Every cell on every combination of levels.
-
-    Args:
-        trees: One per spanning variable.
-        positions: Per spanning variable, the position of each finest cell's leaf.
-        measures: One row per measure, one column per finest cell.
-        largest: Lists of the largest contributions of the finest cells.
-    """
+    """Every cell on every combination of levels."""
     cells = CellIndex(tuple(tree.size for tree in trees))
     size, finest = cells.size, cells.numbers(positions, measures.shape[1])
     flat, measures = merge_cells(finest, measures)
@@ -269,14 +237,7 @@ def _strides(trees: Sequence[Tree]) -> tuple[int, ...]:
 def _roll_up_largest(
     trees: Sequence[Tree], finest: IntArray, cells: IntArray, largest: Mapping[str, Largest]
 ) -> dict[str, Largest]:
-    """Lists of every cell: those of children merged into their parent's, level by level.
-
-    Args:
-        trees: One per spanning variable.
-        finest: Numbers of the finest cells; a number may occur more than once.
-        cells: Numbers of all cells, sorted.
-        largest: Lists of the finest cells.
-    """
+    """Lists of every cell: those of children merged into their parent's, level by level."""
     places = np.searchsorted(cells, finest)
     lists = {}
     for name, given in largest.items():

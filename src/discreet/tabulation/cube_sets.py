@@ -45,13 +45,7 @@ _TOGETHER = 16
 def cubes_of_records(
     task: TabulationTask, counted: Iterable[tuple[QueryGroup, Cube]], keys: KeyCheck | None
 ) -> bytes:
-    """The file of the cubes of some records.
-
-    Args:
-        task: The records and what was counted.
-        counted: The cubes, with the queries behind each.
-        keys: What a test of the record keys found.
-    """
+    """The file of the cubes of some records."""
     cubes: dict[_About, Cube] = {}
     for group, cube in counted:
         if any(axis.levels for axis in cube.axes):

@@ -59,13 +59,7 @@ _DEARER = 1
 
 
 class Terms:
-    """Columns of a table, and what is made of them, as SQL.
-
-    Args:
-        table: The table, as SQLAlchemy describes it.
-        schema: The types of its columns.
-        dialect: The kind of database.
-    """
+    """Columns of a table, and what is made of them, as SQL."""
 
     def __init__(self, table: Any, schema: Mapping[str, Any], dialect: str) -> None:
         import sqlalchemy

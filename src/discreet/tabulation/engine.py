@@ -56,21 +56,13 @@ class Pass:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TabulationTask:
-    """The records, and all that is to be counted among them (confidential).
-
-    Args:
-        records: The records.
-        queries: What is to be counted.
-        record_key: Column of record keys; None for none.
-        grid: Their key grid.
-        unsuitable_keys: Whether keys that cannot be drawn by chance are used all the same.
-    """
+    """The records, and all that is to be counted among them (confidential)."""
 
     records: NarwhalsFrame
-    queries: Sequence[Query]
-    record_key: str | None
-    grid: KeyGrid
-    unsuitable_keys: bool
+    queries: Sequence[Query]  # what is to be counted
+    record_key: str | None  # column of record keys; None for none
+    grid: KeyGrid  # their key grid
+    unsuitable_keys: bool  # whether keys that cannot be drawn by chance are used all the same
 
     @cached_property
     def schema(self) -> nw.Schema:
@@ -124,9 +116,6 @@ class Engine(ABC):
 
     A subclass says its name, its rank, which tasks it takes, and counts. What is forgotten is
     an error at import.
-
-    Args:
-        task: Records and queries, which the engine takes.
     """
 
     #: What it is called.
@@ -220,11 +209,7 @@ def lowest_of_all(records: NarwhalsFrame, record_key: str, grid: KeyGrid) -> pl.
 
 @contextmanager
 def refusals(*, filtered: bool) -> Iterator[None]:
-    """Turn whatever goes wrong with records into an error whose text holds no data.
-
-    Args:
-        filtered: Whether records are filtered on the way: then the condition does not fit them.
-    """
+    """Turn whatever goes wrong with records into an error whose text holds no data."""
     try:
         yield
     except (DiscreetError, MemoryError):

@@ -144,14 +144,7 @@ def check_key_counts(frame: pl.DataFrame, record_key: str, grid: KeyGrid) -> Non
 def raise_flaws(
     records: nw.LazyFrame[Any], one: Pass, record_key: str | None, grid: KeyGrid
 ) -> None:
-    """Raise what is wrong with the keys, weights or values of the records that pass the filter.
-
-    Args:
-        records: The plan of all records.
-        one: The pass that stumbled over one of them.
-        record_key: Column of record keys.
-        grid: Their key grid.
-    """
+    """Raise what is wrong with the keys, weights or values of the records that pass the filter."""
     schema = records.collect_schema()
     frame = records if one.where is None else records.filter(one.where)
     columns: dict[str, nw.Expr] = {}

@@ -97,14 +97,11 @@ class RecordShare:
     """Records set apart by their value in one column, so that rest and whole differ.
 
     Most columns have none of them, and then need no measures of their own.
-
-    Args:
-        column: The value column.
-        of: "missing" (no value), "zero" (value 0), "negative" (value below 0), or
-            "plain" (all, without their weights).
     """
 
-    column: str
+    column: str  # the value column
+    #: "missing" (no value), "zero" (value 0), "negative" (value below 0), or "plain" (all, without
+    #: their weights)
     of: str
 
     @property
@@ -120,20 +117,14 @@ class MeasureLayout:
     Row 0 counts records; then, with keys, the two parts of the key sums; then
     three limbs per sum. The sums are that of the weights, if any, and those of
     the value columns. After them come the measures of the shares.
-
-    Args:
-        keyed: Whether there are record keys.
-        weight: Column of weights.
-        values: Columns to sum.
-        largest: Per column, how many of the largest contributions are wanted.
-        shares: The shares of the records that may occur.
     """
 
-    keyed: bool
-    weight: str | None = None
-    values: tuple[str, ...] = ()
+    keyed: bool  # whether there are record keys
+    weight: str | None = None  # column of weights
+    values: tuple[str, ...] = ()  # columns to sum
+    #: Per column, how many of the largest contributions are wanted
     largest: Mapping[str, int] = field(default_factory=dict)
-    shares: tuple[RecordShare, ...] = ()
+    shares: tuple[RecordShare, ...] = ()  # the shares of the records that may occur
 
     @property
     def possible(self) -> tuple[RecordShare, ...]:
@@ -216,16 +207,12 @@ _ENDS = 2
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Largest:
-    """The largest contributions of each cell (confidential).
+    """The largest contributions of each cell (confidential)."""
 
-    Args:
-        k: Length of a list.
-        lists: One row per cell: smallest value, largest value, the k largest
-            contributions, and their weights if there are any; NaN where there is none.
-            All that one record needs to look at lies side by side in memory.
-    """
-
-    k: int
+    k: int  # length of a list
+    #: One row per cell: smallest value, largest value, the k largest contributions, and their
+    #: weights if there are any; NaN where there is none. All that one record needs to look at lies
+    #: side by side in memory
     lists: FloatArray
 
     @classmethod

@@ -51,19 +51,12 @@ Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, repr=False)
 class ShareValues:
-    """A share of the records to measure on its own.
+    """A share of the records to measure on its own."""
 
-    Args:
-        of: "missing", "zero" or "negative" values; "plain" for all records.
-        values: The values that decide.
-        counted: Whether to count records and add keys.
-        summed: What to sum, if anything.
-    """
-
-    of: str
-    values: FloatArray
-    counted: bool
-    summed: FloatArray | None
+    of: str  # "missing", "zero" or "negative" values; "plain" for all records
+    values: FloatArray  # the values that decide
+    counted: bool  # whether to count records and add keys
+    summed: FloatArray | None  # what to sum, if anything
 
     def among(self, start: int, stop: int) -> IntArray | None:
         """Which of these records belong to it; None for all."""
@@ -81,26 +74,16 @@ class ContributionValues:
 
 @dataclass(frozen=True, repr=False)
 class RecordArrays:
-    """Coded records.
+    """Coded records."""
 
-    Args:
-        codes: One array of unsigned integers per axis.
-        sizes: Number of codes per axis.
-        keys: Record keys on the grid, checked.
-        modulus: Size of the key grid.
-        sums: Arrays to sum exactly.
-        count: Number of records.
-        parts: Shares of the records to measure on their own.
-        largest: Columns whose largest contributions are wanted.
-    """
-
-    codes: Sequence[Codes]
-    sizes: Sequence[int]
-    keys: IntArray | None
-    modulus: int
-    sums: Sequence[FloatArray]
-    count: int
-    parts: Sequence[ShareValues] = ()
+    codes: Sequence[Codes]  # one array of unsigned integers per axis
+    sizes: Sequence[int]  # number of codes per axis
+    keys: IntArray | None  # record keys on the grid, checked
+    modulus: int  # size of the key grid
+    sums: Sequence[FloatArray]  # arrays to sum exactly
+    count: int  # number of records
+    parts: Sequence[ShareValues] = ()  # shares of the records to measure on their own
+    #: Columns whose largest contributions are wanted
     largest: Mapping[str, ContributionValues] = field(default_factory=dict)
 
     @property
@@ -322,17 +305,12 @@ class CompiledPass(_Interpreted):
 
 @dataclass(frozen=True, repr=False)
 class Amounts:
-    """What a pass adds up and compares (confidential).
+    """What a pass adds up and compares (confidential)."""
 
-    Args:
-        weights: The weights, if any.
-        sums: Per value column, values times weights; 0 where a value is missing.
-        raw: Per column of contributions, the values as they are.
-    """
-
-    weights: FloatArray | None
+    weights: FloatArray | None  # the weights, if any
+    #: Per value column, values times weights; 0 where a value is missing
     sums: Mapping[str, FloatArray]
-    raw: Mapping[str, FloatArray]
+    raw: Mapping[str, FloatArray]  # per column of contributions, the values as they are
 
     @classmethod
     def of(cls, layout: MeasureLayout, numbers: Mapping[str, FloatArray]) -> Amounts:
@@ -436,15 +414,7 @@ _CODE, _KEY, _NUMBER = "axis", "key", "number"
 
 
 class CodedRecords:
-    """Records in memory with their columns coded, ready for many passes.
-
-    Args:
-        frame: The records.
-        axes: All axes that any cube will need.
-        record_key: Column of record keys.
-        grid: Their key grid.
-        numbers: Columns of weights and values.
-    """
+    """Records in memory with their columns coded, ready for many passes."""
 
     def __init__(
         self,

@@ -23,17 +23,13 @@ from discreet.tabulation.measures import LARGEST_K
 
 @dataclass(frozen=True, slots=True)
 class CubeAxis:
-    """One axis of the base cube: a column as it is, or cut into intervals.
+    """One axis of the base cube: a column as it is, or cut into intervals."""
 
-    Args:
-        column: Column of the data.
-        bounds: Bounds of the intervals; None for the values themselves.
-        levels: Level columns, coarsest first, whose last filled one holds the code;
-            empty where one column does.
-    """
-
-    column: str
+    column: str  # column of the data
+    #: Bounds of the intervals; None for the values themselves
     bounds: tuple[float, ...] | None = None
+    #: Level columns, coarsest first, whose last filled one holds the code; empty where one column
+    #: does
     levels: tuple[str, ...] = ()
 
     @classmethod
@@ -225,23 +221,15 @@ UNKNOWN_SIZE = 64
 
 @dataclass
 class QueryGroup:
-    """Queries answered from one base cube.
+    """Queries answered from one base cube."""
 
-    Args:
-        where: The filter that all share.
-        weight: The weight that all share.
-        axes: Axes of the cube.
-        values: Columns summed in the cube.
-        largest: Per column, how many of the largest contributions the cube has.
-        members: Positions of the queries.
-    """
-
-    where: Any
-    weight: str | None
-    axes: dict[CubeAxis, None] = field(default_factory=dict)
-    values: dict[str, None] = field(default_factory=dict)
+    where: Any  # the filter that all share
+    weight: str | None  # the weight that all share
+    axes: dict[CubeAxis, None] = field(default_factory=dict)  # axes of the cube
+    values: dict[str, None] = field(default_factory=dict)  # columns summed in the cube
+    #: Per column, how many of the largest contributions the cube has
     largest: dict[str, int] = field(default_factory=dict)
-    members: list[int] = field(default_factory=list)
+    members: list[int] = field(default_factory=list)  # positions of the queries
 
     def take(self, at: int, query: Query) -> None:
         """Add a query."""

@@ -163,13 +163,7 @@ def _too_much(store: StoredRecords, query: Any) -> bool:
 
 
 class _StorePass:
-    """One pass over a store.
-
-    Args:
-        store: The records.
-        one: What is counted.
-        grid: The key grid.
-    """
+    """One pass over a store."""
 
     def __init__(self, store: StoredRecords, one: Pass, grid: KeyGrid) -> None:
         self.store, self.one, self.grid = store, one, grid
@@ -390,13 +384,7 @@ def _coding(store: StoredRecords, axis: CubeAxis) -> CodedColumn:
 
 
 class StoredChoice:
-    """The records of a store that a filter lets through. CONFIDENTIAL.
-
-    Args:
-        store: The records.
-        condition: The filter; of all if it is empty.
-        grid: Their key grid.
-    """
+    """The records of a store that a filter lets through. CONFIDENTIAL."""
 
     def __init__(self, store: StoredRecords, condition: str, grid: KeyGrid) -> None:
         layout = MeasureLayout(keyed=False, weight=None, values=())

@@ -179,15 +179,7 @@ def add_up(
     key_grid: KeyGrid | int | str = 10**15,
     allow_unsuitable_keys: bool = False,
 ) -> bytes:
-    """The file of cubes of some records: what is left of them when they are added up.
-
-    Args:
-        records: Some of the records, or all.
-        queries: What will be counted from the cubes.
-        record_key: Column of record keys.
-        key_grid: The grid of the record keys.
-        allow_unsuitable_keys: As for `tabulate`.
-    """
+    """The file of cubes of some records: what is left of them when they are added up."""
     task = TabulationTask(
         records=read_microdata(records),
         queries=queries,

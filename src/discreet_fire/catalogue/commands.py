@@ -18,105 +18,80 @@ from discreet_fire.catalogue.facts import check_facts, check_keys, document, lea
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingFacts:
-    """How a command is read.
+    """How a command is read."""
 
-    Args:
-        prefix: How it stands before another: "bare" needs no colon, "colon" needs one, "word"
-            takes the next word without one, "condition" is `if`, `else` and `while`.
-        parts: Whether it parts its command in an "own" way.
-        block: Whether a block in braces may follow.
-        body: Whether the body of a "program" follows, a "block" of another language, "data", or
-            the "text" of a document; "end" closes one.
-        text: Whether its text "defines" what may be run later, "runs" commands within quotes,
-            or "lists" words that may be commands.
-        loop: Whether its head ends with a brace.
-    """
-
+    #: How it stands before another: "bare" needs no colon, "colon" needs one, "word" takes the next
+    #: word without one, "condition" is `if`, `else` and `while`
     prefix: Literal["none", "bare", "colon", "word", "condition"]
-    parts: Literal["usual", "own"]
-    block: bool
+    parts: Literal["usual", "own"]  # whether it parts its command in an "own" way
+    block: bool  # whether a block in braces may follow
+    #: Whether the body of a "program" follows, a "block" of another language, "data", or the "text"
+    #: of a document; "end" closes one
     body: Literal["none", "program", "end", "block", "data", "text"]
+    #: Whether its text "defines" what may be run later, "runs" commands within quotes, or "lists"
+    #: words that may be commands
     text: Literal["none", "defines", "runs", "lists"]
-    loop: bool
+    loop: bool  # whether its head ends with a brace
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowFacts:
-    """Where figures go through a command.
-
-    Args:
-        gives: What it gives figures to, and how.
-        texts: Whether it gives texts to macros: to "some", to all ("all"), or "names" made up.
-        option: What its options put into macros and matrices: the distinct "values" of a
-            variable, the "cells" of a table, "records".
-        gathers: Whether as a prefix it gathers figures as "variables", in output that is
-            "shown", or "both".
-        words: Whether its words may be scalars ("figures"), are "coefficients", or "free": shown
-            as they stand, or taken for files, variables or names of graphs.
-        control: Whether it decides only what else runs.
-        tests: Whether its error or its count tells of the records, as that of `assert`.
-        columns: Whether names or labels of variables that it makes hold values of others: always
-            ("made"), or "by option"; or whether it lists such names.
-        shows: Whether it shows its arguments, with some second words or all.
-        uses: Whether it takes values and shows none of them, with some second words or all.
-    """
+    """Where figures go through a command."""
 
     gives: Literal[
         "nothing", "macro", "names", "new_names", "scalar", "matrix", "columns", "variable",
         "collapsed", "foreach", "tokens", "first_token", "result", "numbers",
     ]  # fmt: skip
+    #: Whether it gives texts to macros: to "some", to all ("all"), or "names" made up
     texts: Literal["none", "some", "all", "names"]
+    #: What its options put into macros and matrices: the distinct "values" of a variable, the
+    #: "cells" of a table, "records"
     option: Literal["nothing", "values", "cells", "records"]
+    #: Whether as a prefix it gathers figures as "variables", in output that is "shown", or "both"
     gathers: Literal["nothing", "variables", "shown", "both"]
+    #: Whether its words may be scalars ("figures"), are "coefficients", or "free": shown as they
+    #: stand, or taken for files, variables or names of graphs
     words: Literal["figures", "free", "coefficients"]
-    control: bool
-    tests: bool
+    control: bool  # whether it decides only what else runs
+    tests: bool  # whether its error or its count tells of the records, as that of `assert`
+    #: Whether names or labels of variables that it makes hold values of others: always ("made"), or
+    #: "by option"; or whether it lists such names
     columns: Literal["none", "made", "by option", "listed"]
+    #: Whether it shows its arguments, with some second words or all
     shows: Literal["none", "some", "all"]
+    #: Whether it takes values and shows none of them, with some second words or all
     uses: Literal["none", "some", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RewritingFacts:
-    """What rewriting looks at besides the policy.
+    """What rewriting looks at besides the policy."""
 
-    Args:
-        calls: Whether it runs a do-file.
-        runs: Whether it runs "any" command behind it, runs it "as it is", or "safely".
-        reserved: Whether it may give or list names that are the centre's: as `global`, `macro` or
-            `program`.
-        table: Whether it makes tables of stored results.
-        before: Whether as a prefix it runs a model of its own, so that a safe command goes before.
-        data: Whether it may put "any" other data into memory, has them "kept", changed by nothing
-            but what the statement says, or "drawn" and kept; or draws "models" that are stored.
-    """
-
-    calls: bool
+    calls: bool  # whether it runs a do-file
+    #: Whether it runs "any" command behind it, runs it "as it is", or "safely"
     runs: Literal["nothing", "any", "as it is", "safely"]
+    #: Whether it may give or list names that are the centre's: as `global`, `macro` or `program`
     reserved: Literal["none", "global", "macro", "program"]
-    table: bool
+    table: bool  # whether it makes tables of stored results
+    #: Whether as a prefix it runs a model of its own, so that a safe command goes before
     before: bool
+    #: Whether it may put "any" other data into memory, has them "kept", changed by nothing but what
+    #: the statement says, or "drawn" and kept; or draws "models" that are stored
     data: Literal["any", "kept", "drawn", "models"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueRow:
-    """The row of one command.
+    """The row of one command."""
 
-    Args:
-        origin: Whether it is of "stata", written by "users", or "rare": then no text is taken
-            for a command because it starts with its name.
-        reading: How it is read.
-        flow: Where figures go.
-        rewriting: What rewriting looks at.
-        log: Whether in a log it "loads" data and prints their label, or displays "results", or
-            all that it prints is "withheld".
-    """
-
+    #: Whether it is of "stata", written by "users", or "rare": then no text is taken for a command
+    #: because it starts with its name
     origin: Literal["stata", "users", "rare"]
-    reading: ReadingFacts
-    flow: FlowFacts
-    rewriting: RewritingFacts
+    reading: ReadingFacts  # how it is read
+    flow: FlowFacts  # where figures go
+    rewriting: RewritingFacts  # what rewriting looks at
+    #: Whether in a log it "loads" data and prints their label, or displays "results", or all that
+    #: it prints is "withheld"
     log: Literal["usual", "loads", "results", "withheld"]
 
 
@@ -126,21 +101,13 @@ Outline = Mapping[str, Mapping[str, frozenset[str]]]
 
 @dataclass(frozen=True, kw_only=True)
 class CommandTable:
-    """All commands.
+    """All commands."""
 
-    Args:
-        rows: The row of each, by its full name.
-        shortest: Shortest forms, of those that may be shortened.
-        also: Other words for commands.
-        forms: How the lines look that safe commands print.
-        policy: What the policy must hold besides a rule for each command.
-    """
-
-    rows: Mapping[str, CatalogueRow]
-    shortest: Mapping[str, str]
-    also: Mapping[str, str]
-    forms: Mapping[str, tuple[str, ...]]
-    policy: Outline
+    rows: Mapping[str, CatalogueRow]  # the row of each, by its full name
+    shortest: Mapping[str, str]  # shortest forms, of those that may be shortened
+    also: Mapping[str, str]  # other words for commands
+    forms: Mapping[str, tuple[str, ...]]  # how the lines look that safe commands print
+    policy: Outline  # what the policy must hold besides a rule for each command
 
 
 @cache
@@ -257,11 +224,6 @@ def check_policy_names(
 ) -> None:
     """The policy that comes with discreet and the catalogue must agree.
 
-    Args:
-        names: The commands that a rule of the policy names.
-        roles: The commands that show or use values, with some second words or all.
-        gather: Prefixes that show what they gather.
-
     Raises:
         ValueError: They differ.
     """
@@ -281,10 +243,6 @@ def check_policy_names(
 
 def check_policy_outline(before: Iterable[str], outline: Outline) -> None:
     """Nothing that the policy holds besides its rules on commands may be lost, here or there.
-
-    Args:
-        before: Prefixes that a safe command goes before.
-        outline: What else it holds.
 
     Raises:
         ValueError: They differ.

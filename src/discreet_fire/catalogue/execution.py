@@ -27,21 +27,14 @@ _Unseen = Literal[
 
 @dataclass(frozen=True)
 class CommandOption:
-    """An option: full name, shortest form, and whether it takes something in brackets.
+    """An option: full name, shortest form, and whether it takes something in brackets."""
 
-    Args:
-        name: Full name.
-        least: How many letters the shortest form has.
-        argument: Whether something may stand in brackets.
-        optional: Whether the brackets may be left out.
-        effect: Whether it has one: "layout" would only change how output looks, which is
-            said in the log; "idle" would not change anything that can be seen. Else empty.
-    """
-
-    name: str
-    least: int
-    argument: bool
-    optional: bool
+    name: str  # full name
+    least: int  # how many letters the shortest form has
+    argument: bool  # whether something may stand in brackets
+    optional: bool  # whether the brackets may be left out
+    #: Whether it has one: "layout" would only change how output looks, which is said in the log;
+    #: "idle" would not change anything that can be seen. Else empty
     effect: str
 
     def matches(self, word: str) -> bool:
@@ -51,21 +44,16 @@ class CommandOption:
 
 @dataclass(frozen=True, kw_only=True)
 class CallForm:
-    """How a command is written.
+    """How a command is written."""
 
-    Args:
-        syntax: "usual": variables, `if`, `in`, options; "expression": with `= exp`; "own": it
-            reads its text itself, and its options are not looked at. The interpreter runs
-            words of the language: "silent" ones run what follows with its output or errors
-            kept, "passed" ones change nothing here, "steering" ones leave a loop or program,
-            "file" ones run a do-file, and "control" ones are the others.
-        by: Whether `by` may stand before it; it then sees all groups at once.
-        weights: Weights it takes.
-    """
-
+    #: "usual": variables, `if`, `in`, options; "expression": with `= exp`; "own": it reads its text
+    #: itself, and its options are not looked at. The interpreter runs words of the language:
+    #: "silent" ones run what follows with its output or errors kept, "passed" ones change nothing
+    #: here, "steering" ones leave a loop or program, "file" ones run a do-file, and "control" ones
+    #: are the others
     syntax: Literal["usual", "expression", "own", "silent", "passed", "steering", "file", "control"]
-    by: bool
-    weights: str
+    by: bool  # whether `by` may stand before it; it then sees all groups at once
+    weights: str  # weights it takes
 
     @property
     def of_language(self) -> bool:
@@ -75,114 +63,83 @@ class CallForm:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandReads:
-    """What a command's output or failure hangs on.
+    """What a command's output or failure hangs on."""
 
-    Args:
-        counts: Whether it counts records by the values of the variables it names.
-        dictionary: Whether it shows which variables there are.
-        estimates: Whether it asks the last model.
-        failure: Whether it fails by what is written ("words"), by that where it names
-            variables only ("names"), or by values of the data.
-    """
-
-    counts: bool
-    dictionary: bool
-    estimates: bool
+    counts: bool  # whether it counts records by the values of the variables it names
+    dictionary: bool  # whether it shows which variables there are
+    estimates: bool  # whether it asks the last model
+    #: Whether it fails by what is written ("words"), by that where it names variables only
+    #: ("names"), or by values of the data
     failure: Literal["words", "names", "values"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandChanges:
-    """What a command changes.
+    """What a command changes."""
 
-    Args:
-        records: Whether it decides which records there are, always or where it chooses some.
-        values: Whether values stay what they were, where records and variables only move.
-        untouched: Whether what was made without data stays so.
-        names: Whether new variables are as many, or called so, as there are values.
-        types: Whether storage types are "kept", written in the "program", or hang on "values".
-        few: Whether it looks itself at conditions that few meet, or changes no data.
-        target: What it gives a value that its text names: "macros", "scalars" or "none".
-    """
-
+    #: Whether it decides which records there are, always or where it chooses some
     records: Literal["none", "chosen", "all"]
+    #: Whether values stay what they were, where records and variables only move
     values: Literal["stay", "change"]
-    untouched: bool
+    untouched: bool  # whether what was made without data stays so
+    #: Whether new variables are as many, or called so, as there are values
     names: Literal["program", "values"]
+    #: Whether storage types are "kept", written in the "program", or hang on "values"
     types: Literal["kept", "program", "values"]
+    #: Whether it looks itself at conditions that few meet, or changes no data
     few: Literal["itself", "checked"]
+    #: What it gives a value that its text names: "macros", "scalars" or "none"
     target: Literal["none", "macros", "scalars"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandStores:
-    """Stored results.
+    """Stored results."""
 
-    Args:
-        replaced: Whether `r()` or `e()` is emptied even where nothing can be stored here; "own"
-            if the command says so itself.
-        unstored: Results that Stata has, as a pattern; those not stored here stop the run.
-    """
-
+    #: Whether `r()` or `e()` is emptied even where nothing can be stored here; "own" if the command
+    #: says so itself
     replaced: Literal["own", "r", "e"]
-    unstored: str
+    unstored: str  # results that Stata has, as a pattern; those not stored here stop the run
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandShows:
-    """What a command shows.
+    """What a command shows."""
 
-    Args:
-        statistic: The safe statistic in `discreet_fire.statistics`; empty if it has none.
-        called: How the statistic is called: by a function of the command "itself", or with the
-            "variables" that the command names.
-        sample: Who looks at samples that leave few out: "checked" here, the "model" itself, or
-            nobody, as only their number is "counted".
-        universes: Whom a ledger is told it is about: all variables in "cells", "each" variable by
-            itself, in "groups" if there are some, in "pairs", all "together", a "model" with the
-            categories of its factors.
-        remote: Whether it may be asked for in remote analysis.
-        groups: What numbers over groups of records it shows, which are held against those of all
-            other outputs: of "cells" that variables span, of "variables" with those who have a
-            value, of one "sample", in "notes" on records that it changed, or others that are
-            "unfollowed", which is said in a finding. "nothing": none at all.
-    """
-
-    statistic: str
+    statistic: str  # the safe statistic in `discreet_fire.statistics`; empty if it has none
+    #: How the statistic is called: by a function of the command "itself", or with the "variables"
+    #: that the command names
     called: Literal["itself", "variables"]
+    #: Who looks at samples that leave few out: "checked" here, the "model" itself, or nobody, as
+    #: only their number is "counted"
     sample: Literal["checked", "model", "counted"]
+    #: Whom a ledger is told it is about: all variables in "cells", "each" variable by itself, in
+    #: "groups" if there are some, in "pairs", all "together", a "model" with the categories of its
+    #: factors
     universes: Literal["none", "cells", "each", "groups", "pairs", "together", "model"]
-    remote: bool
+    remote: bool  # whether it may be asked for in remote analysis
+    #: What numbers over groups of records it shows, which are held against those of all other
+    #: outputs: of "cells" that variables span, of "variables" with those who have a value, of one
+    #: "sample", in "notes" on records that it changed, or others that are "unfollowed", which is
+    #: said in a finding. "nothing": none at all
     groups: Literal["nothing", "cells", "variables", "sample", "notes", "unfollowed"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandFacts:
-    """The row of one command.
+    """The row of one command."""
 
-    Args:
-        name: Full name.
-        summary: What it does, one line.
-        section: Where it stands in the documentation.
-        takes: How it is written.
-        options: Options with their shortest forms and effects.
-        reads: What its output or failure hangs on.
-        changes: What it changes.
-        unseen: What may change where single values decide whether it runs.
-        stores: Stored results.
-        shows: What it shows.
-    """
-
-    name: str
-    summary: str
+    name: str  # full name
+    summary: str  # what it does, one line
+    #: Where it stands in the documentation
     section: Literal["data", "output", "models", "program", "refused", "language"]
-    takes: CallForm
-    options: tuple[CommandOption, ...]
-    reads: CommandReads
-    changes: CommandChanges
-    unseen: tuple[str, ...]
-    stores: CommandStores
-    shows: CommandShows
+    takes: CallForm  # how it is written
+    options: tuple[CommandOption, ...]  # options with their shortest forms and effects
+    reads: CommandReads  # what its output or failure hangs on
+    changes: CommandChanges  # what it changes
+    unseen: tuple[str, ...]  # what may change where single values decide whether it runs
+    stores: CommandStores  # stored results
+    shows: CommandShows  # what it shows
 
 
 def facts_of(name: str) -> CommandFacts | None:

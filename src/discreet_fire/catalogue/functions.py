@@ -17,44 +17,29 @@ from discreet_fire.catalogue.facts import check_keys, document, row_of
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticFacts:
-    """The row of a function of `egen`, or of a statistic of `collapse`.
+    """The row of a function of `egen`, or of a statistic of `collapse`."""
 
-    Args:
-        copies: Whether it gives the value of "one" record or two to others, or one where that
-            makes up nearly all that is "added", or "nothing" of the kind.
-        ordered: Whether it hangs on the order of the records.
-        groups: Whether `by` may stand before it.
-        options: Options that it takes.
-        gives: Whether `collapse` gives the value at an "end" of each group, of any type, another
-            "value" of it, or a "number" of a type of its own.
-        without: Kinds of weights with which it has no meaning in `collapse`.
-    """
-
+    #: Whether it gives the value of "one" record or two to others, or one where that makes up
+    #: nearly all that is "added", or "nothing" of the kind
     copies: Literal["one", "added", "nothing"]
-    ordered: bool
-    groups: bool
-    options: str
+    ordered: bool  # whether it hangs on the order of the records
+    groups: bool  # whether `by` may stand before it
+    options: str  # options that it takes
+    #: Whether `collapse` gives the value at an "end" of each group, of any type, another "value" of
+    #: it, or a "number" of a type of its own
     gives: Literal["end", "value", "number"]
-    without: str
+    without: str  # kinds of weights with which it has no meaning in `collapse`
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionTable:
-    """All functions.
+    """All functions."""
 
-    Args:
-        statistics: Those of `egen` and `collapse`.
-        asking: Those of expressions that ask for values, as `inlist()` does.
-        drawing: Those that draw random numbers.
-        naming: Those that are names of stored values.
-        plain: All others.
-    """
-
-    statistics: Mapping[str, StatisticFacts]
-    asking: frozenset[str]
-    drawing: frozenset[str]
-    naming: frozenset[str]
-    plain: frozenset[str]
+    statistics: Mapping[str, StatisticFacts]  # those of `egen` and `collapse`
+    asking: frozenset[str]  # those of expressions that ask for values, as `inlist()` does
+    drawing: frozenset[str]  # those that draw random numbers
+    naming: frozenset[str]  # those that are names of stored values
+    plain: frozenset[str]  # all others
 
 
 #: What is taken of a function without a row.

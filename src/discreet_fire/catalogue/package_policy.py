@@ -32,42 +32,28 @@ _LIMITS = {"minimum": (1, 10**6), "residual": (0, 10**6)}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartRule:
-    """What a policy says of a subcommand of SPSS, or a statement of a procedure of SAS.
+    """What a policy says of a subcommand of SPSS, or a statement of a procedure of SAS."""
 
-    Args:
-        action: What becomes of it: allowed, review or refused.
-        known: Words in it that show nothing more; None if no word can.
-        refused: Words that are not permitted.
-        bare: What becomes of it when it stands without a word.
-    """
-
-    action: Action
-    known: frozenset[str] | None
-    refused: frozenset[str]
-    bare: Action
+    action: Action  # what becomes of it: allowed, review or refused
+    known: frozenset[str] | None  # words in it that show nothing more; None if no word can
+    refused: frozenset[str]  # words that are not permitted
+    bare: Action  # what becomes of it when it stands without a word
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PackageRule:
     """What a policy says of a command or procedure.
 
-    Args:
-        name: In capitals, in full.
-        action: What becomes of it; a wrapped one is given what its gate lets through.
-        gate: Which safe macro chooses its records; ``free`` for those that are not wrapped.
-        reason: Why, in words for researchers.
-        parts: What it may hold; None if nothing in it can show more.
-
     >>> rule = PackagePolicy.default("spss").rules["FREQUENCIES"]
     >>> rule.gate, rule.parts["HISTOGRAM"].action.value
     ('frequencies', 'refused')
     """
 
-    name: str
-    action: Action
-    gate: str
-    reason: str
-    parts: Mapping[str, PartRule] | None
+    name: str  # in capitals, in full
+    action: Action  # what becomes of it; a wrapped one is given what its gate lets through
+    gate: str  # which safe macro chooses its records; ``free`` for those that are not wrapped
+    reason: str  # why, in words for researchers
+    parts: Mapping[str, PartRule] | None  # what it may hold; None if nothing in it can show more
 
 
 class PackagePolicy:
@@ -97,21 +83,12 @@ class PackagePolicy:
 
     @classmethod
     def default(cls, language: PackageLanguage) -> PackagePolicy:
-        """The rules that come with discreet.
-
-        Args:
-            language: ``spss`` or ``sas``.
-        """
+        """The rules that come with discreet."""
         return _default(language)
 
     @classmethod
     def read(cls, language: PackageLanguage, path: str | os.PathLike[str]) -> PackagePolicy:
-        """The default rules with a centre's own added.
-
-        Args:
-            language: ``spss`` or ``sas``.
-            path: A TOML file with ``[[group]]`` and ``[limits]`` as in the default.
-        """
+        """The default rules with a centre's own added."""
         source = read_source(path)
         document = _document(source.text, source.path.name)
         basis = _document(_text(language), f"{language}_policy.toml")

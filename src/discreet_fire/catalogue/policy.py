@@ -52,31 +52,22 @@ Words = dict[str, dict[str, tuple[WordPattern, CommandVerdict]]]
 
 @dataclass(kw_only=True)
 class PolicyTables:
-    """What a policy looks words up in.
+    """What a policy looks words up in."""
 
-    Args:
-        commands: The verdict of each command.
-        words: For commands with rules on their second word: the rules.
-        options: For each command, or ``*``: the rules on options.
-        before: Prefixes that the safe command goes before.
-        gather: Prefixes that show what they gather.
-        stored: Which stored results may be shown, by class.
-        shows: Commands that show their arguments, with the words this is limited to.
-        uses: Commands that take values and show none of them.
-        safe: Commands with a safe command, for lists of the older tool.
-        adopath: Folder of the safe commands on the server.
-    """
-
-    commands: dict[str, CommandVerdict] = field(default_factory=dict)
+    commands: dict[str, CommandVerdict] = field(default_factory=dict)  # the verdict of each command
+    #: For commands with rules on their second word: the rules
     words: Words = field(default_factory=dict)
-    options: Words = field(default_factory=dict)
-    before: frozenset[str] = frozenset()
-    gather: frozenset[str] = frozenset()
+    options: Words = field(default_factory=dict)  # for each command, or ``*``: the rules on options
+    before: frozenset[str] = frozenset()  # prefixes that the safe command goes before
+    gather: frozenset[str] = frozenset()  # prefixes that show what they gather
+    #: Which stored results may be shown, by class
     stored: dict[str, StoredRules] = field(default_factory=dict)
+    #: Commands that show their arguments, with the words this is limited to
     shows: dict[str, tuple[WordPattern, ...]] = field(default_factory=dict)
+    #: Commands that take values and show none of them
     uses: dict[str, tuple[WordPattern, ...]] = field(default_factory=dict)
-    safe: frozenset[str] = frozenset()
-    adopath: str = ""
+    safe: frozenset[str] = frozenset()  # commands with a safe command, for lists of the older tool
+    adopath: str = ""  # folder of the safe commands on the server
 
     def copy(self) -> PolicyTables:
         """Tables that can be added to without changing these."""
@@ -92,13 +83,7 @@ class PolicyTables:
 
 
 def extended(tables: PolicyTables, text: str, place: str) -> PolicyTables:
-    """The tables with the rules of a TOML file added; rules on the same words replace.
-
-    Args:
-        tables: What the file adds to.
-        text: The content of the file.
-        place: Its name, for messages.
-    """
+    """The tables with the rules of a TOML file added; rules on the same words replace."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -363,21 +348,13 @@ class Policy:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:
-        """The default rules with a centre's own added: a TOML file, or `preFire.txt`.
-
-        Args:
-            path: A file that ends in ``.toml``, or a plain list of commands, one a line.
-        """
+        """The default rules with a centre's own added: a TOML file, or `preFire.txt`."""
         source = read_source(path)
         reader = extended if source.path.suffix.lower() == ".toml" else extended_by_list
         return cls(reader(cls.default()._tables, source.text, source.path.name))
 
     def verdict(self, name: str, words: Iterable[str] = ()) -> CommandVerdict:
         """What becomes of a command.
-
-        Args:
-            name: The command in full.
-            words: The words that come next, of which any may be a second word of it.
 
         >>> Policy.default().verdict("duplicates", ["l"]).name
         'duplicates list'
@@ -427,10 +404,6 @@ class Policy:
 
     def stored(self, kind: str, name: str) -> Action:
         """What becomes of a command that shows a stored result.
-
-        Args:
-            kind: ``r``, ``e`` or ``s``.
-            name: The name in the brackets.
 
         >>> Policy.default().stored("r", "max").value, Policy.default().stored("e", "N").value
         ('refused', 'allowed')

@@ -52,30 +52,19 @@ _NO_RULE = "no rule for this name; it may show anything"
 class ScriptRule:
     """What a policy says of a name.
 
-    Args:
-        name: The name as the rule writes it.
-        action: What becomes of it.
-        role: What it does with its arguments: data, shows, clean or acts.
-        safe: For wrapped names: the safe function.
-        reason: Why, in words for researchers.
-        known: Whether a rule names it.
-        risks: What a call may do with values; None if that is not stated.
-        traits: What else is known of it.
-        runs: Which argument is a function that it runs.
-
     >>> ScriptPolicy.default("python").rule(".max").risks
     frozenset({'picks'})
     """
 
-    name: str
-    action: Action
-    role: str
-    safe: str
-    reason: str
-    known: bool
-    risks: frozenset[str] | None
-    traits: frozenset[str]
-    runs: int | None
+    name: str  # the name as the rule writes it
+    action: Action  # what becomes of it
+    role: str  # what it does with its arguments: data, shows, clean or acts
+    safe: str  # for wrapped names: the safe function
+    reason: str  # why, in words for researchers
+    known: bool  # whether a rule names it
+    risks: frozenset[str] | None  # what a call may do with values; None if that is not stated
+    traits: frozenset[str]  # what else is known of it
+    runs: int | None  # which argument is a function that it runs
 
     def may(self, *risks: str) -> bool:
         """Whether a call may do one of these; where nothing is stated it may."""
@@ -100,9 +89,6 @@ class ScriptPolicy:
     def default(cls, language: ScriptLanguage) -> ScriptPolicy:
         """The rules that come with discreet.
 
-        Args:
-            language: ``python`` or ``r``.
-
         >>> ScriptPolicy.default("r").rule("saveRDS").action.value
         'refused'
         """
@@ -110,22 +96,13 @@ class ScriptPolicy:
 
     @classmethod
     def read(cls, language: ScriptLanguage, path: str | os.PathLike[str]) -> ScriptPolicy:
-        """The default rules with a centre's own added.
-
-        Args:
-            language: ``python`` or ``r``.
-            path: A TOML file with ``[commands]`` and ``[[group]]`` as in the default.
-        """
+        """The default rules with a centre's own added."""
         source = read_source(path)
         added = _rules(source.text, source.path.name)
         return cls(language, {**cls.default(language).rules, **added})
 
     def rule(self, name: str) -> ScriptRule:
-        """What becomes of a name; the longest rule that fits counts.
-
-        Args:
-            name: ``package.function``, ``.method`` or, in R, ``function`` or ``pkg::function``.
-        """
+        """What becomes of a name; the longest rule that fits counts."""
         found = self.rules.get(name)
         parts = name.split(".") if self.language == "python" else name.split("::")
         joint = "." if self.language == "python" else "::"

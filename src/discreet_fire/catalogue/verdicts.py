@@ -36,13 +36,6 @@ _RANKS = {action: rank for rank, action in enumerate(Action)}
 class CommandVerdict:
     """What a policy says of a command.
 
-    Args:
-        action: What becomes of it.
-        name: The command in full, with its second word where the rule names one.
-        reason: Why, in words for researchers.
-        safe: For wrapped commands: the safe command's name, or a text with ``{word}``.
-        known: Whether a rule names the command.
-
     >>> CommandVerdict(action=Action.WRAPPED, name="regress", safe="fdzregress").replaced("reg")
     'fdzregress'
     >>> verdict = CommandVerdict(action=Action.WRAPPED, name="logit", safe="fdzestimate {word}")
@@ -50,11 +43,11 @@ class CommandVerdict:
     'fdzestimate logi'
     """
 
-    action: Action
-    name: str
-    reason: str = ""
-    safe: str = ""
-    known: bool = True
+    action: Action  # what becomes of it
+    name: str  # the command in full, with its second word where the rule names one
+    reason: str = ""  # why, in words for researchers
+    safe: str = ""  # for wrapped commands: the safe command's name, or a text with ``{word}``
+    known: bool = True  # whether a rule names the command
 
     @property
     def inserted(self) -> str:
@@ -80,16 +73,12 @@ def strictest(verdicts: Iterable[CommandVerdict]) -> CommandVerdict | None:
 class WordPattern:
     """A word with its shortest abbreviation.
 
-    Args:
-        full: The word in full, in small letters.
-        shortest: How many letters must be there.
-
     >>> WordPattern.of("RESiduals").matches("resid"), WordPattern.of("RESiduals").matches("re")
     (True, False)
     """
 
-    full: str
-    shortest: int
+    full: str  # the word in full, in small letters
+    shortest: int  # how many letters must be there
 
     @classmethod
     def of(cls, text: str) -> WordPattern:
@@ -117,19 +106,12 @@ class WordPattern:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRules:
-    """Which stored results of a class (``r``, ``e``, ``s``) may be shown.
+    """Which stored results of a class (``r``, ``e``, ``s``) may be shown."""
 
-    Args:
-        refused: Names that must not be shown; ``#`` is a number, ``*`` anything.
-        review: Names that an officer looks at.
-        allowed: Names that may be shown.
-        default: The action for all others.
-    """
-
-    refused: tuple[str, ...] = ()
-    review: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
-    default: Action = Action.REVIEW
+    refused: tuple[str, ...] = ()  # names that must not be shown; ``#`` is a number, ``*`` anything
+    review: tuple[str, ...] = ()  # names that an officer looks at
+    allowed: tuple[str, ...] = ()  # names that may be shown
+    default: Action = Action.REVIEW  # the action for all others
 
     def action(self, name: str) -> Action:
         """What becomes of a command that shows the result.

@@ -50,12 +50,6 @@ def settled(
 
     Chains run either way, so each round turns round.
 
-    Args:
-        items: What is looked at.
-        look: Notes what one of them tells.
-        size: How much is noted.
-        most: So many rounds at most; as many as it takes if negative.
-
     >>> found = {"a"}
     >>> settled(["cb", "ba"], lambda x: found.update(x[0] * (x[1] in found)), lambda: len(found))
     True
@@ -78,11 +72,6 @@ def grown(
 ) -> None:
     """Add the names that are bound to what holds something.
 
-    Args:
-        found: The names; more are added.
-        pairs: Names with what they are bound to.
-        holds: Whether an expression holds it, by the names found so far.
-
     >>> found = set()
     >>> grown(found, [("a", "b"), ("b", "max"), ("c", "d")], lambda x: x == "max" or x in found)
     >>> sorted(found)
@@ -103,11 +92,6 @@ def kept(
     holds: Callable[[_Node], bool],
 ) -> None:
     """Leave the names that are bound to nothing but what holds something.
-
-    Args:
-        found: The names; some are taken out.
-        values: What each name is bound to.
-        holds: Whether an expression holds it, by the names left so far.
 
     >>> found = {"a", "b", "c"}
     >>> kept(found, {"a": ["b"], "b": ["1"], "c": ["a", "x"]}, lambda x: x == "1" or x in found)
@@ -131,13 +115,6 @@ def spread(
     held: Mapping[str, Iterable[str]],
 ) -> None:
     """Add the names that get what is not clean, and those of objects that such names hold.
-
-    Args:
-        found: The names to begin with; more are added.
-        units: Expressions with the names that get what they hold.
-        clean: Whether an expression holds nothing, by the names found so far.
-        mentioned: The names in an expression; it is looked at again when one of them is found.
-        held: Names of objects that a name holds too.
 
     >>> found = {"d"}
     >>> spread(found, [("b", "c"), ("d", "b")], lambda x: x not in found, set, {"c": ["e"]})
@@ -300,11 +277,6 @@ class SingleValues(ABC, Generic[_Node]):
 
     A mean of a hundred copies of the largest value is the largest value. So is one of copies of
     what a condition has chosen, where it chose one record.
-
-    Args:
-        names: What names stand for.
-        pairs: Names with what they are bound to, and functions with what they give back.
-        nodes: What may call columns by values.
     """
 
     #: Functions that give one figure of many records, that join frames, that carry values on.

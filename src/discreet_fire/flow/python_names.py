@@ -41,11 +41,6 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 class PythonFlows(ControlFlow[ast.AST]):
     r"""The flow of control through one script.
 
-    Args:
-        tree: The script.
-        bindings: Its names.
-        acts: Whether a method of a name changes its object.
-
     >>> tree = ast.parse("n = 0\nfor v in d:\n    n += 1")
     >>> flows = PythonFlows(tree, PythonBindings(tree), {"append"}.__contains__)
     >>> [sorted(names) for _, names in flows.under]

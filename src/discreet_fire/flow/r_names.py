@@ -23,10 +23,6 @@ _OUTWARD = ("<<-", "->>")
 class RFlows(ControlFlow[RNode]):
     r"""The flow of control through one script.
 
-    Args:
-        tree: Its top-level expressions.
-        decides: Whether the first argument of a function decides which of the others run.
-
     >>> from discreet_fire.scripts.r_syntax import parse_r
     >>> flows = RFlows(parse_r("for (v in d) n <- n + 1"), {"switch"}.__contains__)
     >>> [sorted(names) for _, names in flows.under]

@@ -30,17 +30,12 @@ _TESTS = ("if", "while")
 
 
 class Condition(NamedTuple):
-    """What decides whether, or how often, a statement runs.
+    """What decides whether, or how often, a statement runs."""
 
-    Args:
-        kind: A `test` is an ``if``, a `loop` goes through a list, and `while` is both.
-        outside: Its code, strings and comments blanked.
-        inside: What is expanded in its strings.
-    """
-
+    #: A `test` is an ``if``, a `loop` goes through a list, and `while` is both
     kind: Literal["test", "loop", "while"]
-    outside: str
-    inside: str
+    outside: str  # its code, strings and comments blanked
+    inside: str  # what is expanded in its strings
 
     @property
     def repeats(self) -> bool:
@@ -50,17 +45,11 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands around a statement.
+    """What stands around a statement."""
 
-    Args:
-        conditions: Those of blocks around it, from the outermost on.
-        own: Those of its own line, and of an ``if`` before its ``else``.
-        caught: Whether its error does not stop the program.
-    """
-
-    conditions: tuple[Condition, ...] = ()
-    own: tuple[Condition, ...] = ()
-    caught: bool = False
+    conditions: tuple[Condition, ...] = ()  # those of blocks around it, from the outermost on
+    own: tuple[Condition, ...] = ()  # those of its own line, and of an ``if`` before its ``else``
+    caught: bool = False  # whether its error does not stop the program
 
     @property
     def all(self) -> tuple[Condition, ...]:
@@ -83,11 +72,6 @@ def scans(part: StatementParts, conditions: Iterable[Condition], moving: Set[str
     """Whether a statement compares records with a bound that moves as a loop goes on.
 
     ``count if wage > `i'`` finds the largest wage, however large each count is.
-
-    Args:
-        part: The statement.
-        conditions: Those around it.
-        moving: Names that loops and programs give other values.
     """
     bounds = {
         name for code in _PART.split(part.outside) if _SIGN.search(code) for name in names_in(code)
@@ -103,13 +87,7 @@ def names_in(code: str) -> set[str]:
 def names_that_move(
     part: StatementParts, conditions: Iterable[Condition], moving: Set[str]
 ) -> set[str]:
-    """Names that have other values each time a statement runs.
-
-    Args:
-        part: The statement.
-        conditions: Those around it.
-        moving: Names that loops and programs give other values.
-    """
+    """Names that have other values each time a statement runs."""
     counters = set(moving) if part.statement.in_program else set[str]()
     for each in conditions:
         if each.repeats:
@@ -169,11 +147,6 @@ def decided(condition: Condition, taints: Taints, policy: Policy) -> Held:
     """What a condition compares, if nothing must tell of how it turned out.
 
     In a condition of its own line of a program Stata takes a variable by its first record.
-
-    Args:
-        condition: The condition.
-        taints: What names hold.
-        policy: Says which stored results may be shown.
     """
     kind, outside, inside = condition
     held = taints.held(outside, inside, policy)

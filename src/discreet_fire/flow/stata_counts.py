@@ -36,12 +36,7 @@ def atoms(condition: str) -> frozenset[str]:
 def related_counts(
     placed: Sequence[tuple[StatementParts, Surroundings]], moving: Set[str]
 ) -> dict[int, str]:
-    """What counts show together with others, by the place of their statement.
-
-    Args:
-        placed: Statements with what stands around them.
-        moving: Names that loops and programs give other values.
-    """
+    """What counts show together with others, by the place of their statement."""
     found: dict[int, str] = {}
     before: list[frozenset[str]] = []
     for part, around in _shown_counts(placed):

@@ -53,13 +53,7 @@ _QUIET = ("quietly", "noisily")
 
 
 def estimates_drawn(dofile: DoFile, following: FigureFlow, programs: Set[str]) -> frozenset[int]:
-    """Where statements begin that draw nothing but estimates that the file has posted.
-
-    Args:
-        dofile: The do-file.
-        following: What its names hold.
-        programs: Programs of the submission, which may run in place of commands.
-    """
+    """Where statements begin that draw nothing but estimates that the file has posted."""
     files = _posted_files(dofile, following)
     if not files or any(map(_replaces, programs)):
         return frozenset()

@@ -122,12 +122,7 @@ def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
 
 
 def temporary_files(parts: Iterable[StatementParts], *, or_numbers: bool = False) -> frozenset[str]:
-    """The macros that name files which go with the session, and nothing else.
-
-    Args:
-        parts: Statements.
-        or_numbers: With those that may hold the result of a statistic, a number, besides.
-    """
+    """The macros that name files which go with the session, and nothing else."""
     found: set[str] = set()
     others: set[str] = set()
     begun: list[tuple[str, str]] = []
@@ -236,13 +231,7 @@ _GATHERING = commands_where(lambda row: row.flow.gathers in ("variables", "both"
 
 
 class FigureFlow:
-    """Follows figures through one do-file.
-
-    Args:
-        dofile: The do-file.
-        policy: Says which stored results may be shown.
-        taints: What names hold; other files of a run may share parts of it.
-    """
+    """Follows figures through one do-file."""
 
     def __init__(self, dofile: DoFile, policy: Policy, taints: Taints) -> None:
         self.policy = policy

@@ -51,30 +51,18 @@ _SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
 
 @dataclass(frozen=True, slots=True)
 class ShownStatement:
-    """A statement that would show a figure.
-
-    Args:
-        statement: The statement.
-        action: Whether it is refused or goes to review.
-        what: What it would show.
-        scalars: Places of bare names that can only be meant as scalars; they are safe once
-            they are written ``scalar(name)``.
-    """
+    """A statement that would show a figure."""
 
     statement: DoStatement
-    action: Action
-    what: str = ""
+    action: Action  # whether it is refused or goes to review
+    what: str = ""  # what it would show
+    #: Places of bare names that can only be meant as scalars; they are safe once they are written
+    #: ``scalar(name)``
     scalars: tuple[tuple[int, int], ...] = ()
 
 
 def may_name(part: StatementParts, at: int, names: set[str]) -> bool:
-    """Whether the text that a macro is given may be the name of a variable.
-
-    Args:
-        part: The statement.
-        at: Where the text starts in its code.
-        names: Macros of which that is known; globals with ``$``.
-    """
+    """Whether the text that a macro is given may be the name of a variable."""
     rest = part.outside[at:]
     if not rest.strip():  # all of it is one string, whose quotes Stata takes off
         texts = (
@@ -89,12 +77,7 @@ def may_name(part: StatementParts, at: int, names: set[str]) -> bool:
 
 
 def named(code: str, names: Set[str]) -> list[str]:
-    """The macros in an expression whose text may be the name of a variable.
-
-    Args:
-        code: The expression.
-        names: Macros of which that is known; globals with ``$``.
-    """
+    """The macros in an expression whose text may be the name of a variable."""
     plain = _with_outer_macros(_BRACKETED.sub(" ", code))
     used = [*_MACRO_ONLY.findall(plain), *(f"${name}" for name in _GLOBAL_ONLY.findall(plain))]
     return [name for name in used if name in names] + _NAMING.findall(code)
@@ -114,13 +97,7 @@ def _with_outer_macros(code: str) -> str:
 
 
 def all_numbers(part: StatementParts, at: int, known: Collection[str] | None) -> bool:
-    """Whether a loop goes through numbers, which name no variable.
-
-    Args:
-        part: The statement.
-        at: Where its list starts in its code.
-        known: The words of the list, if it is in a macro and they are known.
-    """
+    """Whether a loop goes through numbers, which name no variable."""
     text = part.statement.source[part.start + at : part.statement.end]
     words = " ".join(known) if known else text
     kind = _LIST.match(words)
@@ -133,14 +110,7 @@ def all_numbers(part: StatementParts, at: int, known: Collection[str] | None) ->
 def displayed(
     part: StatementParts, names: set[str], taints: Taints, scalars: list[tuple[int, int]]
 ) -> Held:
-    """Names in an expression of `display`: scalars, or the first value of a variable.
-
-    Args:
-        part: The statement.
-        names: Macros whose text may be the name of a variable; globals with ``$``.
-        taints: What names hold.
-        scalars: Takes the places of names of scalars, which a variable could replace.
-    """
+    """Names in an expression of `display`: scalars, or the first value of a variable."""
     held = CLEAN
     code = part.outside
     for name in named(code, names):
@@ -219,18 +189,7 @@ _GLUED = re.compile(r"(?<=\w)`[^`']*'|`[^`']*'(?=\w)")
 
 
 class StatementJudge:
-    """Judges statements, once it is known what names hold.
-
-    Args:
-        policy: Says which stored results may be shown.
-        taints: What names hold.
-        names: Macros whose text may be the name of a variable; globals with ``$``.
-        since: From which place on a variable holds a figure.
-        arguments: Macros that programs are given.
-        moving: Macros that loops give other values.
-        known: Macros of which all texts stand in the program.
-        constants: Variables with the same value throughout.
-    """
+    """Judges statements, once it is known what names hold."""
 
     def __init__(
         self,
@@ -261,11 +220,7 @@ class StatementJudge:
         self._by_variables = bool(taints.variables.any or taints.unnamed)
 
     def shown(self, placed: Sequence[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
-        """The statements that would show a figure, in their order.
-
-        Args:
-            placed: Statements with what stands around them.
-        """
+        """The statements that would show a figure, in their order."""
         found = []
         counts = related_counts(placed, self.moving)
         for part, around in placed:

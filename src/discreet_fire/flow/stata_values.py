@@ -175,11 +175,7 @@ class Taints:
     known_matrices: set[str] = field(default_factory=set)
 
     def beginning(self, local: HeldNames) -> Taints:
-        """What another file of the same run may know.
-
-        Args:
-            local: The local macros of the files that `include` each other, which share them.
-        """
+        """What another file of the same run may know."""
         return replace(self, local=local, unnamed={})
 
     def size(self) -> int:
@@ -201,13 +197,7 @@ class Taints:
         return max(held, self.within(inside, policy)) if inside else held
 
     def within(self, code: str, policy: Policy, *, words: bool = True) -> Held:
-        """What a piece of code holds.
-
-        Args:
-            code: Text outside strings, or what is expanded inside them.
-            policy: Says which stored results may be shown.
-            words: Whether a word by itself may be a scalar or a matrix.
-        """
+        """What a piece of code holds."""
         best = CLEAN
         # Hardly any code has these signs, and to look for a sign is quick.
         expands = "`" in code or "$" in code
@@ -245,11 +235,7 @@ class Taints:
             yield self.named(function)
 
     def named(self, function: str) -> Held:
-        """What the macros hold that a macro function names without quotes.
-
-        Args:
-            function: What stands behind the colon: ``list uniq levels``, ``copy local top``.
-        """
+        """What the macros hold that a macro function names without quotes."""
         if _OF_LABEL.match(function):
             return Held(DOUBT, "a label or note that may be made of a text of the data")
         is_list = function.lstrip().startswith("list")
@@ -480,11 +466,7 @@ class StatementParts:
         return self._split()[1]
 
     def inside_without(self, left_out: re.Pattern[str]) -> str:
-        """What the strings expand, but for those within some parts of the code.
-
-        Args:
-            left_out: What to leave out of the code, such as conditions.
-        """
+        """What the strings expand, but for those within some parts of the code."""
         if not self.inside:
             return ""
         gone = [found.span() for found in left_out.finditer(self.outside)]

@@ -43,45 +43,24 @@ class CoverEffort:
 
 @dataclass(kw_only=True, repr=False)
 class _Search:
-    """A search on its way.
+    """A search on its way."""
 
-    Args:
-        index: The marks of all sets.
-        places: Which of them are the parts.
-        table: Which marks of the set each part has.
-        bits: The same, packed.
-        counts: How many units each part has.
-        extras: Marks of each part that the set has not.
-        small: Parts without a mark of the set.
-        size: The minimum.
-        least: How many parts a way must have.
-        steps: How many are left.
-    """
-
-    index: MarkIndex
-    places: IntArray
-    table: BoolArray
-    bits: list[int]
-    counts: IntArray
-    extras: IntArray
-    small: IntArray
-    size: int
-    least: int
-    steps: int = 0
+    index: MarkIndex  # the marks of all sets
+    places: IntArray  # which of them are the parts
+    table: BoolArray  # which marks of the set each part has
+    bits: list[int]  # the same, packed
+    counts: IntArray  # how many units each part has
+    extras: IntArray  # marks of each part that the set has not
+    small: IntArray  # parts without a mark of the set
+    size: int  # the minimum
+    least: int  # how many parts a way must have
+    steps: int = 0  # how many are left
     ways: list[tuple[int, ...]] = field(default_factory=list)
     known: dict[int, IntArray] = field(default_factory=dict)
     fitting: dict[int, IntArray] = field(default_factory=dict)
 
     def go(self, open_marks: int, left: int, slack: int, burden: IntArray, *chosen: int) -> None:
-        """Cover the first open mark by each part that has it, or leave it out.
-
-        Args:
-            open_marks: Those that are not covered.
-            left: How many units are not.
-            slack: How many more units may be too many or missing.
-            burden: How many marks each part shares with those chosen.
-            chosen: The parts so far.
-        """
+        """Cover the first open mark by each part that has it, or leave it out."""
         self.steps -= 1
         if self.steps < 0 or len(self.ways) >= _WAYS:
             return
@@ -133,18 +112,7 @@ def covers(
     effort: CoverEffort,
     given: tuple[Marks, int] | None = None,
 ) -> list[tuple[int, ...]]:
-    """Ways to cover a set by three or more others, up to fewer units than the minimum.
-
-    Args:
-        marks: Of the set.
-        count: How many units it has.
-        counts: Those of the others.
-        index: The marks of the others.
-        relation: How the set lies beside them.
-        size: The minimum.
-        effort: How much may be tried.
-        given: Marks and count of a part that is one of them for sure.
-    """
+    """Ways to cover a set by three or more others, up to fewer units than the minimum."""
     # so few marks that no part of the set ends before the last of them
     reach = marks if len(marks) < MOST_MARKS else marks[: MOST_MARKS - size + 1]
     extras = relation.other - relation.shared
@@ -203,21 +171,15 @@ _AT_ONCE = 20_000
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Conflict:
-    """Two figures whose difference is about fewer units than the minimum.
+    """Two figures whose difference is about fewer units than the minimum."""
 
-    Args:
-        kind: ``difference``, ``sum`` (of earlier ones), ``rest`` (of the first, without the
-            others), ``pairs`` (too many to look at) or ``differences`` (together with the first,
-            from the others together).
-        universe: The new one.
-        earlier: Those that it stands against.
-        releases: The submissions that these are of; empty if it is the same one.
-    """
-
+    #: ``difference``, ``sum`` (of earlier ones), ``rest`` (of the first, without the others),
+    #: ``pairs`` (too many to look at) or ``differences`` (together with the first, from the others
+    #: together)
     kind: str
-    universe: str
-    earlier: tuple[str, ...]
-    releases: tuple[int, ...] = ()
+    universe: str  # the new one
+    earlier: tuple[str, ...]  # those that it stands against
+    releases: tuple[int, ...] = ()  # the submissions that these are of; empty if it is the same one
 
     def __str__(self) -> str:
         if self.kind == "pairs":
@@ -238,21 +200,13 @@ class Conflict:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReleasedUniverses:
-    """All released universes side by side (confidential).
+    """All released universes side by side (confidential)."""
 
-    Args:
-        names: Their tables and categories.
-        releases: The submission of each.
-        counts: How many units each has.
-        sums: Their power sums.
-        marks: Their marks.
-    """
-
-    names: Sequence[str]
-    releases: IntArray
-    counts: IntArray
-    sums: IntArray
-    marks: MarkIndex
+    names: Sequence[str]  # their tables and categories
+    releases: IntArray  # the submission of each
+    counts: IntArray  # how many units each has
+    sums: IntArray  # their power sums
+    marks: MarkIndex  # their marks
 
     @classmethod
     def of(
@@ -287,12 +241,7 @@ class ReleasedUniverses:
         )
 
     def joined(self, one: LedgerUniverse, release: int = 0) -> ReleasedUniverses:
-        """The same shelf with one more universe at its end; quicker than to make it anew.
-
-        Args:
-            one: The universe.
-            release: Its submission.
-        """
+        """The same shelf with one more universe at its end; quicker than to make it anew."""
         found = ReleasedUniverses(
             names=[*self.names, one.name],
             releases=np.append(self.releases, release),
@@ -321,14 +270,7 @@ class ReleasedUniverses:
 def conflicts_with(
     new: Sequence[LedgerUniverse], shelf: ReleasedUniverses, *, size: int, unions: bool = True
 ) -> list[Conflict]:
-    """Conflicts of new universes with released ones.
-
-    Args:
-        new: The universes of a submission.
-        shelf: The released ones.
-        size: The minimum.
-        unions: Whether unions of released ones are looked at, too.
-    """
+    """Conflicts of new universes with released ones."""
     found: list[Conflict] = []
     if not len(shelf):
         return found
@@ -362,12 +304,7 @@ def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> In
 
 
 def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Conflict]:
-    """Conflicts between the universes of one submission.
-
-    Args:
-        new: The universes of a submission.
-        size: The minimum.
-    """
+    """Conflicts between the universes of one submission."""
     if not new:
         return []
     once = _each_once(new)
@@ -393,10 +330,6 @@ def few_differing(sums: IntArray, size: int) -> BoolArray:
     """Which differences are about some units, but fewer than the minimum.
 
     Nobody differs if all sums are zero: the same units in another table are no matter.
-
-    Args:
-        sums: The power sums of each difference.
-        size: The minimum.
     """
     few = np.asarray(sums.any(axis=(1, 2)), dtype=np.bool_)
     for row, prime in enumerate(PRIMES):

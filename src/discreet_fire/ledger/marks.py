@@ -62,30 +62,19 @@ def marks_of_groups(digests: UintArray, starts: IntArray) -> list[Marks]:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Relation:
-    """How one set lies beside each of many, as far as the marks of both reach.
+    """How one set lies beside each of many, as far as the marks of both reach."""
 
-    Args:
-        shared: Marks of both.
-        own: Marks of the one set.
-        other: Marks of the other one.
-    """
-
-    shared: IntArray
-    own: IntArray
-    other: IntArray
+    shared: IntArray  # marks of both
+    own: IntArray  # marks of the one set
+    other: IntArray  # marks of the other one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MarkIndex:
-    """The marks of many sets (confidential).
+    """The marks of many sets (confidential)."""
 
-    Args:
-        flat: The marks of all sets, one after the other.
-        ends: Where those of each set end.
-    """
-
-    flat: Marks
-    ends: IntArray
+    flat: Marks  # the marks of all sets, one after the other
+    ends: IntArray  # where those of each set end
 
     @classmethod
     def of(cls, sets: list[Marks]) -> MarkIndex:
@@ -99,11 +88,7 @@ class MarkIndex:
         return MarkIndex.of([self.at(int(place)) for place in places])
 
     def joined(self, marks: Marks) -> MarkIndex:
-        """The same with the marks of one more set, put where they belong in order.
-
-        Args:
-            marks: Of the set.
-        """
+        """The same with the marks of one more set, put where they belong in order."""
         number, size = np.uint64(len(self.ends)), len(self.flat) + len(marks)
         found = MarkIndex(flat=np.concatenate([self.flat, marks]), ends=np.append(self.ends, size))
         wide, half = marks.astype(np.uint64), np.uint64(32)
@@ -125,12 +110,7 @@ class MarkIndex:
         return self.ends - self._starts
 
     def shared(self, marks: Marks, rows: IntArray | None = None) -> IntArray:
-        """How many marks each shares with a set.
-
-        Args:
-            marks: Of the set.
-            rows: Those sets that matter; all if None.
-        """
+        """How many marks each shares with a set."""
         if rows is not None:
             if len(rows) > _FEW:
                 return self.shared(marks)[rows]

@@ -27,12 +27,8 @@ _AT_ONCE = 200_000
 def double_differences(
     new: Sequence[LedgerUniverse], shelf: ReleasedUniverses, *, size: int
 ) -> tuple[list[Conflict], bool]:
-    """Differences of new universes that differ from others by a few units; whether all are known.
-
-    Args:
-        new: The universes of a submission.
-        shelf: The released ones.
-        size: The minimum.
+    """Differences of new universes that differ from others by a few units; whether all are
+    known.
     """
     if not new:
         return [], True
@@ -81,12 +77,8 @@ def _nested(every: ReleasedUniverses, size: int) -> tuple[IntArray, IntArray]:
 def _pairs(
     left: IntArray, mine: IntArray, size: int
 ) -> Iterator[tuple[IntArray | None, IntArray | None]]:
-    """Pairs of differences of nearly the same count, one of them new; None if there are too many.
-
-    Args:
-        left: How many units each difference has.
-        mine: Which are new.
-        size: The minimum.
+    """Pairs of differences of nearly the same count, one of them new; None if there are too
+    many.
     """
     order = np.argsort(left, kind="stable")
     ordered = left[order]

@@ -22,10 +22,6 @@ MOST = 50
 def sums_of(digests: UintArray, size: int) -> IntArray:
     """The power sums of a set, from power 0 to ``2 size - 2``, for both primes.
 
-    Args:
-        digests: The members, each once.
-        size: The smallest number of differing members that is no matter.
-
     >>> sums_of(np.array([5, 7], dtype=np.uint64), 2)[0].tolist()
     [2, 14, 100]
     """
@@ -36,13 +32,7 @@ def sums_of(digests: UintArray, size: int) -> IntArray:
 
 
 def sums_of_groups(digests: UintArray, starts: IntArray, size: int) -> IntArray:
-    """The power sums of sets that follow each other.
-
-    Args:
-        digests: The members of the sets.
-        starts: Where each set begins; none is empty.
-        size: The smallest number of differing members that is no matter.
-    """
+    """The power sums of sets that follow each other."""
     found = np.empty((len(starts), len(PRIMES), 2 * size - 1), dtype=np.int64)
     halves = (digests & np.uint64(0xFFFFFFFF), digests >> np.uint64(32))
     for row, (prime, half) in enumerate(zip(PRIMES, halves, strict=True)):
@@ -56,11 +46,7 @@ def sums_of_groups(digests: UintArray, starts: IntArray, size: int) -> IntArray:
 
 
 def added(*terms: tuple[int, IntArray]) -> IntArray:
-    """Sums of sets, each taken with a sign.
-
-    Args:
-        terms: A sign, +1 or -1, and sums whose last two dimensions are primes and powers.
-    """
+    """Sums of sets, each taken with a sign."""
     total: IntArray = np.zeros(1, dtype=np.int64)
     for sign, sums in terms:
         total = total + sign * sums
@@ -70,10 +56,6 @@ def added(*terms: tuple[int, IntArray]) -> IntArray:
 
 def hankel_ranks(sums: IntArray, prime: int) -> IntArray:
     """How many members stand behind each row of sums: exact if fewer than the size.
-
-    Args:
-        sums: One row for each difference of sets.
-        prime: The prime that they are modulo of.
 
     Returns:
         For each row the rank of its Hankel matrix: at most the number of differing members.
@@ -113,10 +95,6 @@ def few_members(sums: IntArray, prime: int) -> BoolArray:
 
     The length of the shortest recurrence that gives the sums, by the algorithm of Berlekamp
     and Massey without divisions: fewer members have a shorter one, and nearly no others.
-
-    Args:
-        sums: One row for each difference of sets.
-        prime: The prime that they are modulo of.
 
     >>> few, many = np.array([3, 5, 9], dtype=np.uint64), np.arange(100, dtype=np.uint64)
     >>> rows = np.stack([sums_of(few, 4)[0], sums_of(many, 4)[0]])

@@ -24,9 +24,6 @@ _LAST_MARK = 2**32 - 1
 class SketchSum:
     """Adds up the sketch of a set.
 
-    Args:
-        size: The smallest number of differing members that is no matter.
-
     >>> units = np.arange(70_000, dtype=np.uint64)
     >>> whole, parts = SketchSum(3), SketchSum(3)
     >>> whole.add(units)
@@ -55,13 +52,7 @@ class SketchSum:
         self.count += len(units)
 
     def add_sketches(self, counts: IntArray, sums: IntArray, marks: Sequence[Marks]) -> None:
-        """Add sets that have no unit in common, nor with what was added before.
-
-        Args:
-            counts: How many units each has.
-            sums: Their power sums.
-            marks: Their marks.
-        """
+        """Add sets that have no unit in common, nor with what was added before."""
         self.count += int(counts.sum())
         primes = np.array(PRIMES, dtype=np.uint64)[:, None]
         self._sums = (self._sums + sums.sum(axis=0).astype(np.uint64)) % primes

@@ -49,12 +49,7 @@ class UnitKey:
         self._known: dict[Any, int] = {}
 
     def digests(self, units: Sequence[Any] | NDArray[Any]) -> UintArray:
-        """The digests of the units, each once, in order.
-
-        Args:
-            units: Identifiers, as often as they come. A whole number is the same unit
-                however it is stored: ``12``, ``12.0``, ``"12"`` and ``"12.0"``.
-        """
+        """The digests of the units, each once, in order."""
         return np.unique(self.of_each(units))
 
     def of_each(self, units: Sequence[Any] | NDArray[Any]) -> UintArray:
@@ -98,21 +93,13 @@ _MOST_MARGINS = 4
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LedgerUniverse:
-    """Whom one figure of an output is about (confidential, but for its names).
+    """Whom one figure of an output is about (confidential, but for its names)."""
 
-    Args:
-        table: The output, such as its line and command.
-        label: The category, such as ``sex = 1``; empty for the whole table.
-        count: How many units.
-        sums: Their power sums.
-        marks: Their marks.
-    """
-
-    table: str
-    label: str = ""
-    count: int = field(repr=False)
-    sums: IntArray = field(repr=False)
-    marks: Marks = field(repr=False)
+    table: str  # the output, such as its line and command
+    label: str = ""  # the category, such as ``sex = 1``; empty for the whole table
+    count: int = field(repr=False)  # how many units
+    sums: IntArray = field(repr=False)  # their power sums
+    marks: Marks = field(repr=False)  # their marks
 
     @property
     def name(self) -> str:
@@ -126,15 +113,7 @@ class LedgerUniverse:
 def universe(
     units: Sequence[Any] | NDArray[Any], *, key: UnitKey, size: int, table: str, label: str = ""
 ) -> LedgerUniverse:
-    """The universe of some units.
-
-    Args:
-        units: Identifiers, as often as they come.
-        key: What digests are made with.
-        size: The minimum of the ledger.
-        table: The output.
-        label: The category.
-    """
+    """The universe of some units."""
     return _universe(key.digests(units), size, table, label)
 
 
@@ -161,15 +140,6 @@ def universes_of(
     """The universes of a table: of all its records, of each category, of cells and margins.
 
     Cells of fewer units than the minimum are left out: any two differ by few units.
-
-    Args:
-        frame: The records that are in the table.
-        unit: Column of whom a record is about.
-        by: The variables that span the table.
-        key: What digests are made with.
-        size: The minimum of the ledger.
-        table: The output.
-        cells: Whether cells of several variables count, too.
     """
     for name in (unit, *by):
         if name not in frame.columns:
@@ -218,14 +188,7 @@ def _category(name: str, value: Any) -> str:
 def read_universe(
     path: str | os.PathLike[str], *, unit: str | None, key: UnitKey, size: int
 ) -> LedgerUniverse:
-    """The universe in a file of identifiers, for outputs made elsewhere. CONFIDENTIAL.
-
-    Args:
-        path: A ``.csv`` or ``.parquet`` file with one column, or with the column `unit`.
-        unit: Column of whom a record is about.
-        key: What digests are made with.
-        size: The minimum of the ledger.
-    """
+    """The universe in a file of identifiers, for outputs made elsewhere. CONFIDENTIAL."""
     place = Path(path)
     suffix = place.suffix.lower()
     if suffix not in (".csv", ".parquet"):

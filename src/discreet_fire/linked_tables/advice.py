@@ -60,13 +60,6 @@ def linked_findings(
 ) -> tuple[Finding, ...]:
     """What tables tell about withheld cells, if they are taken together.
 
-    Args:
-        tables: The tables of a program, in its order.
-        limits: The rules of output checking.
-        earlier: Tables of others, with which they are held against each other; what these tell
-            alone is not said again.
-        until: When to stop, by the monotonic clock; never if None.
-
     >>> linked_findings([], limits=SafeLimits())
     ()
     """

@@ -30,34 +30,20 @@ class TimeOverError(Exception):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CellRange:
-    """What is known of a withheld cell (confidential).
+    """What is known of a withheld cell (confidential)."""
 
-    Args:
-        cell: Its number.
-        low: It is no less.
-        high: And no more.
-        determined: Whether only one number is left, up to how it would be shown.
-        open: Whether it is less uncertain than it must be.
-    """
-
-    cell: int
-    low: float
-    high: float
-    determined: bool
-    open: bool
+    cell: int  # its number
+    low: float  # it is no less
+    high: float  # and no more
+    determined: bool  # whether only one number is left, up to how it would be shown
+    open: bool  # whether it is less uncertain than it must be
 
     def __repr__(self) -> str:
         return f"<CellRange of {self.cell} (confidential)>"
 
 
 class LinkedAttack:
-    """One linear program over the atoms of a system, asked about one cell after the other.
-
-    Args:
-        system: The system.
-        hidden: Which cells are not shown; those of the system if None.
-        until: When to stop, by the monotonic clock; never if None.
-    """
+    """One linear program over the atoms of a system, asked about one cell after the other."""
 
     def __init__(
         self,

@@ -35,23 +35,14 @@ _NO_AXES = frozenset(("variable", "type", "missing"))
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class OutputRecords:
-    """The records behind an output (confidential).
+    """The records behind an output (confidential)."""
 
-    Args:
-        title: Its line and command.
-        labels: Their variables, those that span the output as they are shown.
-        numbers: Their numbers in the data; -1 for those that the program made.
-        owners: Whom each is about.
-        weights: What each counts for; None if one.
-        digits: How many significant digits are shown of sums and means.
-    """
-
-    title: str
-    labels: pl.DataFrame
-    numbers: IntArray
-    owners: IntArray
-    weights: FloatArray | None
-    digits: int
+    title: str  # its line and command
+    labels: pl.DataFrame  # their variables, those that span the output as they are shown
+    numbers: IntArray  # their numbers in the data; -1 for those that the program made
+    owners: IntArray  # whom each is about
+    weights: FloatArray | None  # what each counts for; None if one
+    digits: int  # how many significant digits are shown of sums and means
 
     def counts(
         self, shown: pl.DataFrame, axes: list[str], column: str, kept: BoolArray
@@ -115,14 +106,7 @@ def tables_of(
     shown: pl.DataFrame | None,
     stored: Mapping[str, float],
 ) -> tuple[ShownTable | None, ...]:
-    """The tables of an output.
-
-    Args:
-        how: What the catalogue says of its command.
-        records: The records behind it.
-        shown: Its numbers, withheld ones null.
-        stored: Its stored results.
-    """
+    """The tables of an output."""
     if how == "nothing":
         return ()
     if how == "sample":

@@ -38,23 +38,14 @@ class TableAxis:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ShownCounts:
-    """Counts of a program (confidential); the last place along each axis is the total.
+    """Counts of a program (confidential); the last place along each axis is the total."""
 
-    Args:
-        name: Line and command.
-        axes: What spans it; a single count has none.
-        records: The numbers of its records, each once.
-        owners: Whom each record is about; None if each is another case.
-        hidden: Which cells and margins are withheld.
-        silent: Whether margins that are not shown were never asked for.
-    """
-
-    name: str
-    axes: tuple[TableAxis, ...]
-    records: IntArray
-    owners: IntArray | None
-    hidden: BoolArray
-    silent: bool
+    name: str  # line and command
+    axes: tuple[TableAxis, ...]  # what spans it; a single count has none
+    records: IntArray  # the numbers of its records, each once
+    owners: IntArray | None  # whom each record is about; None if each is another case
+    hidden: BoolArray  # which cells and margins are withheld
+    silent: bool  # whether margins that are not shown were never asked for
 
     @cached_property
     def withheld(self) -> BoolArray:
@@ -118,19 +109,12 @@ class ShownCounts:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ShownSums:
-    """Sums of a variable, or means that tell them, over the cells of a table (confidential).
+    """Sums of a variable, or means that tell them, over the cells of a table (confidential)."""
 
-    Args:
-        place: The table; its hidden cells are those of which the sum is withheld.
-        variable: The variable.
-        values: That of each record.
-        digits: How many significant digits are shown.
-    """
-
-    place: ShownCounts
+    place: ShownCounts  # the table; its hidden cells are those of which the sum is withheld
     variable: str
-    values: FloatArray
-    digits: int
+    values: FloatArray  # that of each record
+    digits: int  # how many significant digits are shown
 
     @cached_property
     def sums(self) -> FloatArray:
@@ -170,14 +154,6 @@ def shown_counts(
 ) -> ShownCounts | None:
     """The table that a command showed; None if it cannot be followed.
 
-    Args:
-        name: Line and command.
-        shown: What is shown: the axes, then a column ``n``, null where withheld. Along each axis
-            the total is last, unless no axis has one; a single count has one row and no axis.
-        labels: For each record its category on each axis, in the order of the axes.
-        records: The number of each record.
-        owners: Whom each is about.
-
     >>> shown = pl.DataFrame({"sex": ["f", "m", "Total"], "n": [3.0, None, None]})
     >>> labels = pl.DataFrame({"sex": ["f", "m", "f", "f"]})
     >>> table = shown_counts("line 1, tabulate sex", shown, labels, np.arange(4))
@@ -203,18 +179,7 @@ def shown_sums(
     means: bool,
     digits: int,
 ) -> ShownSums | None:
-    """The sums that a command showed, or told by its means; None if they cannot be followed.
-
-    Args:
-        name: Line and command.
-        shown: The axes, then the sums or means, null where withheld.
-        labels: For each record its category on each axis.
-        records: The number of each record.
-        values: The value of each record, none missing.
-        owners: Whom each is about.
-        means: Whether means are shown.
-        digits: How many significant digits.
-    """
+    """The sums that a command showed, or told by its means; None if they cannot be followed."""
     placed = _placed(name, shown, labels, records, owners)
     if placed is None:
         return None

@@ -22,12 +22,7 @@ from discreet_fire.linked_tables.shown_counts import ShownCounts, ShownSums, Tab
 def with_records(
     tables: Sequence[ShownTable], identified: Callable[[IntArray], IntArray | None]
 ) -> tuple[list[ShownTable], list[str]]:
-    """Tables with records by other numbers, and the names of those whose records have none.
-
-    Args:
-        tables: The tables.
-        identified: Gives the other numbers of records; None if one has none.
-    """
+    """Tables with records by other numbers, and the names of those whose records have none."""
     found: list[ShownTable] = []
     left: list[str] = []
     for one in tables:
@@ -69,11 +64,7 @@ def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
 
 
 def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
-    """Tables from bytes, with the names of outputs that cannot be followed.
-
-    Args:
-        data: What `table_bytes` gave.
-    """
+    """Tables from bytes, with the names of outputs that cannot be followed."""
     found: list[ShownTable] = []
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         described = json.loads(arrays["described"].tobytes())

@@ -52,27 +52,16 @@ class _Division:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellNumbers:
-    """What the cells of a system tell: counts, or sums of one variable (confidential).
+    """What the cells of a system tell: counts, or sums of one variable (confidential)."""
 
-    Args:
-        variable: The variable; empty for counts.
-        cells: The number of each cell.
-        atoms: And of each atom.
-        floor: Everyone knows that a cell has no less.
-        slack: By how much a shown number may be off.
-        small: Withheld cells that break a rule, not only withheld for the sake of others.
-        lower: How much smaller these must possibly be.
-        upper: And how much larger.
-    """
-
-    variable: str
-    cells: FloatArray
-    atoms: FloatArray
-    floor: FloatArray
-    slack: FloatArray
-    small: BoolArray
-    lower: FloatArray
-    upper: FloatArray
+    variable: str  # the variable; empty for counts
+    cells: FloatArray  # the number of each cell
+    atoms: FloatArray  # and of each atom
+    floor: FloatArray  # everyone knows that a cell has no less
+    slack: FloatArray  # by how much a shown number may be off
+    small: BoolArray  # withheld cells that break a rule, not only withheld for the sake of others
+    lower: FloatArray  # how much smaller these must possibly be
+    upper: FloatArray  # and how much larger
 
     @property
     def whole(self) -> bool:
@@ -92,33 +81,19 @@ class CellNumbers:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LinkedSystem:
-    """Tables over the same variables, cell by cell.
-
-    Args:
-        tables: The tables.
-        first: The number of the first cell of each table, and of all cells.
-        members: For each cell, which atoms it is made of.
-        counts: How many records each cell has.
-        hidden: Which cells are not shown.
-        asked: Which of these are withheld.
-        records: The numbers of all records.
-        atom_of: The atom of each.
-        atoms: How many records each atom has.
-        numbers: What is asked about.
-        apart: Whether it is a part of a system that was too large.
-    """
+    """Tables over the same variables, cell by cell."""
 
     tables: tuple[ShownCounts, ...]
-    first: IntArray
-    members: list[IntArray]
-    counts: IntArray
-    hidden: BoolArray
-    asked: BoolArray
-    records: IntArray
-    atom_of: IntArray
-    atoms: IntArray
-    numbers: CellNumbers
-    apart: bool = False
+    first: IntArray  # the number of the first cell of each table, and of all cells
+    members: list[IntArray]  # for each cell, which atoms it is made of
+    counts: IntArray  # how many records each cell has
+    hidden: BoolArray  # which cells are not shown
+    asked: BoolArray  # which of these are withheld
+    records: IntArray  # the numbers of all records
+    atom_of: IntArray  # the atom of each
+    atoms: IntArray  # how many records each atom has
+    numbers: CellNumbers  # what is asked about
+    apart: bool = False  # whether it is a part of a system that was too large
 
     @property
     def entries(self) -> int:
@@ -180,12 +155,7 @@ def _counted_cells(
 
 
 def sum_systems_of(tables: Sequence[ShownSums], limits: SafeLimits) -> Iterator[LinkedSystem]:
-    """The systems of sums of the same variable, whatever it is called.
-
-    Args:
-        tables: The sums.
-        limits: The rules of output checking.
-    """
+    """The systems of sums of the same variable, whatever it is called."""
     for group in _same_values(tables):
         places = {id(one.place): one for one in group}
         for system in systems_of([one.place for one in group], limits):
@@ -241,10 +211,6 @@ def systems_of(tables: Sequence[ShownCounts], limits: SafeLimits) -> Iterator[Li
     """The systems of tables that have to do with each other, if something is withheld there.
 
     Each has two and more tables; large ones are taken apart into all their twos.
-
-    Args:
-        tables: The tables.
-        limits: The rules of output checking.
     """
     kept = _distinct(tables)
     records = np.unique(np.concatenate([table.records for table in kept])) if kept else None

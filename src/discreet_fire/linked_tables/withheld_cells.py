@@ -26,17 +26,11 @@ _WHOLE = 2**20
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MoreWithheld:
-    """What is withheld besides (confidential).
+    """What is withheld besides (confidential)."""
 
-    Args:
-        cells: Single cells.
-        tables: Whole tables.
-        nearly: Whether small numbers are then still nearly told.
-    """
-
-    cells: IntArray
-    tables: tuple[int, ...]
-    nearly: bool
+    cells: IntArray  # single cells
+    tables: tuple[int, ...]  # whole tables
+    nearly: bool  # whether small numbers are then still nearly told
 
     def hidden(self, system: LinkedSystem) -> BoolArray:
         """All that is not shown then."""
@@ -48,12 +42,7 @@ class MoreWithheld:
 
 
 def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithheld | None:
-    """What leaves no withheld cell open; None if the time is over before that is known.
-
-    Args:
-        system: The tables.
-        until: When to stop, by the monotonic clock; never if None.
-    """
+    """What leaves no withheld cell open; None if the time is over before that is known."""
     for exact in (False, True):
         left = _SECONDS if until is None else min(until - time.monotonic(), _SECONDS)
         if left <= 0:

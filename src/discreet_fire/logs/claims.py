@@ -35,12 +35,7 @@ _PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
 class OutputForms:
-    """The forms of output of one part of ``forms.toml``, as attributes.
-
-    Args:
-        part: Name of the part.
-        names: The forms that it must hold; an error if it holds others.
-    """
+    """The forms of output of one part of ``forms.toml``, as attributes."""
 
     def __init__(self, part: str, names: str) -> None:
         document = (files(__package__) / "forms.toml").read_text(encoding="utf-8")
@@ -58,22 +53,14 @@ class OutputForms:
 
 
 class LogCut(NamedTuple):
-    """A stretch of the shown text of one line that is replaced.
+    """A stretch of the shown text of one line that is replaced."""
 
-    Args:
-        line: Which of the lines of the passage, counted from 0.
-        start: Where it starts in the shown text.
-        end: Where it ends.
-        rule: Why it is replaced.
-        put: What is put there.
-        align: On which side a column holds it: blanks on the other side are replaced too.
-    """
-
-    line: int
-    start: int
-    end: int
-    rule: str
-    put: str = HIDDEN
+    line: int  # which of the lines of the passage, counted from 0
+    start: int  # where it starts in the shown text
+    end: int  # where it ends
+    rule: str  # why it is replaced
+    put: str = HIDDEN  # what is put there
+    #: On which side a column holds it: blanks on the other side are replaced too
     align: Align = "right"
 
 
@@ -105,23 +92,15 @@ class LogFigure(NamedTuple):
 
 @dataclass(slots=True)
 class Claim:
-    """Lines that are known, with what must go.
+    """Lines that are known, with what must go."""
 
-    Args:
-        count: How many lines, from the first.
-        kind: Name of the kind of output.
-        cuts: What is withheld.
-        review: What a person must look at; nothing if empty.
-        held: What goes as well if a result that follows in the same block is withheld.
-        gone: Whether this result is withheld as a whole.
-    """
-
-    count: int
-    kind: str
-    cuts: list[LogCut] = field(default_factory=list)
-    review: str = ""
+    count: int  # how many lines, from the first
+    kind: str  # name of the kind of output
+    cuts: list[LogCut] = field(default_factory=list)  # what is withheld
+    review: str = ""  # what a person must look at; nothing if empty
+    #: What goes as well if a result that follows in the same block is withheld
     held: list[LogCut] = field(default_factory=list)
-    gone: bool = False
+    gone: bool = False  # whether this result is withheld as a whole
 
 
 #: Looks at the beginning of some lines; None if it does not know them.
@@ -175,13 +154,7 @@ def is_rule(text: str) -> bool:
 def read_rows(
     lines: Sequence[LogLine], start: int, read: Callable[[str, int], _Row | None]
 ) -> tuple[list[_Row], int]:
-    """The rows of a table from a line on, and where they end; lines that are drawn are no rows.
-
-    Args:
-        lines: Lines of output.
-        start: The first row.
-        read: Gives the row of a line and its number; None where the table is over.
-    """
+    """The rows of a table from a line on, and where they end; lines that are drawn are no rows."""
     rows: list[_Row] = []
     end = start
     for at, line in enumerate(lines[start:], start):
@@ -201,13 +174,7 @@ def behind_blanks(lines: Sequence[LogLine], start: int) -> int:
 
 
 class Window(Sequence[LogLine]):
-    """Some neighbouring lines of a list, without a copy of it.
-
-    Args:
-        lines: The list.
-        start: The first of them.
-        end: Behind the last of them.
-    """
+    """Some neighbouring lines of a list, without a copy of it."""
 
     __slots__ = ("end", "lines", "start")
 

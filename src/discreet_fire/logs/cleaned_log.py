@@ -35,26 +35,16 @@ from discreet_fire.texts import Lines, uncollected
 
 
 class SourceChange(NamedTuple):
-    """One stretch of the source that is replaced.
+    """One stretch of the source that is replaced."""
 
-    Args:
-        start: Where it starts, in characters.
-        end: Where it ends.
-        put: What is put there.
-        rule: Why.
-    """
-
-    start: int
-    end: int
-    put: str
-    rule: str
+    start: int  # where it starts, in characters
+    end: int  # where it ends
+    put: str  # what is put there
+    rule: str  # why
 
 
 class PlaceMoves:
     """Where places of a text are after some changes.
-
-    Args:
-        changes: The changes, in order and apart.
 
     >>> PlaceMoves([SourceChange(2, 6, "#", "rule")]).place(8)
     5
@@ -190,24 +180,15 @@ _SHOWN_LINES = 12
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Correction:
-    """One change, without what stood there before.
+    """One change, without what stood there before."""
 
-    Args:
-        rule: Name of the rule.
-        line: Line of the cleaned log, counted from 1.
-        start: Where it started, in characters from 0. CONFIDENTIAL, as it tells lengths.
-        end: Where it ended. CONFIDENTIAL.
-        put: What stands there now.
-        round: 1 for places of the original; a later round looks at the result of the one
-            before.
-    """
-
-    rule: str
-    line: int
+    rule: str  # name of the rule
+    line: int  # line of the cleaned log, counted from 1
+    #: Where it started, in characters from 0. CONFIDENTIAL, as it tells lengths
     start: int = field(repr=False)
-    end: int = field(repr=False)
-    put: str
-    round: int
+    end: int = field(repr=False)  # where it ended. CONFIDENTIAL
+    put: str  # what stands there now
+    round: int  # 1 for places of the original; a later round looks at the result of the one before
 
     def to_dict(self) -> dict[str, Any]:
         """The change as plain values; not how long the text was that stood there."""
@@ -216,13 +197,9 @@ class Correction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogFinding(Finding):
-    """What a person must look at, for one cause, with all its places.
+    """What a person must look at, for one cause, with all its places."""
 
-    Args:
-        lines: Its lines in the cleaned log.
-    """
-
-    lines: tuple[int, ...]
+    lines: tuple[int, ...]  # its lines in the cleaned log
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values."""
@@ -232,27 +209,18 @@ class LogFinding(Finding):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedLog:
-    """A cleaned log and what was done.
+    """A cleaned log and what was done."""
 
-    Args:
-        text: The log as it may be looked at further; review findings first.
-        smcl: Whether it is written in SMCL.
-        listing: What it is a listing of, if it is one of SPSS or SAS.
-        corrections: All changes, in order.
-        removed: What stood there, one for each change. CONFIDENTIAL.
-        findings: What a person must look at, each cause once; lines are those of the cleaned log.
-        blocks: How many blocks of output are safe, cleaned, withheld or for review.
-        checked: Whether there was evidence that its lines were checked as they were made.
-    """
-
-    text: str = field(repr=False)
-    smcl: bool
-    listing: ListingKind | None
-    corrections: tuple[Correction, ...]
+    text: str = field(repr=False)  # the log as it may be looked at further; review findings first
+    smcl: bool  # whether it is written in SMCL
+    listing: ListingKind | None  # what it is a listing of, if it is one of SPSS or SAS
+    corrections: tuple[Correction, ...]  # all changes, in order
+    #: What stood there, one for each change. CONFIDENTIAL
     removed: tuple[str, ...] = field(repr=False)
+    #: What a person must look at, each cause once; lines are those of the cleaned log
     findings: tuple[LogFinding, ...]
-    blocks: dict[str, int]
-    checked: bool
+    blocks: dict[str, int]  # how many blocks of output are safe, cleaned, withheld or for review
+    checked: bool  # whether there was evidence that its lines were checked as they were made
 
     @property
     def needs_review(self) -> bool:
@@ -279,14 +247,6 @@ def clean_log(
     evidence: RunEvidence | None = None,
 ) -> CleanedLog:
     r"""Take out of a log what tells about single cases.
-
-    Args:
-        text: The log. CONFIDENTIAL.
-        rules: What to take out; the rules of the package by default.
-        smcl: Whether it is written in SMCL; by default it says so itself.
-        listing: What it is a listing of, if of SPSS or SAS; by default it tells itself.
-        evidence: That each line was checked as it was made: then only paths, secret parameters
-            and what the centre's own rules name are taken out.
 
     >>> cleaned = clean_log(". replace x = 1 if id == 7\n(1 real change made)\n")
     >>> print(cleaned.text)

@@ -48,13 +48,7 @@ def add_related_counts(
     judgements: Sequence[tuple[EchoBlock, BlockJudgement]],
     rules: CleaningRules,
 ) -> None:
-    """Withhold counts that tell of too few cases together with other counts of a log.
-
-    Args:
-        lines: The lines of the log.
-        judgements: Its blocks, and what was judged of each; takes the cuts.
-        rules: Say how many cases are too few.
-    """
+    """Withhold counts that tell of too few cases together with other counts of a log."""
     single: list[_ShownCount] = []
     gone: set[int] = set()
     data = 0

@@ -81,12 +81,6 @@ def hidden_rows(
 ) -> dict[int, str]:
     """Which of some counts with a known total are withheld, and why.
 
-    Args:
-        counts: The counts; None where one cannot be read.
-        closed: Which are withheld already.
-        total: Their total, if it is shown.
-        rules: The rules.
-
     >>> hidden_rows([2, 30, 8], [False] * 3, 40, CleaningRules.default())
     {0: 'few-cases', 2: 'secondary'}
     >>> hidden_rows([20, 30, 8], [False] * 3, 58, CleaningRules.default())

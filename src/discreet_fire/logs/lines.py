@@ -34,23 +34,14 @@ _DIGIT = re.compile(r"\d")
 
 
 class ShownPiece(NamedTuple):
-    """A stretch of the shown text and its source.
+    """A stretch of the shown text and its source."""
 
-    Args:
-        at: Where it starts in the shown text.
-        start: Where its source starts.
-        end: Where its source ends.
-        width: Length of what is shown.
-        literal: Whether source and shown text are the same characters.
-        fixed: Whether it is layout that does not depend on a figure.
-    """
-
-    at: int
-    start: int
-    end: int
-    width: int
-    literal: bool
-    fixed: bool = False
+    at: int  # where it starts in the shown text
+    start: int  # where its source starts
+    end: int  # where its source ends
+    width: int  # length of what is shown
+    literal: bool  # whether source and shown text are the same characters
+    fixed: bool = False  # whether it is layout that does not depend on a figure
 
 
 class _Open(NamedTuple):
@@ -197,23 +188,15 @@ _WRAPPED = "> "
 
 @dataclass(slots=True, repr=False)
 class LogLine:
-    """One line of a log, without wraps. CONFIDENTIAL.
+    """One line of a log, without wraps. CONFIDENTIAL."""
 
-    Args:
-        text: What a reader sees.
-        start: Where it starts in the source.
-        end: Where it ends, without its line end.
-        pieces: Which source characters stand behind which stretch of the text.
-        echo_breaks: Places of the text where the program had a line end of its own.
-        hidden: Whether SMCL directives carry text nobody sees.
-    """
-
-    text: str
-    start: int
-    end: int
-    pieces: list[ShownPiece]
+    text: str  # what a reader sees
+    start: int  # where it starts in the source
+    end: int  # where it ends, without its line end
+    pieces: list[ShownPiece]  # which source characters stand behind which stretch of the text
+    #: Places of the text where the program had a line end of its own
     echo_breaks: tuple[int, ...] = ()
-    hidden: bool = False
+    hidden: bool = False  # whether SMCL directives carry text nobody sees
     #: Whether it was put together from several lines of the source.
     wraps: bool = False
 
@@ -236,10 +219,6 @@ class _Physical(NamedTuple):
 
 def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
     r"""The lines of a log.
-
-    Args:
-        text: The source.
-        smcl: Whether it is written in SMCL.
 
     >>> [line.text for line in log_lines("{com}. count{txt}\n{space 2}{res}74\n", smcl=True)]
     ['. count', '  74']

@@ -93,30 +93,19 @@ def role_of_label(label: str) -> FigureRole | None:
 
 @dataclass(slots=True)
 class ProcedureScope:
-    """What one procedure has shown so far.
+    """What one procedure has shown so far."""
 
-    Args:
-        line: Where it starts.
-        cases: The fewest cases that it says it uses.
-        residual: The fewest residual degrees of freedom.
-        closed: Why tests and models go; empty if they may stay.
-        held: What goes of tests and models, if they go.
-        models: The first line of tests and models.
-        terms: The most coefficients of a table.
-        groups: The cases of groups that a table of statistics has shown, by their labels.
-        shared: Whether the cases are those of all tables without their own.
-        listed: Whether the cases stand in a list of used and left out ones, as for one model.
-    """
-
-    line: int = 0
-    cases: float | None = None
-    residual: float | None = None
-    closed: str = ""
-    held: list[LogCut] = field(default_factory=list)
-    models: int | None = None
-    terms: int = 0
+    line: int = 0  # where it starts
+    cases: float | None = None  # the fewest cases that it says it uses
+    residual: float | None = None  # the fewest residual degrees of freedom
+    closed: str = ""  # why tests and models go; empty if they may stay
+    held: list[LogCut] = field(default_factory=list)  # what goes of tests and models, if they go
+    models: int | None = None  # the first line of tests and models
+    terms: int = 0  # the most coefficients of a table
+    #: The cases of groups that a table of statistics has shown, by their labels
     groups: dict[str, float | None] = field(default_factory=dict)
-    shared: bool = False
+    shared: bool = False  # whether the cases are those of all tables without their own
+    #: Whether the cases stand in a list of used and left out ones, as for one model
     listed: bool = False
 
     def count(self, figure: LogFigure, rules: CleaningRules) -> None:
@@ -155,17 +144,11 @@ class ProcedureScope:
 
 @dataclass(slots=True)
 class TableJudgement:
-    """What becomes of a table.
+    """What becomes of a table."""
 
-    Args:
-        cuts: What goes.
-        review: What a person must look at.
-        whole: Whether the lines go as a whole.
-    """
-
-    cuts: list[LogCut] = field(default_factory=list)
-    review: str = ""
-    whole: bool = False
+    cuts: list[LogCut] = field(default_factory=list)  # what goes
+    review: str = ""  # what a person must look at
+    whole: bool = False  # whether the lines go as a whole
 
 
 UNKNOWN = "tables that no rule knows; their figures are withheld"

@@ -102,27 +102,16 @@ class ListingRow:
 
 @dataclass(slots=True)
 class ListingTable:
-    """A table of a listing.
+    """A table of a listing."""
 
-    Args:
-        start: Its first line.
-        end: Behind its last line.
-        title: What stands above it.
-        heads: The heading of each column, from the top down.
-        rows: Its lines with cells.
-        spans: Where each column starts and ends.
-        odd: Whether something in it did not fit.
-        bare: Whether only blanks part its columns, and the first may hold figures too.
-    """
-
-    start: int
-    end: int
-    title: str
-    heads: list[list[str]]
-    rows: list[ListingRow] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    odd: bool = False
-    bare: bool = False
+    start: int  # its first line
+    end: int  # behind its last line
+    title: str  # what stands above it
+    heads: list[list[str]]  # the heading of each column, from the top down
+    rows: list[ListingRow] = field(default_factory=list)  # its lines with cells
+    spans: list[tuple[int, int]] = field(default_factory=list)  # where each column starts and ends
+    odd: bool = False  # whether something in it did not fit
+    bare: bool = False  # whether only blanks part its columns, and the first may hold figures too
 
     @property
     def doubtful(self) -> bool:
@@ -435,15 +424,7 @@ def stretches(text: str, line: int, *, commas: bool) -> list[LogFigure]:
 def columned_table(
     texts: Sequence[str], heads: Sequence[int], rows: Sequence[int], title: str, *, commas: bool
 ) -> ListingTable:
-    """A table whose columns only blanks part.
-
-    Args:
-        texts: The lines.
-        heads: Which of them are headings.
-        rows: Which of them are rows.
-        title: What stands above.
-        commas: Whether decimals stand behind commas.
-    """
+    """A table whose columns only blanks part."""
     lines = [stretches(_undashed(texts[at]), at, commas=False) for at in heads[-_MOST_HEADS:]]
     columns: list[list[tuple[int, int, str]]] = []
     for line in reversed(lines):

@@ -89,10 +89,6 @@ class ListingKind(StrEnum):
 def listing_kind(text: str, suffix: str = "") -> ListingKind | None:
     r"""What a text is a listing of; None if it is none, such as a log of Stata.
 
-    Args:
-        text: The text.
-        suffix: The suffix of its file; what SAS lists may lack all words that tell it.
-
     >>> listing_kind("  The FREQ Procedure\n"), listing_kind(". count\n  74\n")
     (<ListingKind.SAS: 'sas'>, None)
     """

@@ -37,23 +37,15 @@ _CONFIDENTIAL = "CONFIDENTIAL: what was removed from a log; not to leave the res
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedFile:
-    """What was written, and what a person must look at.
+    """What was written, and what a person must look at."""
 
-    Args:
-        source: The log, which is as it was.
-        out: The cleaned log; None if `source` is one already.
-        report: The report; None if `source` is a cleaned log.
-        cleaned: The text and the changes; None if there was nothing to do.
-        described: The report as plain values.
-        language: Language of its summary.
-    """
-
-    source: Path
-    out: Path | None
-    report: Path | None
+    source: Path  # the log, which is as it was
+    out: Path | None  # the cleaned log; None if `source` is one already
+    report: Path | None  # the report; None if `source` is a cleaned log
+    #: The text and the changes; None if there was nothing to do
     cleaned: CleanedLog | None = field(repr=False)
-    described: dict[str, Any] = field(repr=False)
-    language: str
+    described: dict[str, Any] = field(repr=False)  # the report as plain values
+    language: str  # language of its summary
 
     @property
     def needs_review(self) -> bool:
@@ -94,15 +86,6 @@ def clean_log_file(
 ) -> CleanedFile:
     r"""Clean a log and put the result beside it, with a report.
 
-    Args:
-        path: The log: ``.log``, ``.smcl``, or a listing of SPSS or SAS as text.
-        rules: What is taken out; the rules of the package by default.
-        out: Where the cleaned log goes; ``NAME_FiRe.log`` beside the original by default.
-        confidential: Where a list of what was removed goes. CONFIDENTIAL.
-        overwrite: Replace files that this did not make.
-        evidence: That the log comes from a run that was checked.
-        key: The office's key; reports beside logs that are sealed with it are evidence too.
-
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp()) / "run.log"
     >>> _ = log.write_text(". drop if x == 1\n(2 observations deleted)\n")
@@ -126,15 +109,7 @@ def clean_log_files(
     overwrite: bool = False,
     key: Secret | None = None,
 ) -> list[CleanedFile]:
-    """Clean several logs; nothing is written unless all of them can be read and written.
-
-    Args:
-        paths: Logs, or folders: of these all ``.log``, ``.smcl`` and ``.lst`` files not made
-            here.
-        rules: What is taken out; the rules of the package by default.
-        overwrite: Replace files that this did not make.
-        key: The office's key; reports beside logs that are sealed with it are evidence of runs.
-    """
+    """Clean several logs; nothing is written unless all of them can be read and written."""
     prepared = [
         _prepared(path, rules, None, None, overwrite=overwrite, evidence=None, key=key)
         for path in _logs(paths)

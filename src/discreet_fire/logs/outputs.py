@@ -88,27 +88,16 @@ _CONTROL = frozenset(("continue", "else", "foreach", "forvalues", "global", "if"
 
 @dataclass(slots=True)
 class EchoBlock:
-    """Commands that were echoed together, and the output below them.
+    """Commands that were echoed together, and the output below them."""
 
-    Args:
-        echo: Places of the lines with commands.
-        start: Place of the first line of output.
-        end: Behind the last line of output.
-        statements: The commands.
-        mata: Whether they belong to Mata.
-        own: Names of programs that the log defines.
-        changes: Whether the log may change results of models, or add some.
-        posts: Whether it makes results that no model gave.
-    """
-
-    echo: list[int]
-    start: int
-    end: int
-    statements: list[DoStatement] = field(default_factory=list)
-    mata: bool = False
-    own: frozenset[str] = frozenset()
-    changes: bool = False
-    posts: bool = False
+    echo: list[int]  # places of the lines with commands
+    start: int  # place of the first line of output
+    end: int  # behind the last line of output
+    statements: list[DoStatement] = field(default_factory=list)  # the commands
+    mata: bool = False  # whether they belong to Mata
+    own: frozenset[str] = frozenset()  # names of programs that the log defines
+    changes: bool = False  # whether the log may change results of models, or add some
+    posts: bool = False  # whether it makes results that no model gave
 
     @property
     def telling(self) -> list[bool]:
@@ -242,13 +231,9 @@ _UNRECOGNIZED = (" is unrecognized", "r(199);")
 
 @dataclass(frozen=True)
 class Passages:
-    """Looks for known passages in lines.
+    """Looks for known passages in lines."""
 
-    Args:
-        rules: What to look for.
-    """
-
-    rules: CleaningRules
+    rules: CleaningRules  # what to look for
 
     @cached_property
     def own(self) -> Passages:
@@ -432,25 +417,19 @@ _OF_COMMANDS: dict[str, Reader] = {
 
 @dataclass(slots=True)
 class BlockJudgement:
-    """What becomes of one block.
+    """What becomes of one block."""
 
-    Args:
-        cuts: Stretches that go; their lines are places in the whole log.
-        withheld: First and last line of stretches that go as a whole.
-        unknown: Lines that nobody knows.
-        kinds: Kinds of output that were known.
-        reasons: What else a person must look at: a line and why.
-        tabled: Lines of tables that are known; no message can stand there.
-        counted: Lines with the single number of ``count``.
-    """
-
+    #: Stretches that go; their lines are places in the whole log
     cuts: list[LogCut] = field(default_factory=list)
+    #: First and last line of stretches that go as a whole
     withheld: list[tuple[int, int]] = field(default_factory=list)
-    unknown: list[int] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
+    unknown: list[int] = field(default_factory=list)  # lines that nobody knows
+    kinds: list[str] = field(default_factory=list)  # kinds of output that were known
+    #: What else a person must look at: a line and why
     reasons: list[tuple[int, str]] = field(default_factory=list)
+    #: Lines of tables that are known; no message can stand there
     tabled: set[int] = field(default_factory=set)
-    counted: list[int] = field(default_factory=list)
+    counted: list[int] = field(default_factory=list)  # lines with the single number of ``count``
 
 
 def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:

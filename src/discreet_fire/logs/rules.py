@@ -36,25 +36,15 @@ _LEGACY = "##"
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message of Stata that tells a number of cases.
+    """A message of Stata that tells a number of cases."""
 
-    Args:
-        name: Name of the rule.
-        near: Words of which a line holds at least one, if it holds the message.
-        find: The message; groups whose names start with n are the numbers.
-        put: What is put if a number is too small; ``{n}`` is the number or its sign.
-        always: Withhold it whatever the numbers are.
-        everywhere: Look for it in commands too.
-        review: What a person must look at, if the message is left.
-    """
-
-    name: str
-    near: tuple[str, ...]
-    find: re.Pattern[str]
-    put: str
-    always: bool = False
-    everywhere: bool = False
-    review: str = ""
+    name: str  # name of the rule
+    near: tuple[str, ...]  # words of which a line holds at least one, if it holds the message
+    find: re.Pattern[str]  # the message; groups whose names start with n are the numbers
+    put: str  # what is put if a number is too small; ``{n}`` is the number or its sign
+    always: bool = False  # withhold it whatever the numbers are
+    everywhere: bool = False  # look for it in commands too
+    review: str = ""  # what a person must look at, if the message is left
 
     def may_be_in(self, text: str) -> bool:
         """Whether a line holds one of the words near the message."""
@@ -66,16 +56,12 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Notice:
-    """What some commands say that tells nothing about the data.
+    """What some commands say that tells nothing about the data."""
 
-    Args:
-        commands: The commands; other ones can print the same and mean something else.
-        forms: What they say, with single blanks, as a whole. A group ``told`` is a name: what it
-            holds that does not stand in the command goes. A group ``n`` is a number of cases:
-            if it is too small, all goes.
-    """
-
-    commands: frozenset[str]
+    commands: frozenset[str]  # the commands; other ones can print the same and mean something else
+    #: What they say, with single blanks, as a whole. A group ``told`` is a name: what it holds that
+    #: does not stand in the command goes. A group ``n`` is a number of cases: if it is too small,
+    #: all goes
     forms: tuple[re.Pattern[str], ...]
 
 
@@ -92,36 +78,22 @@ class Replacement:
 class CleaningRules:
     """What is withheld from a log.
 
-    Args:
-        minimum: Fewest cases behind a number.
-        percentile_cases: A percentile q needs n·min(q, 1 − q) of at least this.
-        residual_df: Fewest residual degrees of freedom of a model.
-        moment_cases: Fewest cases behind skewness and kurtosis.
-        messages: Messages with numbers of cases.
-        withheld: Commands whose output is withheld as a whole.
-        safe: Lines that are known to tell nothing about the data.
-        notices: What single commands say that tells nothing about the data.
-        roots: Beginnings of paths of servers.
-        language: Language of what is written and told: "en" or "de".
-        own_first: Whether the centre's own list comes before all other rules.
-        replacements: The centre's own list.
-
     >>> CleaningRules.default().minimum
     3
     """
 
-    minimum: int
-    percentile_cases: int
-    residual_df: int
-    moment_cases: int
-    messages: tuple[Message, ...]
-    withheld: frozenset[str]
-    safe: tuple[re.Pattern[str], ...]
-    notices: tuple[Notice, ...]
-    roots: tuple[str, ...]
-    language: str
-    own_first: bool
-    replacements: tuple[Replacement, ...] = ()
+    minimum: int  # fewest cases behind a number
+    percentile_cases: int  # a percentile q needs n·min(q, 1 − q) of at least this
+    residual_df: int  # fewest residual degrees of freedom of a model
+    moment_cases: int  # fewest cases behind skewness and kurtosis
+    messages: tuple[Message, ...]  # messages with numbers of cases
+    withheld: frozenset[str]  # commands whose output is withheld as a whole
+    safe: tuple[re.Pattern[str], ...]  # lines that are known to tell nothing about the data
+    notices: tuple[Notice, ...]  # what single commands say that tells nothing about the data
+    roots: tuple[str, ...]  # beginnings of paths of servers
+    language: str  # language of what is written and told: "en" or "de"
+    own_first: bool  # whether the centre's own list comes before all other rules
+    replacements: tuple[Replacement, ...] = ()  # the centre's own list
 
     @classmethod
     def default(cls) -> CleaningRules:
@@ -130,11 +102,7 @@ class CleaningRules:
 
     @classmethod
     def read(cls, *paths: str | os.PathLike[str]) -> CleaningRules:
-        """The rules of the package, changed and extended by files of the centre.
-
-        Args:
-            paths: TOML files, or lists of replacements in the form of ``postFire.txt``.
-        """
+        """The rules of the package, changed and extended by files of the centre."""
         rules = cls.default()
         for path in paths:
             rules = rules.extended(path)

@@ -30,12 +30,7 @@ _LARGEST = 50_000_000
 
 
 def signing_key(file: Path | None) -> Secret | None:
-    """The key that logs of runs are signed with.
-
-    Args:
-        file: The office's key file; None for the key of this account, which is made when it is
-            first needed. Where no such file can be kept, logs are not signed.
-    """
+    """The key that logs of runs are signed with."""
     if file is not None:
         return Secret.from_file(file)
     state = os.environ.get("XDG_STATE_HOME")
@@ -52,28 +47,16 @@ def signing_key(file: Path | None) -> Secret | None:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEvidence:
-    """A log was checked line by line as it was made, and by which limits.
+    """A log was checked line by line as it was made, and by which limits."""
 
-    Args:
-        sha256: Digest of the log.
-        minimum: Fewest cases behind a number.
-        percentile_cases: Fewest cases beyond a percentile.
-        residual_df: Fewest residual degrees of freedom of a model.
-    """
-
-    sha256: str
-    minimum: int
-    percentile_cases: int
-    residual_df: int
+    sha256: str  # digest of the log
+    minimum: int  # fewest cases behind a number
+    percentile_cases: int  # fewest cases beyond a percentile
+    residual_df: int  # fewest residual degrees of freedom of a model
 
     @classmethod
     def of(cls, log: str, limits: SafeLimits, *, checked: bool) -> RunEvidence | None:
         """The evidence of a run; None if not all that its log shows was checked.
-
-        Args:
-            log: The log as the run gave it.
-            limits: The limits of the run.
-            checked: Whether the run was held to have checked all of it.
 
         >>> RunEvidence.of("", SafeLimits(), checked=False) is None
         True
@@ -90,10 +73,6 @@ class RunEvidence:
     def covers(self, log: str, rules: CleaningRules) -> bool:
         """Whether this log was checked by limits no looser than those of some rules.
 
-        Args:
-            log: A log.
-            rules: What must not be in it.
-
         >>> evidence = RunEvidence.of("text", SafeLimits(), checked=True)
         >>> rules = CleaningRules.default()
         >>> evidence.covers("text", rules), evidence.covers("other text", rules)
@@ -109,19 +88,11 @@ class RunEvidence:
         )
 
     def for_copy(self, cleaned: str) -> RunEvidence:
-        """The evidence for what was left of the log when more was taken out.
-
-        Args:
-            cleaned: The cleaned log.
-        """
+        """The evidence for what was left of the log when more was taken out."""
         return replace(self, sha256=_digest(cleaned))
 
     def mark(self, key: Secret) -> dict[str, Any]:
-        """The mark to be kept beside the log, sealed.
-
-        Args:
-            key: The office's key.
-        """
+        """The mark to be kept beside the log, sealed."""
         return {**asdict(self), _SEAL: self._seal(key)}
 
     def _seal(self, key: Secret) -> str:
@@ -130,12 +101,7 @@ class RunEvidence:
 
     @classmethod
     def beside(cls, log: Path, key: Secret) -> RunEvidence | None:
-        """The evidence in a report beside a log; None if there is none sealed with the key.
-
-        Args:
-            log: The log of a run, or one that was cleaned.
-            key: The office's key.
-        """
+        """The evidence in a report beside a log; None if there is none sealed with the key."""
         for report in (log.with_suffix(".run.json"), log.with_name(f"{log.name}.json")):
             found = cls._read(report, key)
             if found is not None:

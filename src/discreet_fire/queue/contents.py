@@ -32,19 +32,12 @@ from discreet_fire.queue.record import Event, events, seal, standing
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedFile:
-    """A file that the record seals.
+    """A file that the record seals."""
 
-    Args:
-        role: "program" or "output".
-        name: Its path.
-        sha256: Its digest.
-        size: Its bytes.
-    """
-
-    role: str
-    name: str
-    sha256: str
-    size: int
+    role: str  # "program" or "output"
+    name: str  # its path
+    sha256: str  # its digest
+    size: int  # its bytes
 
 
 #: All that belongs to a submission.
@@ -221,12 +214,7 @@ AND instr(what || '; ' || hint, 'submission ' || ?1 || ', ') > 0
 
 
 def conflict_sentences(queue: Queue, number: int) -> list[str]:
-    """What of a submission that is shown conflicts with all that is released at this moment.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-    """
+    """What of a submission that is shown conflicts with all that is released at this moment."""
     found = conflicts_now(queue, shown_universes(queue, number), without=number)
     out = released_numbers(queue)
     rows = queue.connection.execute(_NAMED, (number,)).fetchall()

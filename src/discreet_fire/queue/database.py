@@ -136,9 +136,6 @@ def shared_lock(path: Path) -> Iterator[None]:
 def sole_lock(path: Path) -> Iterator[bool]:
     """Hold the lock alone, if nobody holds it.
 
-    Args:
-        path: The file of the lock.
-
     Yields:
         Whether it is held.
     """

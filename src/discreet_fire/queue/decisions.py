@@ -36,17 +36,7 @@ def decide(
     reason: str,
     version: int,
 ) -> Standing:
-    """Decide on single outputs of a submission; approvals of before no longer count.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        decisions: What is decided, by the number of the output; outputs not named stay as they
-            are.
-        person: Who decides.
-        reason: Why, in general.
-        version: Of the submission, as it was seen.
-    """
+    """Decide on single outputs of a submission; approvals of before no longer count."""
     with queue.writing():
         who = _allowed(queue, number, person, version)
         check_contents(queue, number)
@@ -113,14 +103,6 @@ def approve(
     """Approve a submission; with four eyes it takes two persons.
 
     It is about what was decided on each output; if nobody did, all are accepted alike.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who decides.
-        reason: Why.
-        version: Of the submission, as it was seen.
-        despite_conflicts: Accept differences to tables that are out already.
     """
     with queue.writing():
         who = _allowed(queue, number, person, version)
@@ -141,58 +123,26 @@ def approve(
 
 
 def reject(queue: Queue, number: int, *, person: str, reason: str, version: int) -> Standing:
-    """Reject a submission for good.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who decides.
-        reason: Why.
-        version: Of the submission, as it was seen.
-    """
+    """Reject a submission for good."""
     return _end(queue, number, "rejected", person, reason, version)
 
 
 def ask_for_change(
     queue: Queue, number: int, *, person: str, reason: str, version: int
 ) -> Standing:
-    """Send a submission back; what the researcher changes is a new one.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who decides.
-        reason: What is to be changed.
-        version: Of the submission, as it was seen.
-    """
+    """Send a submission back; what the researcher changes is a new one."""
     return _end(queue, number, "change", person, reason, version)
 
 
 def approve_subject(
     queue: Queue, number: int, *, person: str, reason: str, version: int
 ) -> Standing:
-    """Approve a submission subject to a change: it is closed, and one in its place names it.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who decides.
-        reason: What is to be changed.
-        version: Of the submission, as it was seen.
-    """
+    """Approve a submission subject to a change: it is closed, and one in its place names it."""
     return _end(queue, number, "subject", person, reason, version)
 
 
 def permit(queue: Queue, number: int, *, person: str, reason: str, version: int) -> Standing:
-    """Permit a program that was not run to be run: handed in again unchanged, it names this one.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who has read the program.
-        reason: Why it may run.
-        version: Of the submission, as it was seen.
-    """
+    """Permit a program that was not run to be run: handed in again unchanged, it names this one."""
     standing_of(queue, number)
     check_contents(queue, number)
     if NOT_RUN not in queue.rules(number):
@@ -202,27 +152,13 @@ def permit(queue: Queue, number: int, *, person: str, reason: str, version: int)
 
 
 def ask(queue: Queue, number: int, *, person: str, text: str) -> Standing:
-    """Ask the researcher something; until it is answered nobody approves.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who asks.
-        text: What.
-    """
+    """Ask the researcher something; until it is answered nobody approves."""
     with queue.writing():
         return _talk(queue, number, ASKED, _officer(queue, number, person), text)
 
 
 def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing:
-    """Answer what was asked, as the researcher who handed the submission in.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        researcher: Who answers.
-        text: The answer.
-    """
+    """Answer what was asked, as the researcher who handed the submission in."""
     with queue.writing():
         found = standing_of(queue, number)
         if not same_person(queue.told(number, "researcher"), researcher):
@@ -234,14 +170,7 @@ def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing
 
 
 def say(queue: Queue, number: int, *, person: str, text: str) -> Standing:
-    """Note something for the others who decide, without deciding.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who notes it.
-        text: What.
-    """
+    """Note something for the others who decide, without deciding."""
     with queue.writing():
         return _talk(queue, number, SAID, _officer(queue, number, person), text)
 

@@ -55,12 +55,7 @@ class Queue:
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], settings: QueueSettings) -> Queue:
-        """Make a new queue.
-
-        Args:
-            folder: Where; it does not exist, or is empty.
-            settings: How it works.
-        """
+        """Make a new queue."""
         place = Path(folder)
         with translated(str(place)):
             new = not place.exists() or (place.is_dir() and not any(place.iterdir()))
@@ -82,11 +77,7 @@ class Queue:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Queue:
-        """Open a queue as it is; `open_queue` also puts right what an interruption left.
-
-        Args:
-            folder: Where it is.
-        """
+        """Open a queue as it is; `open_queue` also puts right what an interruption left."""
         place = Path(folder)
         path = place / "queue.sqlite"
         if not path.is_file():
@@ -130,13 +121,7 @@ class Queue:
         raise queue_error(what, "queue-damaged", str(self.folder), hint)
 
     def add_person(self, name: str, *, by: str, reason: str) -> None:
-        """Let another person decide.
-
-        Args:
-            name: Who.
-            by: A person who decides already.
-            reason: Why.
-        """
+        """Let another person decide."""
         with self.writing():
             now = self.settings
             person = now.person(by)

@@ -50,11 +50,7 @@ class SubmissionTables:
     _units: list[Any] = field(default_factory=list)
 
     def note(self, told: StatisticShown) -> None:
-        """Take down what a statistic shows.
-
-        Args:
-            told: The statistic.
-        """
+        """Take down what a statistic shows."""
         self.tables += [one for one in told.tables if one is not None]
         if None in told.tables:
             self.left.append(f"line {told.line}, {told.command}")
@@ -64,12 +60,7 @@ class SubmissionTables:
             self._units += told.units
 
     def written(self, key: UnitKey, data: str) -> bytes:
-        """The tables as bytes, with records as other submissions call them.
-
-        Args:
-            key: What digests of units are made with.
-            data: The digest of the first data file.
-        """
+        """The tables as bytes, with records as other submissions call them."""
         ids = self._identifiers(key, data)
 
         def identified(records: IntArray) -> IntArray | None:
@@ -96,13 +87,7 @@ class SubmissionTables:
 
 
 def shown_by(path: Path, number: int, shown: Any = None) -> tuple[list[ShownTable], list[str]]:
-    """The tables of a submission by names that say of which one they are.
-
-    Args:
-        path: Where they were written.
-        number: The submission.
-        shown: Says of a table whether it is shown; all are if None.
-    """
+    """The tables of a submission by names that say of which one they are."""
     tables, left = read_tables(path.read_bytes())
     kept = [one for one in tables if shown is None or shown(_place(one).name)]
     return [_named(one, f"submission {number}, {_place(one).name}") for one in kept], left
@@ -127,12 +112,6 @@ def findings_against(
     """What the tables of a submission tell together with those of others.
 
     What they tell alone was found when it ran.
-
-    Args:
-        own: Where its tables were written.
-        others: The tables of others, by their number.
-        limits: The rules of output checking.
-        seconds: How long it may take.
     """
     tables, left = read_tables(own.read_bytes())
     until = time.monotonic() + (SECONDS if seconds is None else seconds)

@@ -40,13 +40,7 @@ _PRIMES = np.array(PRIMES, dtype=np.int64)[:, None]
 
 
 def check_links(queue: Queue, number: int, found: Standing) -> None:
-    """Refuse decisions by which an output that is held back is given away.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        found: Where it stands.
-    """
+    """Refuse decisions by which an output that is held back is given away."""
     told = links_of(queue, number, found)
     if told:
         hint = "hold these back, too, or accept linked ones as exceptions and say why"
@@ -54,13 +48,7 @@ def check_links(queue: Queue, number: int, found: Standing) -> None:
 
 
 def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
-    """What gives away outputs that are held back, as sentences.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        found: Where it stands.
-    """
+    """What gives away outputs that are held back, as sentences."""
     if not found.held:
         return []
     shown = _SubmissionShown.of(queue, number, found)
@@ -69,11 +57,6 @@ def links_of(queue: Queue, number: int, found: Standing) -> list[str]:
 
 def links_if_held(queue: Queue, number: int, found: Standing) -> dict[int, list[str]]:
     """For each output, what would give it away if it alone were held back.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        found: Where it stands.
 
     Returns:
         Sentences by the number of the output; nothing of outputs of which there are too many.

@@ -57,29 +57,19 @@ _ARITHMETIC = frozenset(("generate", "replace"))
 
 @dataclass(frozen=True, kw_only=True)
 class OutputPart:
-    """One output of a submission.
+    """One output of a submission."""
 
-    Args:
-        number: Its number, from 1.
-        file: The file it stands in.
-        start: Where its text begins in that file, in characters.
-        end: Where it ends; None for the whole file.
-        title: The command that made it, as the log echoes it.
-        lines: First line of its statements in the program that ran, and the one behind their
-            last; None if not known.
-        names: The variables it tells of, and all that were made of them or they of; None if not
-            known.
-        sha256: Digest of its text.
-    """
-
-    number: int
-    file: str
-    start: int
-    end: int | None
-    title: str
+    number: int  # its number, from 1
+    file: str  # the file it stands in
+    start: int  # where its text begins in that file, in characters
+    end: int | None  # where it ends; None for the whole file
+    title: str  # the command that made it, as the log echoes it
+    #: First line of its statements in the program that ran, and the one behind their last; None if
+    #: not known
     lines: tuple[int, int] | None
+    #: The variables it tells of, and all that were made of them or they of; None if not known
     names: frozenset[str] | None
-    sha256: str
+    sha256: str  # digest of its text
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -98,33 +88,21 @@ class OutputPart:
         return cls(**{**plain, **read})
 
     def text(self, folder: Path) -> str:
-        """What it shows. CONFIDENTIAL until it is released.
-
-        Args:
-            folder: The folder of the outputs.
-        """
+        """What it shows. CONFIDENTIAL until it is released."""
         path = folder / self.file
         if self.end is None:
             return path.read_bytes().decode("utf-8", "replace")
         return read_source(path).text[self.start : self.end]
 
     def covers(self, universe: str) -> bool:
-        """Whether a universe is of this output.
-
-        Args:
-            universe: Its table, such as "line 9, tabulate".
-        """
+        """Whether a universe is of this output."""
         found = _LINE.match(universe)
         if found is None or self.lines is None:
             return False
         return self.lines[0] <= int(found[1]) < self.lines[1]
 
     def shares_names(self, other: OutputPart) -> bool:
-        """Whether two outputs tell, or may tell, of the same variables.
-
-        Args:
-            other: The other one.
-        """
+        """Whether two outputs tell, or may tell, of the same variables."""
         if self.names is None or other.names is None:
             return True
         return _meet(self.names, other.names)
@@ -136,12 +114,7 @@ def _meet(some: Collection[str], others: Collection[str]) -> bool:
 
 
 def parts_of(outputs: Sequence[Path], programs: Sequence[Path]) -> tuple[OutputPart, ...]:
-    """The single outputs of logs.
-
-    Args:
-        outputs: The cleaned logs.
-        programs: Forms of the program that made them, such as the rewritten one.
-    """
+    """The single outputs of logs."""
     codes = [_Program.read(program) for program in dict.fromkeys(programs)]
     found: list[OutputPart] = []
     for path in outputs:
@@ -151,12 +124,7 @@ def parts_of(outputs: Sequence[Path], programs: Sequence[Path]) -> tuple[OutputP
 
 
 def without(path: Path, held: Iterable[OutputPart]) -> bytes:
-    """A log without some of its outputs: what may be released of it.
-
-    Args:
-        path: The cleaned log.
-        held: Parts of it that are held back.
-    """
+    """A log without some of its outputs: what may be released of it."""
     source = read_source(path)
     text = source.text
     mark = f"{{txt}}{HELD}" if is_smcl(text, path.suffix) else HELD

@@ -31,29 +31,17 @@ _COLUMNS = ("seq", "submission", "kind", "person", "reason", "at", "payload", "p
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One entry of the record.
+    """One entry of the record."""
 
-    Args:
-        seq: Its number, from 1 without gaps.
-        submission: What it is about; None for the queue itself.
-        kind: What happened.
-        person: Who did it.
-        reason: Why.
-        at: When, in UTC.
-        payload: Further facts as JSON.
-        previous: Digest of the entry before.
-        digest: Digest of this one.
-    """
-
-    seq: int
-    submission: int | None
-    kind: str
-    person: str
-    reason: str
-    at: str
-    payload: str
-    previous: str
-    digest: str
+    seq: int  # its number, from 1 without gaps
+    submission: int | None  # what it is about; None for the queue itself
+    kind: str  # what happened
+    person: str  # who did it
+    reason: str  # why
+    at: str  # when, in UTC
+    payload: str  # further facts as JSON
+    previous: str  # digest of the entry before
+    digest: str  # digest of this one
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -130,50 +118,30 @@ class PartVerdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class OutputDecision:
-    """What somebody decided on one output, and why.
+    """What somebody decided on one output, and why."""
 
-    Args:
-        verdict: What is decided.
-        comment: Why; needed unless it is simply accepted. The researcher reads it.
-        person: Who; filled in when it is taken down.
-    """
-
-    verdict: PartVerdict
-    comment: str = ""
-    person: str = ""
+    verdict: PartVerdict  # what is decided
+    comment: str = ""  # why; needed unless it is simply accepted. The researcher reads it
+    person: str = ""  # who; filled in when it is taken down
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where a submission stands.
-
-    Args:
-        state: Its state.
-        version: Number of the last entry about it: what a decision must refer to.
-        approvals: Who approved, and which conflicts each accepted.
-        needed: How many must approve.
-        drawn: Whether it was drawn for control by hand.
-        intent: The facts of the release that was begun or done.
-        record: The digest of the entry that began the release.
-        releaser: Who began it.
-        parts: Its single outputs; empty if it was handed in before there were any.
-        decisions: What was decided on single outputs, by their number.
-        decided: Digest of the outputs with what was decided on each: what approvals are bound to.
-        question: What the researcher was asked and has not answered; empty if nothing.
-    """
+    """Where a submission stands."""
 
     state: State
-    version: int
-    approvals: dict[str, tuple[str, ...]]
-    needed: int
-    drawn: bool
-    intent: dict[str, Any]
-    record: str
-    releaser: str
+    version: int  # number of the last entry about it: what a decision must refer to
+    approvals: dict[str, tuple[str, ...]]  # who approved, and which conflicts each accepted
+    needed: int  # how many must approve
+    drawn: bool  # whether it was drawn for control by hand
+    intent: dict[str, Any]  # the facts of the release that was begun or done
+    record: str  # the digest of the entry that began the release
+    releaser: str  # who began it
+    #: Its single outputs; empty if it was handed in before there were any
     parts: tuple[OutputPart, ...]
-    decisions: Mapping[int, OutputDecision]
-    decided: str
-    question: str
+    decisions: Mapping[int, OutputDecision]  # what was decided on single outputs, by their number
+    decided: str  # digest of the outputs with what was decided on each: what approvals are bound to
+    question: str  # what the researcher was asked and has not answered; empty if nothing
 
     @property
     def undecided(self) -> tuple[OutputPart, ...]:

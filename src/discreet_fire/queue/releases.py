@@ -123,13 +123,7 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
 
 
 def released_outputs(queue: Queue, number: int, found: Standing) -> dict[str, str]:
-    """The files of a release with their digests: without outputs that are held back.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        found: Where it stands.
-    """
+    """The files of a release with their digests: without outputs that are held back."""
     home = queue.store(queue.told(number, "token")) / "outputs"
     outputs = {}
     for name, digest in queue.outputs(number).items():
@@ -254,11 +248,7 @@ def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
 
 
 def open_queue(folder: str | os.PathLike[str]) -> Queue:
-    """Open a queue, and put right what an interruption left.
-
-    Args:
-        folder: Where it is.
-    """
+    """Open a queue, and put right what an interruption left."""
     queue = Queue.open(folder)
     try:
         with translated(str(folder)), intact(str(folder)):
@@ -271,9 +261,6 @@ def open_queue(folder: str | os.PathLike[str]) -> Queue:
 
 def recover(queue: Queue) -> list[int]:
     """Complete or take back interrupted releases, unless somebody is at work.
-
-    Args:
-        queue: The queue.
 
     Returns:
         The submissions concerned.
@@ -319,10 +306,6 @@ def _settled(queue: Queue, number: int) -> bool:
 
 def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
     """All that is wrong with a queue.
-
-    Args:
-        queue: The queue.
-        known_head: A digest that was noted elsewhere; the record must still hold it.
 
     Returns:
         One sentence for each thing; empty if there is none.

@@ -232,9 +232,5 @@ SACRO_STAGES: tuple[Stage, ...] = (take_sacro, note_universes)
 
 
 def stages_for(program: Path) -> tuple[Stage, ...]:
-    """What a submission goes through, by what was handed in.
-
-    Args:
-        program: A do-file, a folder with one, or a folder of outputs.
-    """
+    """What a submission goes through, by what was handed in."""
     return {MANIFEST: SESSION_STAGES, RESULTS: SACRO_STAGES}.get(manifest_of(program) or "", STAGES)

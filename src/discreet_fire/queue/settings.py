@@ -18,22 +18,15 @@ from discreet_fire.queue.database import queue_error
 class QueueSettings:
     """What a queue goes by.
 
-    Args:
-        persons: Who may decide.
-        approvals: How many different persons must approve before release: 2 for four eyes.
-        clean_approvals: The same for outputs without anything to look at that were not drawn.
-        rate: Share of clean outputs that are drawn for control by hand.
-        minimum: The smallest number of units by which two universes may differ.
-
     >>> QueueSettings(persons=("Anna", "Ben"), approvals=2, clean_approvals=1).rate
     0.1
     """
 
-    persons: tuple[str, ...]
-    approvals: int = 1
-    clean_approvals: int = 1
-    rate: float = 0.1
-    minimum: int = 10
+    persons: tuple[str, ...]  # who may decide
+    approvals: int = 1  # how many different persons must approve before release: 2 for four eyes
+    clean_approvals: int = 1  # the same for outputs without anything to look at that were not drawn
+    rate: float = 0.1  # share of clean outputs that are drawn for control by hand
+    minimum: int = 10  # the smallest number of units by which two universes may differ
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "persons", tuple(plain_name(name) for name in self.persons))

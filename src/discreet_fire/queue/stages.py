@@ -55,11 +55,6 @@ _PIECE = 1 << 20
 def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
     """Copy a do-file, or a folder with one, into the queue.
 
-    Args:
-        source: What was handed in.
-        target: A new folder.
-        main: Which do-file of a folder is to be run.
-
     Returns:
         The copy of the do-file.
     """
@@ -164,36 +159,22 @@ def _refused(problems: list[Problem]) -> OutputCheckError:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What a researcher hands in, and how it is to be processed.
+    """What a researcher hands in, and how it is to be processed."""
 
-    Args:
-        program: A do-file, or a folder with one.
-        researcher: Who hands it in.
-        project: What for.
-        main: Which do-file of the folder is to be run.
-        data: Microdata that it runs on. CONFIDENTIAL.
-        log: The log, if the program ran elsewhere. CONFIDENTIAL.
-        universes: Files of the units that outputs are about. CONFIDENTIAL.
-        unit: The variable that says which person or firm a record is about.
-        policy: What becomes of commands; the rules of the package if None.
-        limits: The rules of output checking.
-        rules: What is taken out of logs; the rules of the package if None.
-        seconds: How long the program may run.
-        replaces: The submission in whose place it is handed in; None if there is none.
-    """
-
-    program: Path
-    researcher: str
-    project: str = ""
-    main: str | None = None
-    data: tuple[Path, ...] = ()
-    log: Path | None = None
-    universes: tuple[Path, ...] = ()
-    unit: str | None = None
-    policy: Policy | None = None
-    limits: SafeLimits | None = field(default=None, repr=False)
+    program: Path  # a do-file, or a folder with one
+    researcher: str  # who hands it in
+    project: str = ""  # what for
+    main: str | None = None  # which do-file of the folder is to be run
+    data: tuple[Path, ...] = ()  # microdata that it runs on. CONFIDENTIAL
+    log: Path | None = None  # the log, if the program ran elsewhere. CONFIDENTIAL
+    universes: tuple[Path, ...] = ()  # files of the units that outputs are about. CONFIDENTIAL
+    unit: str | None = None  # the variable that says which person or firm a record is about
+    policy: Policy | None = None  # what becomes of commands; the rules of the package if None
+    limits: SafeLimits | None = field(default=None, repr=False)  # the rules of output checking
+    #: What is taken out of logs; the rules of the package if None
     rules: CleaningRules | None = field(default=None, repr=False)
-    seconds: float | None = None
+    seconds: float | None = None  # how long the program may run
+    #: The submission in whose place it is handed in; None if there is none
     replaces: int | None = None
 
     def __post_init__(self) -> None:
@@ -246,39 +227,26 @@ def _printable(text: str) -> str:
 
 @dataclass(kw_only=True, repr=False)
 class SubmissionWork:
-    """A submission on its way (confidential).
+    """A submission on its way (confidential)."""
 
-    Args:
-        submission: What was handed in.
-        folder: Where its files are; ``program`` holds the copy of what was handed in.
-        program: The do-file, its rewritten form once there is one.
-        key: What digests of units are made with.
-        size: The minimum of the ledger.
-        log: The log, once there is one.
-        evidence: That this log was checked as it was made, if a run here did so.
-        outputs: What may be released, once it is approved.
-        findings: What an officer must know.
-        universes: Whom outputs are about.
-        tables: What outputs show over groups; None if nobody knows that.
-        parts: The single outputs, if a stage knows them; else they are read from the outputs.
-        permitted: Name and digest of each file of a program that an officer lets run.
-        stopped: Whether later stages have nothing to work on.
-    """
-
-    submission: Submission
-    folder: Path
-    program: Path
-    key: UnitKey
-    size: int
-    log: Path | None = None
+    submission: Submission  # what was handed in
+    folder: Path  # where its files are; ``program`` holds the copy of what was handed in
+    program: Path  # the do-file, its rewritten form once there is one
+    key: UnitKey  # what digests of units are made with
+    size: int  # the minimum of the ledger
+    log: Path | None = None  # the log, once there is one
+    #: That this log was checked as it was made, if a run here did so
     evidence: RunEvidence | None = None
-    outputs: list[Path] = field(default_factory=list)
-    findings: list[StageFinding] = field(default_factory=list)
-    universes: list[LedgerUniverse] = field(default_factory=list)
+    outputs: list[Path] = field(default_factory=list)  # what may be released, once it is approved
+    findings: list[StageFinding] = field(default_factory=list)  # what an officer must know
+    universes: list[LedgerUniverse] = field(default_factory=list)  # whom outputs are about
+    #: What outputs show over groups; None if nobody knows that
     tables: SubmissionTables | None = None
+    #: The single outputs, if a stage knows them; else they are read from the outputs
     parts: list[OutputPart] | None = None
+    #: Name and digest of each file of a program that an officer lets run
     permitted: frozenset[tuple[str, str]] = frozenset()
-    stopped: bool = False
+    stopped: bool = False  # whether later stages have nothing to work on
 
     def note(self, stage: str, rule: str, severity: Severity, what: str, hint: str = "") -> None:
         """Note something about the whole submission."""
@@ -291,21 +259,13 @@ Stage = Callable[[SubmissionWork], None]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SubmissionOutcome:
-    """What the stages gave (confidential until it is released).
+    """What the stages gave (confidential until it is released)."""
 
-    Args:
-        program: The copy of the do-file as it was handed in.
-        outputs: Files for release.
-        findings: What an officer must know.
-        universes: Whom outputs are about.
-        parts: The single outputs in these files.
-    """
-
-    program: Path
-    outputs: tuple[Path, ...]
-    findings: tuple[StageFinding, ...]
-    universes: tuple[LedgerUniverse, ...]
-    parts: tuple[OutputPart, ...]
+    program: Path  # the copy of the do-file as it was handed in
+    outputs: tuple[Path, ...]  # files for release
+    findings: tuple[StageFinding, ...]  # what an officer must know
+    universes: tuple[LedgerUniverse, ...]  # whom outputs are about
+    parts: tuple[OutputPart, ...]  # the single outputs in these files
 
 
 def rewrite(work: SubmissionWork) -> None:
@@ -432,16 +392,7 @@ def process(
     stages: Sequence[Stage] = STAGES,
     permitted: frozenset[tuple[str, str]] = frozenset(),
 ) -> SubmissionOutcome:
-    """Let a submission go through all stages.
-
-    Args:
-        submission: What was handed in.
-        folder: An empty private folder to work in.
-        key: What digests of units are made with.
-        size: The smallest number of units by which universes may differ.
-        stages: What it goes through; a stage that finds nothing to work on ends it.
-        permitted: Name and digest of each file of a program that an officer lets run.
-    """
+    """Let a submission go through all stages."""
     copy = program_copy(submission.program, folder / "program", submission.main)
     work = SubmissionWork(
         submission=submission,

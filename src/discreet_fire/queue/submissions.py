@@ -51,12 +51,6 @@ _ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log typ
 def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] | None = None) -> int:
     """Process a submission and put it into the queue.
 
-    Args:
-        queue: The queue.
-        submission: What was handed in.
-        stages: What it goes through; if None, what is usual for a program, or for the folder
-            of a session.
-
     Returns:
         Its number.
     """

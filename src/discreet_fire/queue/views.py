@@ -29,23 +29,14 @@ _ORDER = ("difference", Severity.ERROR, Severity.REVIEW, Severity.REFUSED, Sever
 
 @dataclass(frozen=True, kw_only=True)
 class QueueRow:
-    """A submission in the list.
-
-    Args:
-        number: Its number.
-        researcher: Who handed it in.
-        project: What for.
-        program: The do-file.
-        risk: How many findings of each kind there are, the gravest kind first.
-        standing: Where it stands.
-    """
+    """A submission in the list."""
 
     number: int
-    researcher: str
-    project: str
-    program: str
-    risk: tuple[int, ...]
-    standing: Standing
+    researcher: str  # who handed it in
+    project: str  # what for
+    program: str  # the do-file
+    risk: tuple[int, ...]  # how many findings of each kind there are, the gravest kind first
+    standing: Standing  # where it stands
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -67,11 +58,7 @@ class QueueRow:
         return self.line()
 
     def line(self, language: str = "en") -> str:
-        """The submission on one line.
-
-        Args:
-            language: "en" or "de".
-        """
+        """The submission on one line."""
         words = texts_of("discreet_fire", "queue", language)
         state = texts_of("discreet_fire", "states", language)[self.standing.state.value]
         risk = "/".join(map(str, self.risk))
@@ -88,21 +75,13 @@ class QueueRow:
 
 @dataclass(frozen=True, kw_only=True)
 class QueueView:
-    """A submission in full.
+    """A submission in full."""
 
-    Args:
-        row: As in the list.
-        findings: What was found, the gravest first.
-        conflicts: Conflicts with what is released at this moment.
-        outputs: Where the outputs are, to be looked at. CONFIDENTIAL until released.
-        history: Its entries in the record.
-    """
-
-    row: QueueRow
-    findings: tuple[StageFinding, ...]
-    conflicts: tuple[str, ...]
-    outputs: tuple[Path, ...]
-    history: tuple[Event, ...]
+    row: QueueRow  # as in the list
+    findings: tuple[StageFinding, ...]  # what was found, the gravest first
+    conflicts: tuple[str, ...]  # conflicts with what is released at this moment
+    outputs: tuple[Path, ...]  # where the outputs are, to be looked at. CONFIDENTIAL until released
+    history: tuple[Event, ...]  # its entries in the record
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -134,14 +113,7 @@ class QueueView:
 def listed(
     queue: Queue, *, every: bool = False, drawn: bool = False, researcher: str | None = None
 ) -> list[QueueRow]:
-    """Submissions, the riskiest first, then the oldest.
-
-    Args:
-        queue: The queue.
-        every: Also those that are closed.
-        drawn: Only those drawn for control by hand.
-        researcher: Only those of this person; of all if None.
-    """
+    """Submissions, the riskiest first, then the oldest."""
     with queue.reading():
         wanted = " WHERE ?1 IS NULL OR researcher = ?1"
         found = queue.connection.execute(_ROWS + wanted, (researcher,)).fetchall()
@@ -155,12 +127,7 @@ def listed(
 
 
 def view(queue: Queue, number: int) -> QueueView:
-    """One submission in full.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-    """
+    """One submission in full."""
     with queue.reading():
         found = standing_of(queue, number)
         row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
@@ -179,10 +146,6 @@ def view(queue: Queue, number: int) -> QueueView:
 
 def confidential_figures(queue: Queue, number: int) -> list[dict[str, Any]]:
     """Broken rules of each output with their figures, for borderline cases. CONFIDENTIAL.
-
-    Args:
-        queue: The queue.
-        number: The submission.
 
     Returns:
         Line, command and facts of each output; empty if the program did not run here.

@@ -75,35 +75,21 @@ class LinkedNumbers:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CallResult:
-    """What a call gave (confidential but for what is shown).
+    """What a call gave (confidential but for what is shown)."""
 
-    Args:
-        result: Of the safe statistic, with its evidence.
-        variables: All that it is about, also those of conditions.
-        used: Those of which units have values.
-        about: How these are about units.
-        groups: Variables that span it.
-        table: Its table, as far as it may be shown; None for a model.
-        checks: The rules that were held against it.
-        linked: Its counts and sums, to be held against those of others.
-        style: How it is drawn; None if it is not.
-        measure: Which numbers are drawn.
-        missing: Whether missing values are groups of their own.
-        where: Which records it is about.
-    """
-
-    result: SafeResult
-    variables: tuple[str, ...]
-    used: tuple[str, ...]
-    about: About
-    groups: tuple[str, ...] = ()
-    table: SessionTable | None = None
-    checks: tuple[Check, ...] = ()
+    result: SafeResult  # of the safe statistic, with its evidence
+    variables: tuple[str, ...]  # all that it is about, also those of conditions
+    used: tuple[str, ...]  # those of which units have values
+    about: About  # how these are about units
+    groups: tuple[str, ...] = ()  # variables that span it
+    table: SessionTable | None = None  # its table, as far as it may be shown; None for a model
+    checks: tuple[Check, ...] = ()  # the rules that were held against it
+    #: Its counts and sums, to be held against those of others
     linked: tuple[LinkedNumbers, ...] = ()
-    style: Style | None = None
-    measure: str | None = None
-    missing: bool = False
-    where: str | None = None
+    style: Style | None = None  # how it is drawn; None if it is not
+    measure: str | None = None  # which numbers are drawn
+    missing: bool = False  # whether missing values are groups of their own
+    where: str | None = None  # which records it is about
 
     def __repr__(self) -> str:
         return "<CallResult (confidential)>"
@@ -140,12 +126,7 @@ class CallSetting:
 
 
 def answered(call: SessionCall, setting: CallSetting) -> CallResult:
-    """Work out a call.
-
-    Args:
-        call: What is asked for.
-        setting: What it works on.
-    """
+    """Work out a call."""
     method = METHODS.get(call.method)
     if method is None:
         hint = f"methods: {', '.join(METHODS)}"

@@ -22,19 +22,12 @@ _MOST = 200
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFormula:
-    """A formula that was read.
+    """A formula that was read."""
 
-    Args:
-        outcome: The variable left of the tilde.
-        terms: What is right of it, in the notation of the safe models.
-        names: The variables on the right, each once.
-        constant: Whether the model has a constant.
-    """
-
-    outcome: str
-    terms: tuple[str, ...]
-    names: tuple[str, ...]
-    constant: bool
+    outcome: str  # the variable left of the tilde
+    terms: tuple[str, ...]  # what is right of it, in the notation of the safe models
+    names: tuple[str, ...]  # the variables on the right, each once
+    constant: bool  # whether the model has a constant
 
 
 @dataclass(frozen=True, order=True)
@@ -51,11 +44,6 @@ _Product = tuple[_Factor, ...]
 
 def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
     """Read a formula.
-
-    Args:
-        text: The formula: names, ``C(name)`` for levels, ``+``, ``:``, ``*``, and ``- 1`` for a
-            model without a constant.
-        texts: Variables that hold texts; they stand for their levels.
 
     >>> read_formula("wage ~ age + C(sex) + age:C(sex)").terms
     ('age', 'i.sex', 'c.age#i.sex')

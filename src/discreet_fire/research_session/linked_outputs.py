@@ -46,12 +46,7 @@ class LinkedOutput:
 
 
 def numbers_now(results: Mapping[int, CallResult], hidden: Hidden) -> Iterator[LinkedOutput]:
-    """The counts and sums of all outputs as they are shown now.
-
-    Args:
-        results: What calls gave, by the number of the output.
-        hidden: Cells that are hidden besides, by the number of the output.
-    """
+    """The counts and sums of all outputs as they are shown now."""
     for output, result in results.items():
         for one in result.linked:
             if one.numbers is not None:
@@ -72,11 +67,7 @@ def _without(shown: LinkedOutput, gone: frozenset[int]) -> LinkedOutput:
 
 
 def not_followed(results: Mapping[int, CallResult]) -> tuple[int, ...]:
-    """Outputs whose numbers cannot be held against others, such as weighted means.
-
-    Args:
-        results: What calls gave, by the number of the output.
-    """
+    """Outputs whose numbers cannot be held against others, such as weighted means."""
     return tuple(
         output
         for output, result in results.items()
@@ -87,13 +78,7 @@ def not_followed(results: Mapping[int, CallResult]) -> tuple[int, ...]:
 def linked_notes(
     results: Mapping[int, CallResult], limits: SafeLimits, hidden: Hidden | None = None
 ) -> tuple[Finding, ...]:
-    """All that is found about the tables, also what was not looked at.
-
-    Args:
-        results: What calls gave, by the number of the output.
-        limits: The rules.
-        hidden: Cells that are hidden besides, by the number of the output.
-    """
+    """All that is found about the tables, also what was not looked at."""
     shown = list(numbers_now(results, hidden or {}))
     if not any(one.table.withheld.any() for one in shown):
         return ()  # nothing is hidden that others could give away
@@ -103,13 +88,7 @@ def linked_notes(
 def held_against(
     results: Mapping[int, CallResult], limits: SafeLimits, hidden: Hidden | None = None
 ) -> tuple[str, ...]:
-    """What the tables give away, taken together, in sentences.
-
-    Args:
-        results: What calls gave, by the number of the output.
-        limits: The rules.
-        hidden: Cells that are hidden besides, by the number of the output.
-    """
+    """What the tables give away, taken together, in sentences."""
     return tuple(
         f"{one.what} ({one.hint})" if one.hint else one.what
         for one in linked_notes(results, limits, hidden)
@@ -120,13 +99,7 @@ def held_against(
 def protected_together(
     results: Mapping[int, CallResult], hidden: Hidden, limits: SafeLimits
 ) -> dict[int, frozenset[int]]:
-    """Cells to hide besides, so that nothing that is hidden follows; of outputs that change.
-
-    Args:
-        results: What calls gave, by the number of the output.
-        hidden: Cells that are hidden besides already, by the number of the output.
-        limits: The rules.
-    """
+    """Cells to hide besides, so that nothing that is hidden follows; of outputs that change."""
     now = {output: set(cells) for output, cells in hidden.items()}
     for _ in range(_ROUNDS):
         frozen = {output: frozenset(cells) for output, cells in now.items()}

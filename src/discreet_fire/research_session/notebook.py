@@ -55,12 +55,6 @@ def session(
 ) -> ResearchSession:
     """Begin a session.
 
-    Args:
-        project: What for.
-        data: Any frame narwhals reads, such as of pandas or polars, or a file. CONFIDENTIAL.
-        entity: Column of the person or firm that a record is about.
-        limits: The rules, or the file that has them.
-
     >>> import polars as pl
     >>> s = session("P17", data=pl.DataFrame({"region": ["n"] * 6 + ["s"] * 5 + ["w"] * 2}))
     >>> s.crosstab("region").verdict.value
@@ -100,18 +94,7 @@ class ResearchSession:
         where: str | None = None,
         missing: bool = False,
     ) -> SessionOutput:
-        """How often values occur, or statistics of a variable, by one to three variables.
-
-        Args:
-            rows: One or two variables down the side.
-            columns: One or two across.
-            values: A variable whose statistics are shown in place of counts.
-            statistics: Which: "mean", "sd", "sum", "p50", …
-            percent: Percentages of a "row", a "column", or of all ("cell").
-            weights: Column of weights.
-            where: Which records, as in ``"age >= 18"``.
-            missing: Whether missing values are groups of their own.
-        """
+        """How often values occur, or statistics of a variable, by one to three variables."""
         return self._asked(
             "crosstab", rows=rows, columns=columns, values=values, statistics=statistics,
             percent=percent, weights=weights, where=where, missing=missing,
@@ -127,28 +110,14 @@ class ResearchSession:
         where: str | None = None,
         missing: bool = False,
     ) -> SessionOutput:
-        """Number of cases, mean and standard deviation of variables.
-
-        Args:
-            variables: The variables.
-            by: The same for each group of these variables, and for all.
-            detail: Percentiles, too.
-            weights: Column of weights.
-            where: Which records.
-            missing: Whether missing values are groups of their own.
-        """
+        """Number of cases, mean and standard deviation of variables."""
         return self._asked(
             "summary", variables=variables, by=by, detail=detail, weights=weights, where=where,
             missing=missing,
         )  # fmt: skip
 
     def ols(self, formula: str, **options: Any) -> SessionOutput:
-        """Linear regression by least squares.
-
-        Args:
-            formula: Such as ``wage ~ age + C(sex) + age:C(sex)``.
-            options: ``robust``, ``cluster``, ``weights``, ``where``.
-        """
+        """Linear regression by least squares."""
         return self._asked("ols", formula=formula, **options)
 
     def logit(self, formula: str, **options: Any) -> SessionOutput:
@@ -169,16 +138,7 @@ class ResearchSession:
         width: float | None = None,
         where: str | None = None,
     ) -> SessionOutput:
-        """Survival as Kaplan and Meier estimate it, in classes of time.
-
-        Args:
-            time: Until the event, or until nobody looked further.
-            event: 1 if the event happened, 0 if not.
-            by: The same for each group of this variable.
-            edges: Where classes end.
-            width: Width of classes.
-            where: Which records.
-        """
+        """Survival as Kaplan and Meier estimate it, in classes of time."""
         return self._asked(
             "survival", time=time, event=event, by=by, edges=edges, width=width, where=where
         )
@@ -192,15 +152,7 @@ class ResearchSession:
         width: float | None = None,
         where: str | None = None,
     ) -> SessionOutput:
-        """A histogram; classes of few cases are merged with their neighbours.
-
-        Args:
-            variable: The variable.
-            edges: Where classes end.
-            start: With `width`, one edge.
-            width: Width of classes.
-            where: Which records.
-        """
+        """A histogram; classes of few cases are merged with their neighbours."""
         return self._asked(
             "hist", variable=variable, edges=edges, start=start, width=width, where=where
         )
@@ -208,13 +160,7 @@ class ResearchSession:
     def figure(
         self, output: Which, style: Style = "bar", *, measure: str | None = None
     ) -> SessionOutput:
-        """A picture of a table; hidden cells have no mark.
-
-        Args:
-            output: The table, or its number or name.
-            style: "bar" or "line".
-            measure: Which of its numbers; the last if None.
-        """
+        """A picture of a table; hidden cells have no mark."""
         of = self._calls[self._known(output).number].to_dict()
         return self._asked("figure", of=of, style=style, measure=measure)
 
@@ -269,20 +215,11 @@ class ResearchSession:
         return tuple(self._outputs.values())
 
     def output(self, which: Which) -> SessionOutput:
-        """One output as it is now.
-
-        Args:
-            which: The output, or its number or name.
-        """
+        """One output as it is now."""
         return self._known(which)
 
     def comment(self, which: Which, text: str) -> SessionOutput:
-        """Say something about an output to the officer.
-
-        Args:
-            which: The output.
-            text: What you say of it.
-        """
+        """Say something about an output to the officer."""
         return self._changed(which, comment=plain_text(text, "comment"))
 
     def request_exception(self, which: Which, reason: str) -> SessionOutput:
@@ -290,10 +227,6 @@ class ResearchSession:
 
         What is hidden stays hidden; the officer decides, and can repeat the call with other
         rules.
-
-        Args:
-            which: The output.
-            reason: Why it is no danger.
         """
         text = plain_text(reason, "reason")
         if not text:
@@ -301,12 +234,7 @@ class ResearchSession:
         return self._changed(which, exception=text)
 
     def rename(self, which: Which, name: str) -> SessionOutput:
-        """Give an output another name; the file of it is called so.
-
-        Args:
-            which: The output.
-            name: Letters, figures, blanks, - and _.
-        """
+        """Give an output another name; the file of it is called so."""
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             what, hint = "this is no name of an output", "letters, figures, blanks, - and _"
             raise OutputCheckError(what, code="name", where=ascii(name)[:60], hint=hint)
@@ -319,11 +247,7 @@ class ResearchSession:
         return self._changed(found.number, name=name)
 
     def remove(self, which: Which) -> None:
-        """Take an output out of the session; it is not handed in.
-
-        Args:
-            which: The output.
-        """
+        """Take an output out of the session; it is not handed in."""
         number = self._known(which).number
         for kept in (self._outputs, self._calls, self._results, self._hidden):
             kept.pop(number)
@@ -369,11 +293,7 @@ class ResearchSession:
         return tuple(self._outputs[number] for number in more)
 
     def finalise(self, folder: str | os.PathLike[str]) -> Path:
-        """Write all outputs as a submission that the review queue takes.
-
-        Args:
-            folder: A new folder.
-        """
+        """Write all outputs as a submission that the review queue takes."""
         self._refuse_linked()
         handed = HandedSession(
             project=self.project,
@@ -392,10 +312,8 @@ class ResearchSession:
         return write_folder(Path(folder), handed, self.outputs, self.check())
 
     def to_sacro(self, folder: str | os.PathLike[str]) -> Path:
-        """Write all outputs in the form of SACRO (``results.json``), for its viewer and for acro.
-
-        Args:
-            folder: A new folder.
+        """Write all outputs in the form of SACRO (``results.json``), for its viewer and for
+        acro.
         """
         self._refuse_linked()
         return write_sacro(self.outputs, Path(folder))
@@ -431,16 +349,7 @@ def shown_output(
     limits: SafeLimits,
     hidden: frozenset[int] = frozenset(),
 ) -> SessionOutput:
-    """What is shown of the result of a call.
-
-    Args:
-        call: What was asked for.
-        found: What it gave.
-        number: Of the output.
-        name: Of the output.
-        limits: The rules.
-        hidden: Cells that are hidden besides.
-    """
+    """What is shown of the result of a call."""
     table, checks = found.table, found.checks or tuple(found.result.checks)
     if table is not None and hidden:
         table = table.without(hidden)

@@ -28,35 +28,20 @@ _WORDS = {
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SessionOutput:
-    """One output of a session.
+    """One output of a session."""
 
-    Args:
-        number: Its number, from 1.
-        name: What the researcher calls it.
-        call: How it was asked for.
-        checks: The rules that were held against it.
-        table: Its table as far as it is shown; None for a model.
-        body: The text of what is no table.
-        coefficients: The table of a model, as CSV.
-        style: How it is drawn; None if it is not.
-        measure: Which numbers are drawn.
-        language: Of the line that says that something is hidden.
-        comment: What the researcher says of it.
-        exception: Why the researcher asks for an exception; empty if not.
-    """
-
-    number: int
-    name: str
-    call: str
-    checks: tuple[Check, ...]
-    table: SessionTable | None = None
-    body: str = ""
-    coefficients: str = ""
-    style: Style | None = None
-    measure: str | None = None
-    language: str = "en"
-    comment: str = ""
-    exception: str = ""
+    number: int  # its number, from 1
+    name: str  # what the researcher calls it
+    call: str  # how it was asked for
+    checks: tuple[Check, ...]  # the rules that were held against it
+    table: SessionTable | None = None  # its table as far as it is shown; None for a model
+    body: str = ""  # the text of what is no table
+    coefficients: str = ""  # the table of a model, as CSV
+    style: Style | None = None  # how it is drawn; None if it is not
+    measure: str | None = None  # which numbers are drawn
+    language: str = "en"  # of the line that says that something is hidden
+    comment: str = ""  # what the researcher says of it
+    exception: str = ""  # why the researcher asks for an exception; empty if not
 
     @property
     def verdict(self) -> CheckVerdict:
@@ -142,9 +127,5 @@ class SessionOutput:
 
 
 def listed(outputs: Sequence[SessionOutput]) -> str:
-    """A line for each output.
-
-    Args:
-        outputs: The outputs.
-    """
+    """A line for each output."""
     return "\n".join(f"[{one.number}] {one.name}: {one.summary}" for one in outputs)

@@ -24,14 +24,7 @@ _MOST_MARKS, _MOST_SERIES = 60, 6
 
 
 def picture(table: SessionTable, style: Style, title: str, measure: str | None = None) -> str:
-    """An SVG of a table.
-
-    Args:
-        table: What may be shown.
-        style: How it is drawn.
-        title: What it is.
-        measure: Which numbers; the last ones if None.
-    """
+    """An SVG of a table."""
     chosen = _measure(table, measure)
     labels, series = _series(table, chosen, style)
     known = [x for _, numbers in series for x in numbers if x is not None and math.isfinite(x)]

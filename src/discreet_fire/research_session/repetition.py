@@ -21,44 +21,25 @@ from discreet_fire.statistics.limits import SafeLimits
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RepeatedOutput:
-    """One output that was repeated (confidential).
+    """One output that was repeated (confidential)."""
 
-    Args:
-        handed: As it was handed in.
-        result: What the call gave here; None if it failed.
-        files: What its files hold when they are made here.
-        failure: Why the call failed; empty if it did not.
-    """
-
-    handed: HandedOutput
-    result: CallResult | None
-    files: dict[str, str]
-    failure: str
+    handed: HandedOutput  # as it was handed in
+    result: CallResult | None  # what the call gave here; None if it failed
+    files: dict[str, str]  # what its files hold when they are made here
+    failure: str  # why the call failed; empty if it did not
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SessionRepetition:
-    """A session that was repeated (confidential).
-
-    Args:
-        outputs: Its outputs.
-        linked: What its tables give away, taken together.
-        unfollowed: Outputs whose counts were not held against others.
-    """
+    """A session that was repeated (confidential)."""
 
     outputs: tuple[RepeatedOutput, ...]
-    linked: tuple[Finding, ...]
-    unfollowed: tuple[int, ...]
+    linked: tuple[Finding, ...]  # what its tables give away, taken together
+    unfollowed: tuple[int, ...]  # outputs whose counts were not held against others
 
 
 def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> SessionRepetition:
-    """Repeat all calls of a session.
-
-    Args:
-        handed: What was handed in.
-        data: The records.
-        limits: The rules of the centre.
-    """
+    """Repeat all calls of a session."""
     found: list[RepeatedOutput] = []
     results: dict[int, CallResult] = {}
     for one in handed.outputs:

@@ -83,34 +83,22 @@ class _Results(_Loose):
 
 @dataclass(frozen=True, kw_only=True)
 class SacroFolder:
-    """A folder of SACRO.
+    """A folder of SACRO."""
 
-    Args:
-        version: Of its form.
-        outputs: Its outputs by name, without what acro itself names as not to be released.
-        wrong: What is wrong with it, in sentences that name outputs, without a figure.
-    """
-
-    version: str
+    version: str  # of its form
+    #: Its outputs by name, without what acro itself names as not to be released
     outputs: Mapping[str, SacroOutput]
+    #: What is wrong with it, in sentences that name outputs, without a figure
     wrong: tuple[tuple[str, str], ...]
 
 
 def is_sacro(folder: Path) -> bool:
-    """Whether a folder looks like one of SACRO.
-
-    Args:
-        folder: The folder.
-    """
+    """Whether a folder looks like one of SACRO."""
     return (folder / RESULTS).is_file() and (folder / _CHECKSUMS).is_dir()
 
 
 def read_sacro(folder: Path) -> SacroFolder:
-    """What a folder of SACRO holds, if its files are what their checksums say.
-
-    Args:
-        folder: The folder.
-    """
+    """What a folder of SACRO holds, if its files are what their checksums say."""
     try:
         found = _Results.model_validate_json((folder / RESULTS).read_bytes())
     except (OSError, ValidationError, ValueError, RecursionError):
@@ -200,13 +188,7 @@ def write_sacro(
     folder: Path,
     decisions: Mapping[int, Mapping[str, str]] | None = None,
 ) -> Path:
-    """Write outputs as acro does: tables as CSV, `results.json`, a checksum for each file.
-
-    Args:
-        outputs: The outputs.
-        folder: Where it appears; nothing is there yet.
-        decisions: What was decided on each, by its number.
-    """
+    """Write outputs as acro does: tables as CSV, `results.json`, a checksum for each file."""
     if folder.exists() or folder.is_symlink():
         raise OutputCheckError("there is something here", code="sacro-folder", where=str(folder),
                                hint="name a new folder")  # fmt: skip
@@ -223,12 +205,7 @@ def write_sacro(
 
 
 def placed(files: Mapping[str, bytes], folder: Path) -> Path:
-    """Write files with a checksum for each, in one step.
-
-    Args:
-        files: What they hold, by name.
-        folder: Where they appear.
-    """
+    """Write files with a checksum for each, in one step."""
     check_writable(folder.parent)
     pending = folder.with_name(f".{folder.name}{TEMPORARY_SUFFIX}")
     with told_if_full(folder):

@@ -20,46 +20,28 @@ from discreet_fire.statistics.results import CheckVerdict
 
 @dataclass(frozen=True, kw_only=True)
 class OutputSupport:
-    """What stands behind one output. CONFIDENTIAL: for the researcher and the officer.
+    """What stands behind one output. CONFIDENTIAL: for the researcher and the officer."""
 
-    Args:
-        number: The output.
-        name: What it is called.
-        summary: Verdict and reasons.
-        comment: What the researcher says.
-        exception: Why an exception is asked for.
-        shown: How many cells with a number are shown.
-        hidden: How many are hidden.
-        fewest: Cases behind the smallest count that is shown and not zero; None if not known.
-        observations: Records that it is about, where they are shown.
-    """
-
-    number: int
-    name: str
-    summary: str
-    comment: str
-    exception: str
-    shown: int
-    hidden: int
+    number: int  # the output
+    name: str  # what it is called
+    summary: str  # verdict and reasons
+    comment: str  # what the researcher says
+    exception: str  # why an exception is asked for
+    shown: int  # how many cells with a number are shown
+    hidden: int  # how many are hidden
+    #: Cases behind the smallest count that is shown and not zero; None if not known
     fewest: int | None
-    observations: int | None
+    observations: int | None  # records that it is about, where they are shown
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SessionCheck:
-    """A researcher's own check. CONFIDENTIAL: for the researcher and the officer.
+    """A researcher's own check. CONFIDENTIAL: for the researcher and the officer."""
 
-    Args:
-        minimum: Fewest cases behind a number.
-        outputs: What stands behind each output.
-        linked: What tables give away, taken together.
-        unfollowed: Outputs whose counts were not held against others.
-    """
-
-    minimum: int
-    outputs: tuple[OutputSupport, ...]
-    linked: tuple[str, ...]
-    unfollowed: tuple[int, ...]
+    minimum: int  # fewest cases behind a number
+    outputs: tuple[OutputSupport, ...]  # what stands behind each output
+    linked: tuple[str, ...]  # what tables give away, taken together
+    unfollowed: tuple[int, ...]  # outputs whose counts were not held against others
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -120,14 +102,7 @@ def check_of(
     hidden: Mapping[int, frozenset[int]],
     limits: SafeLimits,
 ) -> SessionCheck:
-    """Check a session.
-
-    Args:
-        outputs: The outputs.
-        results: What calls gave.
-        hidden: Cells that are hidden besides.
-        limits: The rules.
-    """
+    """Check a session."""
     few: dict[int, int] = {}
     for one in numbers_now(results, hidden):
         shown = one.table.cases[~one.table.hidden]

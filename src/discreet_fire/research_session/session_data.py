@@ -30,26 +30,15 @@ _RECORD = "\0record"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SessionData:
-    """Records (confidential).
+    """Records (confidential)."""
 
-    Args:
-        frame: The columns that can be read.
-        unread: Why others cannot.
-        entity: Column of whom a record is about; each is another case if None.
-    """
-
-    frame: pl.DataFrame
-    unread: dict[str, DiscreetError]
-    entity: str | None
+    frame: pl.DataFrame  # the columns that can be read
+    unread: dict[str, DiscreetError]  # why others cannot
+    entity: str | None  # column of whom a record is about; each is another case if None
 
     @classmethod
     def of(cls, data: Any, entity: str | None) -> SessionData:
-        """From a frame, or from a file of records.
-
-        Args:
-            data: The frame, or the name of a file.
-            entity: Column of whom a record is about.
-        """
+        """From a frame, or from a file of records."""
         if isinstance(data, str | os.PathLike):
             data = read_microdata(Path(data))
         opened = open_frame(data)
@@ -84,12 +73,7 @@ class SessionData:
                 raise OutputCheckError("there is no such variable", code="columns", where=name)
 
     def chosen(self, names: Sequence[str], where: str | None) -> pl.DataFrame:
-        """The records of a statistic.
-
-        Args:
-            names: Its variables; records that lack a value of one are kept.
-            where: Which records; all if None.
-        """
+        """The records of a statistic."""
         self.check(names)
         data = take(self.frame, names, where=where).data
         return data.select(list(dict.fromkeys(names))).fill_nan(None)
@@ -103,15 +87,7 @@ class SessionData:
         weights: str | None,
         digits: int,
     ) -> OutputRecords:
-        """The records behind an output, to hold its numbers against those of others.
-
-        Args:
-            title: What the output is called.
-            names: Its variables, those that span it first.
-            where: Which records.
-            weights: Column of weights.
-            digits: How many significant digits it shows.
-        """
+        """The records behind an output, to hold its numbers against those of others."""
         more = [name for name in (self.entity, weights) if name is not None]
         data = take(self.frame.with_row_index(_RECORD), [*names, *more, _RECORD], where=where).data
         data = data.fill_nan(None)
@@ -162,12 +138,6 @@ def _collected(opened: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def with_total(frame: pl.DataFrame, axis: str, total: float | None) -> pl.DataFrame:
-    """Frequencies of one variable with the row of their total.
-
-    Args:
-        frame: The frame of `tabulate`.
-        axis: The variable.
-        total: All of them; None if that is hidden.
-    """
+    """Frequencies of one variable with the row of their total."""
     last = pl.DataFrame({axis: [TOTAL], "n": [total]}, schema={axis: pl.String, "n": pl.Float64})
     return pl.concat([frame.select(axis, "n"), last])

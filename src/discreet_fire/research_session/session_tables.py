@@ -30,12 +30,6 @@ TOTAL = "Total"
 class SessionTable:
     """Numbers by up to three variables, the total of each last; hidden ones are None.
 
-    Args:
-        axes: Name and labels of each variable.
-        measures: What is shown of each cell, and the numbers, the last variable running fastest.
-        across: Whether the last of several variables runs across; else measures do, and the cells
-            along the last variable follow from each other, as those of survival do.
-
     >>> axes = (("sex", ("f", "m", "Total")),)
     >>> table = SessionTable(axes=axes, measures={"n": (5.0, None, None)})
     >>> print(table.text())
@@ -46,19 +40,16 @@ class SessionTable:
     . withheld for confidentiality
     """
 
-    axes: tuple[tuple[str, tuple[str, ...]], ...]
+    axes: tuple[tuple[str, tuple[str, ...]], ...]  # name and labels of each variable
+    #: What is shown of each cell, and the numbers, the last variable running fastest
     measures: dict[str, tuple[float | None, ...]]
+    #: Whether the last of several variables runs across; else measures do, and the cells along the
+    #: last variable follow from each other, as those of survival do
     across: bool = True
 
     @classmethod
     def of(cls, frame: pl.DataFrame, axes: Sequence[str], measures: Sequence[str]) -> SessionTable:
-        """From a frame with a row for each cell, in order.
-
-        Args:
-            frame: The protected frame of a safe statistic.
-            axes: Its columns of labels.
-            measures: Its columns of numbers.
-        """
+        """From a frame with a row for each cell, in order."""
         found = tuple((name, tuple(dict.fromkeys(frame[name].to_list()))) for name in axes)
         if math.prod(len(labels) for _, labels in found) != frame.height:
             what, hint = "two rows of the table have the same label", f"no category is {TOTAL!r}"
@@ -74,11 +65,7 @@ class SessionTable:
         return sum(None in cell for cell in zip(*self.measures.values(), strict=True))
 
     def together(self, places: Collection[int]) -> frozenset[int]:
-        """Cells with all that have to be hidden with them.
-
-        Args:
-            places: Numbers of the cells.
-        """
+        """Cells with all that have to be hidden with them."""
         if self.across:
             return frozenset(places)
         width = len(self.axes[-1][1])
@@ -86,11 +73,7 @@ class SessionTable:
         return frozenset(at for row in rows for at in range(row * width, (row + 1) * width))
 
     def without(self, places: Collection[int]) -> SessionTable:
-        """The table with all numbers of some cells hidden.
-
-        Args:
-            places: Numbers of the cells.
-        """
+        """The table with all numbers of some cells hidden."""
         left = replace(
             self,
             measures={
@@ -104,11 +87,7 @@ class SessionTable:
         return left
 
     def with_shares(self, of: str) -> SessionTable:
-        """The table with percentages of counts that are shown both, and of no others.
-
-        Args:
-            of: "row", "column" or "cell".
-        """
+        """The table with percentages of counts that are shown both, and of no others."""
         width = len(self.axes[-1][1]) if len(self.axes) > 1 else 1
         numbers = self.measures["n"]
         shares: list[float | None] = []
@@ -143,11 +122,7 @@ class SessionTable:
         return made.getvalue()
 
     def text(self, language: str = "en") -> str:
-        """The table as text, with a line below that says so if something is hidden.
-
-        Args:
-            language: Of that line.
-        """
+        """The table as text, with a line below that says so if something is hidden."""
         heads, rows = self._grid(POINT)
         lines = [[*stub, *cells] for stub, cells in rows]
         whole = [[one for head in heads for one in head], *lines]
@@ -163,11 +138,7 @@ class SessionTable:
         return "\n".join([*shown, *([legend(language)] if self.hidden else [])])
 
     def html(self, caption: str) -> str:
-        """The table as HTML.
-
-        Args:
-            caption: What it is.
-        """
+        """The table as HTML."""
         (stubs, columns), rows = self._grid(HIDDEN)
         head = "".join(f'<th scope="col">{escape(one)}</th>' for one in (*stubs, *columns))
         body = []

@@ -67,33 +67,20 @@ class HandedCheck(_Strict):
 
 
 class HandedOutput(_Strict):
-    """One output as it is handed in.
-
-    Args:
-        number: Its number.
-        name: What it is called.
-        call: What was asked for.
-        hidden: Cells that are hidden besides, because of other tables.
-        variables: What it is about.
-        verdict: The worst that was found.
-        summary: Verdict and reasons.
-        checks: What does not simply hold.
-        comment: What the researcher says.
-        exception: Why an exception is asked for; empty if not.
-        files: Its files in the folder of outputs.
-    """
+    """One output as it is handed in."""
 
     number: Annotated[int, Field(ge=1, le=MOST_OUTPUTS)]
-    name: Annotated[str, Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9 _-]{0,59}\z")]
-    call: HandedCall
+    name: Annotated[str, Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9 _-]{0,59}\z")]  # what it is called
+    call: HandedCall  # what was asked for
+    #: Cells that are hidden besides, because of other tables
     hidden: list[Annotated[int, Field(ge=0)]]
-    variables: list[_Text]
-    verdict: Annotated[str, Field(pattern=r"\A(pass|review|fail)\z")]
-    summary: _Text
-    checks: list[HandedCheck]
-    comment: _Text
-    exception: _Text
-    files: list[_FileName]
+    variables: list[_Text]  # what it is about
+    verdict: Annotated[str, Field(pattern=r"\A(pass|review|fail)\z")]  # the worst that was found
+    summary: _Text  # verdict and reasons
+    checks: list[HandedCheck]  # what does not simply hold
+    comment: _Text  # what the researcher says
+    exception: _Text  # why an exception is asked for; empty if not
+    files: list[_FileName]  # its files in the folder of outputs
 
     @classmethod
     def of(
@@ -103,14 +90,7 @@ class HandedOutput(_Strict):
         hidden: frozenset[int],
         variables: Sequence[str],
     ) -> Self:
-        """From an output of a session.
-
-        Args:
-            output: The output.
-            call: What was asked for.
-            hidden: Cells that are hidden besides.
-            variables: What it is about.
-        """
+        """From an output of a session."""
         return cls(
             number=output.number,
             name=output.name,
@@ -131,29 +111,18 @@ class HandedOutput(_Strict):
 
 
 class HandedSession(_Strict):
-    """What a session hands in.
-
-    Args:
-        project: What for.
-        entity: Column of whom a record is about; None if each is another case.
-        minimum: Fewest cases behind a number, as the session went by.
-        outputs: The outputs.
-    """
+    """What a session hands in."""
 
     format: str = _FORMAT
     made_by: _Text = f"discreet {__version__}"
-    project: _Text
-    entity: _Text | None
-    minimum: int
+    project: _Text  # what for
+    entity: _Text | None  # column of whom a record is about; None if each is another case
+    minimum: int  # fewest cases behind a number, as the session went by
     outputs: list[HandedOutput]
 
 
 def files_of(output: SessionOutput) -> dict[str, str]:
-    """The files of an output with what they hold.
-
-    Args:
-        output: The output.
-    """
+    """The files of an output with what they hold."""
     stem = f"{output.number:03d} {output.name}"
     found = {f"{stem}.txt": f"{output.call}\n\n{output.text}\n"}
     if output.svg:
@@ -162,20 +131,12 @@ def files_of(output: SessionOutput) -> dict[str, str]:
 
 
 def is_session(folder: Path) -> bool:
-    """Whether a folder looks like one that a session handed in.
-
-    Args:
-        folder: The folder.
-    """
+    """Whether a folder looks like one that a session handed in."""
     return folder.is_dir() and (folder / MANIFEST).is_file() and (folder / SUMS).is_file()
 
 
 def manifest_of(folder: Path) -> str | None:
-    """What says what a folder holds that was handed in without a program; None if nothing does.
-
-    Args:
-        folder: The folder.
-    """
+    """What says what a folder holds that was handed in without a program; None if nothing does."""
     if is_session(folder):
         return MANIFEST
     return RESULTS if is_sacro(folder) else None
@@ -184,14 +145,7 @@ def manifest_of(folder: Path) -> str | None:
 def write_folder(
     folder: Path, handed: HandedSession, outputs: Sequence[SessionOutput], check: SessionCheck
 ) -> Path:
-    """Write the folder, in one step.
-
-    Args:
-        folder: Where it appears; nothing is there yet.
-        handed: What is handed in.
-        outputs: The outputs.
-        check: The counts behind them.
-    """
+    """Write the folder, in one step."""
     if folder.exists() or folder.is_symlink():
         hint = "name a new folder"
         raise OutputCheckError("there is something here", code="session-folder",
@@ -222,11 +176,7 @@ def write_folder(
 
 
 def read_folder(folder: Path) -> HandedSession:
-    """What a folder holds, if its files are what their checksums say.
-
-    Args:
-        folder: The folder.
-    """
+    """What a folder holds, if its files are what their checksums say."""
     sums = _sums(folder)
     known = {*sums, SUMS}
     there = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
@@ -250,11 +200,7 @@ def read_folder(folder: Path) -> HandedSession:
 
 
 def read_manifest(folder: Path) -> HandedSession:
-    """What was asked for, without a look at the other files.
-
-    Args:
-        folder: The folder.
-    """
+    """What was asked for, without a look at the other files."""
     try:
         handed = HandedSession.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError, ValueError, RecursionError):

@@ -117,12 +117,8 @@ _USING = re.compile(r"[^\"]*?(?<!\w)us(?:ing?)?(?!\w)")
 def written_place(
     statement: DoStatement, dofile: DoFile, word: str = "using"
 ) -> tuple[Action, str]:
-    """What becomes of a file that a statement writes by its place, and why: it stays in the folder.
-
-    Args:
-        statement: The statement; all but logs name a file.
-        dofile: Its do-file.
-        word: The word before the path.
+    """What becomes of a file that a statement writes by its place, and why: it stays in the
+    folder.
     """
     start = statement.body
     if word == "using":

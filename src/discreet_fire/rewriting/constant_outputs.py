@@ -82,11 +82,6 @@ _MODELS_ONLY = re.compile(
 def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
     """Whether a statement draws nothing but models that are stored, or files a graph that was
     judged where it was drawn.
-
-    Args:
-        part: The statement.
-        dofile: Its do-file.
-        earlier: Whether the graph that was drawn last before it was judged there.
     """
     statement = part.statement
     code = statement.source[part.start : statement.end]
@@ -99,12 +94,7 @@ def draws_judged(part: StatementParts, dofile: DoFile, earlier: bool) -> bool:
 
 
 def judged_graph(part: StatementParts, before: bool) -> bool:
-    """Whether the last graph that was drawn, if any, is one that was judged where it was drawn.
-
-    Args:
-        part: A statement.
-        before: Whether it was so before the statement.
-    """
+    """Whether the last graph that was drawn, if any, is one that was judged where it was drawn."""
     if part.name == "graph" and (other := _NO_DRAWING.match(part.outside)) is not None:
         return before and other.group().strip() == "ex"
     if part.name in _DRAWING:
@@ -118,14 +108,7 @@ def holds_no_data(
     known: Mapping[str, frozenset[str]],
     temporary: Set[str],
 ) -> bool:
-    """Whether a statement writes nothing but texts of the program, or to a temporary file.
-
-    Args:
-        part: The statement.
-        dofile: Its do-file.
-        known: Macros of which all texts are known.
-        temporary: Macros that name temporary files.
-    """
+    """Whether a statement writes nothing but texts of the program, or to a temporary file."""
     statement = part.statement
     code = statement.source[part.start : statement.end]
     if part.name in ("save", "saveold"):

@@ -81,18 +81,6 @@ def commented(
 ) -> str:
     r"""What stands in place of a statement that may not run.
 
-    Args:
-        text: The whole program.
-        start: Where the statement starts; behind ``if`` or ``else``, if it is their body.
-        end: Where it ends.
-        wording: The comment that takes its place, with its star.
-        newline: The line end of the program.
-        semicolons: Whether ``;`` ends commands here.
-        body: Whether it is the whole body of an ``if`` or ``else`` in one line.
-        opens: Whether it ends with the brace of a block; the block then never runs.
-        joins: Where the ``///`` is by which it joins the next line, if it ends so: a line of a
-            comment, whose other lines must stay one.
-
     >>> commented("if x list y", 5, 11, wording="*FDZ: no", newline="\n", body=True)
     '{\n*FDZ: no: list y\n}'
     """
@@ -167,11 +155,6 @@ _CONDITIONS = commands_where(lambda row: row.reading.prefix == "condition")
 @uncollected()
 def rewrite(text: str, policy: Policy | None = None, *, language: Language = "en") -> Rewriting:
     r"""Rewrite the text of one do-file.
-
-    Args:
-        text: The program; line ends of every kind.
-        policy: The rules; those that come with discreet if None.
-        language: Of the wording for commands that may not run.
 
     >>> print(rewrite("su wage\nby id: list wage\n").text, end="")
     fdzsummarize wage

@@ -64,19 +64,12 @@ _SEVERITY = {Action.REVIEW: Severity.REVIEW, Action.REFUSED: Severity.REFUSED}
 
 @dataclass(kw_only=True)
 class PackageNotes:
-    """Findings and edits of a program in SPSS or SAS.
+    """Findings and edits of a program in SPSS or SAS."""
 
-    Args:
-        text: The program.
-        policy: The rules.
-        language: Of what is written and told.
-        folder: Where the program lies; other programs in it, or below, may be run.
-    """
-
-    text: str = field(repr=False)
-    policy: PackagePolicy
-    language: Language
-    folder: Path | None
+    text: str = field(repr=False)  # the program
+    policy: PackagePolicy  # the rules
+    language: Language  # of what is written and told
+    folder: Path | None  # where the program lies; other programs in it, or below, may be run
     calls: list[CalledFile] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -93,23 +86,13 @@ class PackageNotes:
         self.notes.find(kind, Severity.ERROR, SAID[kind].format(**filled), span)
 
     def comment(self, span: tuple[int, int], end: str) -> str:
-        """The words of a comment in place of a passage.
-
-        Args:
-            span: The passage.
-            end: The sign that ends a comment, which the words may not hold.
-        """
+        """The words of a comment in place of a passage."""
         words = comment_words(self.text[slice(*span)]).replace(end, " ").strip()
         words = words.replace("*/", "* /").replace("/*", "/ *")
         return f"{self.wording}: {words[:_MOST_WORDS].rstrip(' .')}"
 
     def called(self, command: str, span: tuple[int, int]) -> str | None:
-        """The name to run in place of a file; None if that is not in the submission.
-
-        Args:
-            command: What runs it.
-            span: Where its name stands, in quotes.
-        """
+        """The name to run in place of a file; None if that is not in the submission."""
         place = self.text[slice(*span)].strip("'\"").strip()
         stem, dot, suffix = place.rpartition(".")
         if not dot or not _PLACE.match(place) or place.startswith(("/", "\\", "~")):
@@ -139,15 +122,7 @@ class PackageNotes:
 def package_header(
     name: str, text: str, rewriting: Rewriting, policy: PackagePolicy, language: Language
 ) -> str:
-    """The lines that go before a program in SPSS or SAS: the safe macros.
-
-    Args:
-        name: Of the original.
-        text: The original.
-        rewriting: What became of it.
-        policy: The rules.
-        language: Of the words.
-    """
+    """The lines that go before a program in SPSS or SAS: the safe macros."""
     end = "." if policy.language == "spss" else ";"
     first = text.split("\n", 1)[0].rstrip("\r")
     lines = [first] if _ENCODING.match(first) else []

@@ -367,12 +367,7 @@ _MOST_LINES_EACH = 8
 
 
 def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> str:
-    """The text for the officer: what became of each file, then the findings, the gravest first.
-
-    Args:
-        outcomes: What became of each file.
-        language: Of the text.
-    """
+    """The text for the officer: what became of each file, then the findings, the gravest first."""
     lines: list[str] = []
     for outcome in outcomes:
         lines += _head(outcome, language)
@@ -391,23 +386,14 @@ def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> s
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionCause:
-    """All findings of one cause in the files of a submission: one item for an officer.
+    """All findings of one cause in the files of a submission: one item for an officer."""
 
-    Args:
-        rule: Short stable name of the rule.
-        severity: How much it matters.
-        reason: Why, in one sentence.
-        names: The commands it is said of, with how often.
-        hint: What to do about it.
-        files: The lines in each file.
-    """
-
-    rule: str
-    severity: Severity
-    reason: str
-    names: Mapping[str, int]
-    hint: str
-    files: Mapping[str, tuple[int, ...]]
+    rule: str  # short stable name of the rule
+    severity: Severity  # how much it matters
+    reason: str  # why, in one sentence
+    names: Mapping[str, int]  # the commands it is said of, with how often
+    hint: str  # what to do about it
+    files: Mapping[str, tuple[int, ...]]  # the lines in each file
 
     @property
     def count(self) -> int:
@@ -415,11 +401,7 @@ class SubmissionCause:
         return sum(map(len, self.files.values()))
 
     def text(self, language: str = "en") -> str:
-        """The item on one line, with its hint below; its reason stays as it is.
-
-        Args:
-            language: "en" or "de".
-        """
+        """The item on one line, with its hint below; its reason stays as it is."""
         words = texts_of("discreet_fire", "rewritten", language)
         severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
         where = "; ".join(f"{name} {_few(lines)}" for name, lines in self.files.items())
@@ -450,12 +432,7 @@ def _few(lines: Sequence[int]) -> str:
 def submission_causes(
     outcomes: Sequence[RewrittenFile], severities: Iterable[Severity] = (Severity.REVIEW,)
 ) -> list[SubmissionCause]:
-    """What an officer looks at in files that are handed in together, the gravest first.
-
-    Args:
-        outcomes: What became of each file.
-        severities: Which findings to take.
-    """
+    """What an officer looks at in files that are handed in together, the gravest first."""
     wanted = set(severities)
     folders = [outcome.source.resolve().parent for outcome in outcomes]
     folder = os.path.commonpath(folders) if folders else "."

@@ -49,12 +49,6 @@ def gated(
 ) -> str:
     """Put the safe macro before a procedure.
 
-    Args:
-        notes: The program.
-        rule: Of the procedure.
-        step: Its statements, the first one its own, without those that were taken out.
-        refused: Where options stand that are left out.
-
     Returns:
         The kind of finding if it cannot be done; empty otherwise.
     """

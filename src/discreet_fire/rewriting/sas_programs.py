@@ -39,12 +39,6 @@ def rewrite_sas(
 ) -> Rewriting:
     r"""Rewrite the text of one SAS program.
 
-    Args:
-        text: The program.
-        policy: The rules; those that come with discreet if None.
-        language: Of what is written and told.
-        folder: Where it lies; programs in it, or below, may be run by it.
-
     >>> print(rewrite_sas("proc print data=a; run;\ndata b; set a; run;\n").text)
     /* FDZ: not permitted in remote execution: proc print data=a; run; */;
     data b; set a; run;
@@ -65,13 +59,9 @@ def rewrite_sas(
 
 @dataclass(kw_only=True)
 class MacroValues:
-    """Macro variables that hold values of the data, by their names in capitals.
+    """Macro variables that hold values of the data, by their names in capitals."""
 
-    Args:
-        functions: Functions of %sysfunc that give nothing of the data.
-    """
-
-    functions: frozenset[str]
+    functions: frozenset[str]  # functions of %sysfunc that give nothing of the data
     names: set[str] = field(default_factory=set)
     beginnings: set[str] = field(default_factory=set)
     every: bool = False

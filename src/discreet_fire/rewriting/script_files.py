@@ -61,12 +61,6 @@ def rewrite_python(
 ) -> Rewriting:
     r"""Rewrite the text of one Python script.
 
-    Args:
-        text: The program.
-        policy: The rules; those that come with discreet if None.
-        language: Of the wording for code that may not run.
-        parts: Where the code is, if the text is a document with code chunks.
-
     >>> done = rewrite_python("import pandas as pd\ndf = pd.read_csv('a')\nprint(df.describe())\n")
     >>> print(done.text.splitlines()[-1])
     print(fdz_safe.describe(df))
@@ -125,12 +119,6 @@ def rewrite_r(
     parts: Sequence[tuple[int, int]] | None = None,
 ) -> Rewriting:
     r"""Rewrite the text of one R script.
-
-    Args:
-        text: The program.
-        policy: The rules; those that come with discreet if None.
-        language: Of the wording for code that may not run.
-        parts: Where the code is, if the text is a document with code chunks.
 
     >>> print(rewrite_r("d <- read.csv('a')\nsummary(d)\nd\n").text.split("\n", 1)[1], end="")
     d <- read.csv('a')
@@ -334,13 +322,7 @@ def _read_notebook(
 
 
 def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -> Rewriting:
-    """What became of the code of a notebook, as changes of its file; what it showed is gone.
-
-    Args:
-        source: The file.
-        found: Its code.
-        rewriting: What became of that.
-    """
+    """What became of the code of a notebook, as changes of its file; what it showed is gone."""
     lines = Lines(source.text)
     notes = ProgramNotes(text=source.text, lines=lines)
     for one in rewriting.findings:

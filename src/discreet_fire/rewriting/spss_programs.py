@@ -60,12 +60,6 @@ def rewrite_spss(
 ) -> Rewriting:
     r"""Rewrite the text of one SPSS program.
 
-    Args:
-        text: The program.
-        policy: The rules; those that come with discreet if None.
-        language: Of what is written and told.
-        folder: Where it lies; programs in it, or below, may be run by it.
-
     >>> print(rewrite_spss("LIST wage.\nGET FILE='a.sav'.\n").text)
     * FDZ: not permitted in remote execution: LIST wage.
     GET FILE='a.sav'.

@@ -154,14 +154,7 @@ def rewrite_files(
     language: Language = "en",
     overwrite: bool = False,
 ) -> list[RewrittenFile]:
-    """Rewrite do-files and write the results beside them.
-
-    Args:
-        paths: Do-files, or folders whose do-files are all taken.
-        policy: The rules; those that come with discreet if None.
-        language: Of the words that are written into do-files.
-        overwrite: Replace files named like results that this program did not make.
-    """
+    """Rewrite do-files and write the results beside them."""
     return prepared_files(paths, policy=policy, language=language, overwrite=overwrite)()
 
 

@@ -81,14 +81,7 @@ class StatisticRequest:
 
 
 class AskedStatistics:
-    """Answers the requests of one program. CONFIDENTIAL.
-
-    Args:
-        data: The records that the program may read.
-        limits: The rules.
-        entity: The variable that says whom a record is about.
-        witness: Told whom each statistic is about.
-    """
+    """Answers the requests of one program. CONFIDENTIAL."""
 
     def __init__(
         self, data: DataRecords, limits: SafeLimits, entity: str | None, witness: Witness | None
@@ -115,11 +108,7 @@ class AskedStatistics:
         return result.to_dict() | {"token": token(len(self.answered))}
 
     def work_out(self, asked: StatisticRequest) -> SafeResult:
-        """The statistic, by the centre's rules, with checks on whom it is about.
-
-        Args:
-            asked: What is asked for.
-        """
+        """The statistic, by the centre's rules, with checks on whom it is about."""
         traced = self._data.traced(asked.frame, asked.places)
         frame, options = asked.frame, dict(asked.options)
         if traced is not None:

@@ -33,61 +33,37 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessLimits:
-    """What a program may use.
+    """What a program may use."""
 
-    Args:
-        seconds: How long it may run.
-        memory_mb: Address space of each of its processes, and memory of all of them together.
-        output_mb: What it may write to its output, and into one file.
-        files_mb: All files of its folder together, its own among them; they lie in memory.
-        processes: How many processes and threads it may have at once.
-    """
-
-    seconds: float = 3600.0
+    seconds: float = 3600.0  # how long it may run
+    #: Address space of each of its processes, and memory of all of them together
     memory_mb: int = 16_000
-    output_mb: int = 100
-    files_mb: int = 1000
-    processes: int = 256
+    output_mb: int = 100  # what it may write to its output, and into one file
+    files_mb: int = 1000  # all files of its folder together, its own among them; they lie in memory
+    processes: int = 256  # how many processes and threads it may have at once
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProcessEnd:
-    """How a process ended (confidential).
+    """How a process ended (confidential)."""
 
-    Args:
-        code: Its exit code; None if its time or its output was over.
-        over: What was over: "time", "output", "memory", or empty.
-        output: What it wrote to its output.
-        errors: The end of what it wrote to its error output, which may quote data.
-    """
-
-    code: int | None
-    over: str
-    output: bytes
-    errors: bytes
+    code: int | None  # its exit code; None if its time or its output was over
+    over: str  # what was over: "time", "output", "memory", or empty
+    output: bytes  # what it wrote to its output
+    errors: bytes  # the end of what it wrote to its error output, which may quote data
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessPlan:
-    """What is to be run.
+    """What is to be run."""
 
-    Args:
-        command: The program with its words; the program by its whole path.
-        folder: A folder with its files; it runs in `confinement.PROGRAM`, on a copy of them.
-        read: What else it may read, at the places where it lies.
-        data: Data files, which it reads by their names in its folder.
-        environment: All of its environment.
-        limits: What it may use.
-        back: How the names of files begin that it leaves in `folder`.
-    """
-
-    command: Sequence[str]
-    folder: Path
-    read: Sequence[Path]
-    data: Sequence[Path]
-    environment: Mapping[str, str]
-    limits: ProcessLimits
-    back: Sequence[str] = ()
+    command: Sequence[str]  # the program with its words; the program by its whole path
+    folder: Path  # a folder with its files; it runs in `confinement.PROGRAM`, on a copy of them
+    read: Sequence[Path]  # what else it may read, at the places where it lies
+    data: Sequence[Path]  # data files, which it reads by their names in its folder
+    environment: Mapping[str, str]  # all of its environment
+    limits: ProcessLimits  # what it may use
+    back: Sequence[str] = ()  # how the names of files begin that it leaves in `folder`
 
     def words(self, status: int, channel: Mapping[str, int]) -> str:
         """What `confinement` gets."""
@@ -127,13 +103,7 @@ Serve = Callable[[IO[bytes], IO[bytes]], None]
 
 
 def run_closed(plan: ProcessPlan, serve: Serve | None = None) -> ProcessEnd:
-    """Run a program to its end.
-
-    Args:
-        plan: What is to be run.
-        serve: Answers what the program asks. It finds the numbers of its two pipes in
-            `DISCREET_ASKS` and `DISCREET_ANSWERS`.
-    """
+    """Run a program to its end."""
     status, tell = os.pipe()
     asked, asks = os.pipe()
     answers, answered = os.pipe()

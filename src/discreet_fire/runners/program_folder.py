@@ -21,12 +21,7 @@ _LARGEST = 200_000_000
 
 @contextmanager
 def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
-    """A new folder; gives the copy of the program in it.
-
-    Args:
-        program: The program; all ordinary files of its folder and below go with it.
-        data: Data files; what lies beside the program under such a name is left out.
-    """
+    """A new folder; gives the copy of the program in it."""
     home = program.absolute().parent
     names = {file.name for file in data}
     with tempfile.TemporaryDirectory(prefix="discreet-run-") as made:

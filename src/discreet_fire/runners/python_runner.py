@@ -26,17 +26,11 @@ from discreet_fire.texts import read_source
 
 @dataclass(frozen=True, kw_only=True)
 class PythonRunner:
-    """Runs Python scripts.
+    """Runs Python scripts."""
 
-    Args:
-        executable: A Python that has this package.
-        limits: What a script may use.
-        read: What else it may read.
-    """
-
-    executable: Path = Path(sys.executable)
-    limits: ProcessLimits = field(default_factory=ProcessLimits)
-    read: tuple[Path, ...] = ()
+    executable: Path = Path(sys.executable)  # a Python that has this package
+    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a script may use
+    read: tuple[Path, ...] = ()  # what else it may read
 
     name = "python"
     suffixes = frozenset((".py",))

@@ -38,17 +38,11 @@ _SAID = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class RRunner:
-    """Runs R scripts.
+    """Runs R scripts."""
 
-    Args:
-        executable: The program Rscript.
-        limits: What a script may use.
-        read: What else it may read, such as folders of packages.
-    """
-
-    executable: Path = Path("/usr/bin/Rscript")
-    limits: ProcessLimits = field(default_factory=ProcessLimits)
-    read: tuple[Path, ...] = ()
+    executable: Path = Path("/usr/bin/Rscript")  # the program Rscript
+    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a script may use
+    read: tuple[Path, ...] = ()  # what else it may read, such as folders of packages
 
     name = "r"
     suffixes = frozenset((".r",))

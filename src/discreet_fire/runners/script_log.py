@@ -40,11 +40,6 @@ def script_log(
 ) -> ScriptLog:
     r"""The log of what a script wrote.
 
-    Args:
-        output: What it wrote.
-        answered: What it asked for, in order.
-        literals: Lines that stand in the program as texts, with how often they do.
-
     >>> done = script_log(b"Table 1\n81250.5\n", (), {"Table 1": 1})
     >>> done.lines, done.checked
     (['. * text of the program', '| Table 1', '| 81250.5'], False)

@@ -41,17 +41,11 @@ class ProgramStopError(RedactedError):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ScriptRun:
-    """A script that is about to run (confidential).
+    """A script that is about to run (confidential)."""
 
-    Args:
-        source: The script.
-        copy: Its copy, in a folder of its own.
-        given: What it runs on.
-    """
-
-    source: SourceText
-    copy: Path
-    given: RunInput
+    source: SourceText  # the script
+    copy: Path  # its copy, in a folder of its own
+    given: RunInput  # what it runs on
 
     @classmethod
     @contextmanager

@@ -57,19 +57,12 @@ _STATISTICS = "n mean sd variance sum cv p1 p5 p10 p25 p50 p75 p90 p95 p99"
 
 @dataclass(frozen=True, kw_only=True)
 class StataBatch:
-    """Runs do-files in Stata.
+    """Runs do-files in Stata."""
 
-    Args:
-        executable: Stata, such as `/usr/local/stata18/stata-mp`.
-        ado: The folder of the safe commands and their rules.
-        limits: What a program may use.
-        read: What else it may read, such as the folder of Stata.
-    """
-
-    executable: Path
-    ado: Path
-    limits: ProcessLimits = field(default_factory=ProcessLimits)
-    read: tuple[Path, ...] = ()
+    executable: Path  # stata, such as `/usr/local/stata18/stata-mp`
+    ado: Path  # the folder of the safe commands and their rules
+    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a program may use
+    read: tuple[Path, ...] = ()  # what else it may read, such as the folder of Stata
 
     name = "stata"
     suffixes = frozenset((".do",))

@@ -30,19 +30,12 @@ _CLOSE = 1e-12
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TracedRecords:
-    """Records of one data file (confidential).
+    """Records of one data file (confidential)."""
 
-    Args:
-        numbers: Their numbers, each once, over all files.
-        units: Whom each is about; None if the data does not say.
-        columns: Those of the request that the file has, with its own values.
-        outside: Of how many units no record is among them.
-    """
-
-    numbers: IntArray
-    units: pl.Series | None
-    columns: dict[str, pl.Series]
-    outside: int
+    numbers: IntArray  # their numbers, each once, over all files
+    units: pl.Series | None  # whom each is about; None if the data does not say
+    columns: dict[str, pl.Series]  # those of the request that the file has, with its own values
+    outside: int  # of how many units no record is among them
 
 
 class DataRecords:
@@ -61,12 +54,7 @@ class DataRecords:
         return self._files[0].height if self._files else 0
 
     def traced(self, frame: pl.DataFrame, places: IntArray | None) -> TracedRecords | None:
-        """The records that a frame is about; None if no file has one of its columns there.
-
-        Args:
-            frame: What the program hands over.
-            places: Where the program says that each record stands in its file, from 0.
-        """
+        """The records that a frame is about; None if no file has one of its columns there."""
         found = [one.traced(frame, places) for one in self._files]
         known = [one for one in found if one is not None]
         return max(known, key=lambda one: len(one.columns), default=None)

@@ -33,28 +33,18 @@ class _Value:
 
 @dataclass(frozen=True, kw_only=True)
 class NotebookCode:
-    """The code of a notebook.
+    """The code of a notebook."""
 
-    Args:
-        language: Of its cells: "python" or "r".
-        code: All code cells, one after the other.
-        places: For each character of it where it begins and ends in the file; None for what is
-            not in the file.
-        shown: Where values stand that hold what the notebook showed, and what goes there.
-    """
-
-    language: str
-    code: str
+    language: str  # of its cells: "python" or "r"
+    code: str  # all code cells, one after the other
+    #: For each character of it where it begins and ends in the file; None for what is not in the
+    #: file
     places: tuple[tuple[int, int] | None, ...] = field(repr=False)
+    #: Where values stand that hold what the notebook showed, and what goes there
     shown: tuple[tuple[int, int, str], ...]
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where a passage of the code stands in the file; None if it is not in one cell.
-
-        Args:
-            start: Its first character.
-            end: The one behind its last.
-        """
+        """Where a passage of the code stands in the file; None if it is not in one cell."""
         inside = self.places[start:end]
         if inside:
             first, last = inside[0], inside[-1]
@@ -69,10 +59,6 @@ class NotebookCode:
 
 def read_notebook(text: str, name: str) -> NotebookCode:
     r"""The code of a notebook.
-
-    Args:
-        text: The file.
-        name: Its name.
 
     >>> cells = [{"cell_type": "code", "source": ["x = 1\n", "x"], "outputs": [7], "metadata": {}}]
     >>> about = {"kernelspec": {"language": "python"}}

@@ -10,12 +10,7 @@ from dataclasses import dataclass
 
 
 class PackageSyntaxError(Exception):
-    """A text that cannot be read as a program.
-
-    Args:
-        what: What is wrong.
-        at: Where, in characters.
-    """
+    """A text that cannot be read as a program."""
 
     def __init__(self, what: str, at: int) -> None:
         super().__init__(what)
@@ -25,20 +20,14 @@ class PackageSyntaxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PackageToken:
-    """A word, text, number, sign, macro call or reference of a program.
+    """A word, text, number, sign, macro call or reference of a program."""
 
-    Args:
-        kind: ``word``, ``text``, ``number``, ``macro`` or ``sign``; of SAS also ``reference`` and
-            ``escaped``.
-        text: As it is written.
-        start: Where it starts.
-        end: Where it ends.
-    """
-
+    #: ``word``, ``text``, ``number``, ``macro`` or ``sign``; of SAS also ``reference`` and
+    #: ``escaped``
     kind: str
-    text: str
-    start: int
-    end: int
+    text: str  # as it is written
+    start: int  # where it starts
+    end: int  # where it ends
 
     @property
     def upper(self) -> str:

@@ -39,19 +39,12 @@ _LINES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SasStatement:
-    """One statement.
+    """One statement."""
 
-    Args:
-        tokens: Its tokens, without the semicolon; none for a comment.
-        start: Where it starts.
-        end: Where it ends, with its semicolon.
-        comment: Whether it is a comment that begins with a star.
-    """
-
-    tokens: tuple[PackageToken, ...]
-    start: int
-    end: int
-    comment: bool
+    tokens: tuple[PackageToken, ...]  # its tokens, without the semicolon; none for a comment
+    start: int  # where it starts
+    end: int  # where it ends, with its semicolon
+    comment: bool  # whether it is a comment that begins with a star
 
     @property
     def first(self) -> str:

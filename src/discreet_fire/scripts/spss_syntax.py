@@ -40,37 +40,26 @@ _CONTROL = {"!DO", "!DOEND", "!IF", "!ELSE", "!IFEND", "!LET", "!OFFEXPAND", "!O
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpssPart:
-    """A subcommand, or what stands before the first one.
+    """A subcommand, or what stands before the first one."""
 
-    Args:
-        name: In capitals, as it is written; ``MAIN`` for what stands before the first.
-        tokens: What it holds, without its name and the equals sign behind it.
-        start: Where it starts, with its slash.
-        end: Where it ends.
-    """
-
-    name: str
+    name: str  # in capitals, as it is written; ``MAIN`` for what stands before the first
+    #: What it holds, without its name and the equals sign behind it
     tokens: tuple[PackageToken, ...]
-    start: int
-    end: int
+    start: int  # where it starts, with its slash
+    end: int  # where it ends
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpssCommand:
-    """One command.
+    """One command."""
 
-    Args:
-        kind: ``command``, ``comment``, ``block`` (of another language, or of data), ``macro`` (a
-            definition) or ``body`` (a command within one).
-        tokens: Its words, texts and signs, without comments and without the period.
-        start: Where it starts.
-        end: Where it ends, with its period.
-    """
-
+    #: ``command``, ``comment``, ``block`` (of another language, or of data), ``macro`` (a
+    #: definition) or ``body`` (a command within one)
     kind: str
+    #: Its words, texts and signs, without comments and without the period
     tokens: tuple[PackageToken, ...]
-    start: int
-    end: int
+    start: int  # where it starts
+    end: int  # where it ends, with its period
 
     def words(self, most: int = 4) -> list[str]:
         """The words at its beginning, in capitals."""
@@ -82,11 +71,7 @@ class SpssCommand:
         return found
 
     def parts(self, skip: int) -> list[SpssPart]:
-        """Its subcommands.
-
-        Args:
-            skip: How many words are its name.
-        """
+        """Its subcommands."""
         parts: list[SpssPart] = []
         tokens = self.tokens[skip:]
         cuts = [0, *_slashes(tokens), len(tokens)]

@@ -47,13 +47,7 @@ _NOT_PREFIXES = commands_where(lambda row: row.reading.parts == "own")
 
 
 class LineCache:
-    """The lines that were read so far, of a text and of those read before it.
-
-    Args:
-        source: The text.
-        known: The first statement with each line, and how far reading came. Texts that are
-            read with the same one share what they know.
-    """
+    """The lines that were read so far, of a text and of those read before it."""
 
     def __init__(self, source: str, known: KnownLines | None = None) -> None:
         self._source = source

@@ -44,11 +44,6 @@ _DIRECTIVE = re.compile(
 def parse_do(text: str, known: KnownLines | None = None) -> DoFile:
     r"""Take a do-file apart.
 
-    Args:
-        text: The whole text; line ends of every kind.
-        known: What was read in other texts: its lines are known here, and those read here are
-            added to it.
-
     >>> do = parse_do("qui su wage if y>1 // note\nby id: l x")
     >>> [(one.command.text, one.command.canonical, one.command.start) for one in do.commands]
     [('su', 'summarize', 4), ('l', 'list', 34)]
@@ -65,17 +60,7 @@ def parse_do(text: str, known: KnownLines | None = None) -> DoFile:
 
 
 class DoFileParser:
-    """Reads a text, statement by statement.
-
-    Args:
-        text: The whole text.
-        start: Where to begin.
-        limit: Where to end.
-        inner: Read a part a second time: no findings, no further readings.
-        loose: Read double quotes as plain characters.
-        semicolons: Whether ``;`` ends commands at the beginning.
-        known: Lines that were read in other texts.
-    """
+    """Reads a text, statement by statement."""
 
     def __init__(
         self,

@@ -29,12 +29,6 @@ _BRACKET = re.compile(r"[()\[\]\"`$]")
 def condition_end(text: str, at: int, end: int, spans: Mapping[int, int]) -> int:
     """The place behind a condition, blanks after it included.
 
-    Args:
-        text: The whole text.
-        at: Where the condition starts.
-        end: Where the statement ends.
-        spans: Ends of strings, macros and comments by their start.
-
     >>> text = "x[1] == 2 & inlist(y, 3) list z"
     >>> text[condition_end(text, 0, len(text), {}):]
     'list z'

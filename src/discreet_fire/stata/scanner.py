@@ -177,15 +177,7 @@ class ScannedCommand:
 
 
 class Scanner(Quotes):
-    """Finds the ends of commands and comments in a text.
-
-    Args:
-        text: The text.
-        limit: Where the part that is looked at ends.
-        start: Where it begins.
-        flat: Read comments as if they did not nest, and open ones as plain characters.
-        loose: Read double quotes as plain characters.
-    """
+    """Finds the ends of commands and comments in a text."""
 
     def __init__(
         self, text: str, limit: int, *, start: int = 0, flat: bool = False, loose: bool = False

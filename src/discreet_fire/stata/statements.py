@@ -117,25 +117,17 @@ class Why(StrEnum):
 
 
 class Word(NamedTuple):
-    """A command word or a prefix.
+    """A command word or a prefix."""
 
-    Args:
-        text: As it is written.
-        start: Where it starts, in characters of the whole text.
-        end: Where it ends.
-        canonical: The full name of the command; None where it is unknown or has a macro.
-        has_macro: Whether a macro is part of it.
-        arguments: For a prefix, the place of its variables and options, if any.
-        colon: For a prefix, where its colon is, if it has one.
-    """
-
-    text: str
-    start: int
-    end: int
+    text: str  # as it is written
+    start: int  # where it starts, in characters of the whole text
+    end: int  # where it ends
+    #: The full name of the command; None where it is unknown or has a macro
     canonical: str | None = None
-    has_macro: bool = False
+    has_macro: bool = False  # whether a macro is part of it
+    #: For a prefix, the place of its variables and options, if any
     arguments: tuple[int, int] | None = None
-    colon: int | None = None
+    colon: int | None = None  # for a prefix, where its colon is, if it has one
 
 
 class Reading(NamedTuple):
@@ -146,41 +138,25 @@ class Reading(NamedTuple):
 
 
 class DoStatement(NamedTuple):
-    """One command, comment, line of data, directive or brace.
+    """One command, comment, line of data, directive or brace."""
 
-    Args:
-        kind: What it is.
-        start: Where its first character that is not blank stands.
-        end: Where it ends, before the line end or ``;`` that closes it.
-        prefixes: ``quietly``, ``by x:``, ``if x``, ``else`` … before the command.
-        command: The command word; None if there is none.
-        depth: How many braces are open around it.
-        in_program: Name of the program whose body it belongs to.
-        block: ``mata``, ``python``, ``java`` or ``input`` inside such a block.
-        opens: Whether it ends with the ``{`` of a block.
-        joined: Whether other text stands before it on its line: ``if x { list }``.
-        semicolons: Whether ``;`` ended commands here.
-        readings: Other ways to read it, all of them commands.
-        source: The whole text.
-        spans: Strings, macros and comments in it.
-        form: The line from its start on, where nothing else decides how it is read; statements
-            of the same form differ in their place only.
-    """
-
-    kind: Kind
-    start: int
-    end: int
+    kind: Kind  # what it is
+    start: int  # where its first character that is not blank stands
+    end: int  # where it ends, before the line end or ``;`` that closes it
+    #: ``quietly``, ``by x:``, ``if x``, ``else`` … before the command
     prefixes: tuple[Word, ...] = ()
-    command: Word | None = None
-    depth: int = 0
-    in_program: str | None = None
-    block: str | None = None
-    opens: bool = False
-    joined: bool = False
-    semicolons: bool = False
-    readings: tuple[Reading, ...] = ()
-    source: str = ""
-    spans: tuple[Span, ...] = ()
+    command: Word | None = None  # the command word; None if there is none
+    depth: int = 0  # how many braces are open around it
+    in_program: str | None = None  # name of the program whose body it belongs to
+    block: str | None = None  # ``mata``, ``python``, ``java`` or ``input`` inside such a block
+    opens: bool = False  # whether it ends with the ``{`` of a block
+    joined: bool = False  # whether other text stands before it on its line: ``if x { list }``
+    semicolons: bool = False  # whether ``;`` ended commands here
+    readings: tuple[Reading, ...] = ()  # other ways to read it, all of them commands
+    source: str = ""  # the whole text
+    spans: tuple[Span, ...] = ()  # strings, macros and comments in it
+    #: The line from its start on, where nothing else decides how it is read; statements of the same
+    #: form differ in their place only
     form: str | None = None
 
     def __repr__(self) -> str:
@@ -216,19 +192,12 @@ class DoStatement(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DoFile:
-    """A parsed do-file.
-
-    Args:
-        text: The text.
-        statements: In the order of the text; they never overlap.
-        findings: What is not balanced or not clear.
-        programs: Names of the programs that it defines.
-    """
+    """A parsed do-file."""
 
     text: str = field(repr=False)
-    statements: tuple[DoStatement, ...]
-    findings: tuple[Finding, ...] = ()
-    programs: frozenset[str] = frozenset()
+    statements: tuple[DoStatement, ...]  # in the order of the text; they never overlap
+    findings: tuple[Finding, ...] = ()  # what is not balanced or not clear
+    programs: frozenset[str] = frozenset()  # names of the programs that it defines
 
     @property
     def commands(self) -> tuple[DoStatement, ...]:

@@ -20,26 +20,18 @@ from discreet_fire.statistics.results import SafeResult
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BorderlineFact:
-    """One broken rule in figures (confidential).
+    """One broken rule in figures (confidential)."""
 
-    Args:
-        variable: The variable, or those that span a table.
-        place: The group or cell.
-        rule: The rule.
-        cases: How many cases there are; None if not known.
-        k: Percentage of the two largest, for the (2,k) rule; None where no sum is withheld.
-        p: How closely the second largest can estimate the largest, in percent, for the p% rule.
-        few: Whether fewer cases than required stand behind it, so that `cases` is its frequency.
-        frequencies: Cases of each category of the variable, in a model; with its first rule only.
-    """
-
-    variable: str
-    place: str
+    variable: str  # the variable, or those that span a table
+    place: str  # the group or cell
     rule: str
-    cases: int | None
+    cases: int | None  # how many cases there are; None if not known
+    #: Percentage of the two largest, for the (2,k) rule; None where no sum is withheld
     k: float | None
+    #: How closely the second largest can estimate the largest, in percent, for the p% rule
     p: float | None
-    few: bool
+    few: bool  # whether fewer cases than required stand behind it, so that `cases` is its frequency
+    #: Cases of each category of the variable, in a model; with its first rule only
     frequencies: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,10 +44,6 @@ class BorderlineFact:
 
 def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[BorderlineFact, ...]:
     """What breaks which rule in a result, in figures.
-
-    Args:
-        result: What a safe command gave.
-        limits: The rules that it was given.
 
     >>> from discreet_fire.statistics import summarize
     >>> import polars as pl

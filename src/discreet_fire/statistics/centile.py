@@ -41,15 +41,6 @@ def centile(
 ) -> SafeResult:
     """Percentiles with exact (conservative) binomial confidence intervals.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        names: The variables.
-        centiles: Which percentiles, in percent.
-        level: Confidence level, in percent.
-        limits: The rules.
-        entity: Column of whom a record is about.
-        where: Only these records.
-
     >>> frame = pl.DataFrame({"x": [float(x) for x in range(1, 100)]})
     >>> print(centile(frame, "x", centiles=[2, 50]))
         Variable |        Obs  Percentile     Centile   [95% conf. interval]

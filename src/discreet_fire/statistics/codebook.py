@@ -37,13 +37,6 @@ def codebook(
 ) -> SafeResult:
     """Type, missing values, and frequencies or percentiles of variables.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        names: The variables; all of them if none is named.
-        limits: The rules.
-        entity: Column of whom a record is about.
-        where: Only these records.
-
     >>> print(codebook(pl.DataFrame({"sex": [1] * 6 + [2] * 5}), "sex"))
     -------------------------------------------------------------------------------
     sex
@@ -169,12 +162,6 @@ def count(
 
     Withheld if they are few, and if all but few are counted.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        where: Only these records.
-        limits: The rules.
-        entity: Column of whom a record is about.
-
     >>> frame = pl.DataFrame({"age": [30, 41, 52, 63]})
     >>> print(count(frame, where="age > 0"))
       4
@@ -222,13 +209,6 @@ def levelsof(
 ) -> SafeResult:
     """The values of a variable that enough cases have.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        name: The variable; measurements are refused.
-        limits: The rules.
-        entity: Column of whom a record is about.
-        where: Only these records.
-
     >>> print(levelsof(pl.DataFrame({"region": [1] * 5 + [2] * 4 + [9]}), "region"))
     1 2
     . withheld for confidentiality
@@ -256,11 +236,6 @@ def levelsof(
 
 def inspect(frame: Any, name: str, *, limits: SafeLimits | None = None) -> SafeResult:
     """Refused: it draws single values and counts of signs and distinct values.
-
-    Args:
-        frame: Records; they are not read.
-        name: The variable.
-        limits: The rules, for the language.
 
     >>> print(inspect(None, "rent"))
     *FDZ: command not permitted in remote execution

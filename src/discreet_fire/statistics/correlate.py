@@ -46,14 +46,6 @@ def correlate(
 ) -> SafeResult:
     """Correlations, or covariances, of the records that have all variables.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        names: Two or more variables.
-        covariance: Covariances instead.
-        limits: The rules.
-        entity: Column of whom a record is about.
-        where: Only these records.
-
     >>> squares = [x * x / 10 for x in range(20)]
     >>> frame = pl.DataFrame({"x": [float(x) for x in range(20)], "y": squares})
     >>> print(correlate(frame, ["x", "y"]))
@@ -84,14 +76,6 @@ def pwcorr(
     where: str | None = None,
 ) -> SafeResult:
     """Correlations of each pair of variables, of the records that have both.
-
-    Args:
-        frame: Records; any frame narwhals reads.
-        names: Two or more variables.
-        obs: Show the number of records of each pair.
-        limits: The rules.
-        entity: Column of whom a record is about.
-        where: Only these records.
 
     >>> frame = pl.DataFrame({"x": [1.0, 2, 3, 4], "y": [2.0, 1, 4, 3]})
     >>> print(pwcorr(frame, ["x", "y"]))

@@ -22,36 +22,21 @@ MANY = 2**62
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Facts:
-    """One group of values (confidential).
+    """One group of values (confidential)."""
 
-    Args:
-        n: Records with a value.
-        cases: Entities with a value.
-        weight: Sum of weights; without weights the number of records.
-        low: Smallest value.
-        high: Largest value.
-        mean: Mean.
-        squares: Sum of squared deviations from it; with weights, weighted.
-        size: Sum of the absolute contributions.
-        first: Largest contribution.
-        second: Second largest.
-        differing: Cases that differ from the commonest value; `MANY` if not looked at.
-        held: Cases that share the commonest value.
-        heavy: Largest weights: the sum of all, the first, the second.
-    """
-
-    n: int = 0
-    cases: int = 0
-    weight: float = 0.0
-    low: float = math.nan
-    high: float = math.nan
+    n: int = 0  # records with a value
+    cases: int = 0  # entities with a value
+    weight: float = 0.0  # sum of weights; without weights the number of records
+    low: float = math.nan  # smallest value
+    high: float = math.nan  # largest value
     mean: float = math.nan
-    squares: float = math.nan
-    size: float = 0.0
-    first: float = 0.0
-    second: float = 0.0
-    differing: int = MANY
-    held: int = 0
+    squares: float = math.nan  # sum of squared deviations from it; with weights, weighted
+    size: float = 0.0  # sum of the absolute contributions
+    first: float = 0.0  # largest contribution
+    second: float = 0.0  # second largest
+    differing: int = MANY  # cases that differ from the commonest value; `MANY` if not looked at
+    held: int = 0  # cases that share the commonest value
+    #: Largest weights: the sum of all, the first, the second
     heavy: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     @property

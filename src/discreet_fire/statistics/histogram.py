@@ -46,17 +46,6 @@ def histogram(
 ) -> SafeResult:
     """Frequencies in classes.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        name: The variable.
-        edges: Where classes end, ascending; below the first and from the last on are
-            classes too.
-        start: With `width`: an edge; the others are a whole number of widths away.
-        width: Width of classes.
-        limits: The rules.
-        entity: Column of whom a record is about.
-        where: Only these records.
-
     >>> frame = pl.DataFrame({"x": [1, 2, 3, 11, 12, 13, 14, 25, 26, 27, 99]})
     >>> print(histogram(frame, "x", edges=[10, 20, 30]))
                x |      Freq.    Percent

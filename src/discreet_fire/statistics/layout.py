@@ -106,13 +106,6 @@ def refused_line(language: str) -> str:
 class Grid:
     """A table with a stub, a rule below its head and one between its blocks.
 
-    Args:
-        stub: What stands above the labels.
-        heads: What stands above the columns.
-        blocks: Blocks of rows, a rule between them; a row is a label and its cells.
-        width: Width of a column.
-        ends: How many columns at the end are set off by a bar, as totals are.
-
     >>> print(Grid(stub="sex", heads=["Freq."], blocks=[[("m", ["12"])], [("Total", ["12"])]]))
              sex |      Freq.
     -------------+-----------
@@ -121,11 +114,12 @@ class Grid:
            Total |         12
     """
 
-    stub: str
-    heads: Sequence[str]
+    stub: str  # what stands above the labels
+    heads: Sequence[str]  # what stands above the columns
+    #: Blocks of rows, a rule between them; a row is a label and its cells
     blocks: Sequence[Sequence[tuple[str, Sequence[str]]]]
-    width: int = 11
-    ends: int = 0
+    width: int = 11  # width of a column
+    ends: int = 0  # how many columns at the end are set off by a bar, as totals are
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

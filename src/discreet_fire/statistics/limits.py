@@ -37,21 +37,6 @@ _WHOLE = {
 class SafeLimits:
     """When an output is safe. The defaults suit a first try; a centre sets its own.
 
-    Args:
-        minimum: Fewest cases – entities where an entity column is named – behind a number.
-        k: Dominance: the two largest may not have more than this percentage. SECRET.
-        p: p% rule; from `k` unless given, as p = 100(100 − k)/k. SECRET.
-        critical_least: The smallest p that a program may ask for with `critical(p)`; without it
-            only a larger one than that of the centre has an effect.
-        percentile_cases: A percentile q needs n·min(q, 1 − q) of at least this.
-        bin_cases: Fewest cases in a bin of a histogram; at least `minimum`.
-        residual_df: Fewest residual degrees of freedom of a model.
-        leverage: Hat values above this reveal an observation.
-        most_levels: Most values of a grouping variable before a person has to look at it.
-        most_cells: Most cells of one table.
-        digits: Significant digits of numbers that are not counts.
-        language: Language of legends: "en" or "de".
-
     >>> SafeLimits(k=80)
     <SafeLimits: minimum 3; p and k secret>
     >>> SafeLimits(minimum=0)
@@ -60,18 +45,21 @@ class SafeLimits:
     discreet.errors.OutputCheckError: [limits] minimum: is a whole number from 1 to 1000000
     """
 
-    minimum: int = 3
+    minimum: int = 3  # fewest cases – entities where an entity column is named – behind a number
+    #: Dominance: the two largest may not have more than this percentage. SECRET
     k: float | None = None
-    p: float | None = None
+    p: float | None = None  # p% rule; from `k` unless given, as p = 100(100 − k)/k. SECRET
+    #: The smallest p that a program may ask for with `critical(p)`; without it only a larger one
+    #: than that of the centre has an effect
     critical_least: float | None = None
-    percentile_cases: int = 3
-    bin_cases: int = 3
-    residual_df: int = 10
-    leverage: float = 0.99
-    most_levels: int = 50
-    most_cells: int = 100_000
-    digits: int = 7
-    language: str = "en"
+    percentile_cases: int = 3  # a percentile q needs n·min(q, 1 − q) of at least this
+    bin_cases: int = 3  # fewest cases in a bin of a histogram; at least `minimum`
+    residual_df: int = 10  # fewest residual degrees of freedom of a model
+    leverage: float = 0.99  # hat values above this reveal an observation
+    most_levels: int = 50  # most values of a grouping variable before a person has to look at it
+    most_cells: int = 100_000  # most cells of one table
+    digits: int = 7  # significant digits of numbers that are not counts
+    language: str = "en"  # language of legends: "en" or "de"
 
     def __post_init__(self) -> None:
         if problems := list(self._problems()):
@@ -118,9 +106,6 @@ class SafeLimits:
 
         Whether the bound or the program has decided is not told, as it would tell p.
 
-        Args:
-            p: What the program asks for, in percent.
-
         >>> SafeLimits(p=20).critical(50).closeness, SafeLimits(p=20).critical(5).closeness
         (50.0, 20.0)
         >>> SafeLimits(p=20, critical_least=10).critical(5).closeness
@@ -139,11 +124,7 @@ class SafeLimits:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SafeLimits:
-        """Limits from a TOML file: one line each, at top level or under `[limits]`.
-
-        Args:
-            path: The file; it should be readable by the server only.
-        """
+        """Limits from a TOML file: one line each, at top level or under `[limits]`."""
         place = Path(path)
         try:
             document = tomllib.loads(place.read_text(encoding="utf-8"))

@@ -85,20 +85,6 @@ def ttest(
 ) -> SafeResult:
     """A t test: that a mean is a number, that of `other`, or the same in two groups.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        name: The variable.
-        other: Another variable, in pairs with the first unless `unpaired`.
-        mean: The number, where there are neither groups nor another variable.
-        by: The variable of the two groups.
-        unpaired: Whether the two variables are two groups.
-        unequal: Whether the groups have variances of their own, after Satterthwaite.
-        welch: The same, with degrees of freedom after Welch.
-        level: Of the confidence intervals, in percent.
-        limits: The rules.
-        entity: Column of whom a record is about; cases are then entities.
-        where: Only these records.
-
     >>> frame = pl.DataFrame({"g": ["a"] * 5 + ["b"] * 5, "x": [3, 5, 4, 6, 2, 5, 7, 8, 6, 9]})
     >>> found = ttest(frame, "x", by="g")
     >>> [round(found.stored[name], 4) for name in ("mu_1", "mu_2", "t", "df_t", "p")]

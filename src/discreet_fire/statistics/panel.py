@@ -48,13 +48,6 @@ def xtsum(
 ) -> SafeResult:
     """Mean, and standard deviations overall, between entities and within them.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        names: The variables.
-        entity: Column of whom a record is about.
-        limits: The rules.
-        where: Only these records.
-
     >>> ids = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
     >>> frame = pl.DataFrame({"id": ids, "x": [1.0, 3, 2, 5, 4, 5, 6, 8, 3, 7, 5, 6]})
     >>> print(xtsum(frame, "x", entity="id"))
@@ -205,14 +198,6 @@ def xtdescribe(
     where: str | None = None,
 ) -> SafeResult:
     """Participation patterns of entities.
-
-    Args:
-        frame: Records; any frame narwhals reads.
-        entity: Column of whom a record is about.
-        time: Column of the time of a record.
-        patterns: How many patterns are listed at most.
-        limits: The rules.
-        where: Only these records.
 
     >>> frame = pl.DataFrame({"id": [1, 1, 2, 2, 3, 3, 4, 5, 6], "t": [1, 2] * 3 + [1] * 3})
     >>> print(xtdescribe(frame, entity="id", time="t"))

@@ -37,20 +37,14 @@ _RANK = {verdict: rank for rank, verdict in enumerate(CheckVerdict)}
 class Check:
     """One rule held against one output. May be shown: it never quotes a value or parameter.
 
-    Args:
-        rule: Short stable name of the rule, for programs.
-        verdict: What was found.
-        reason: The same in words.
-        where: The variable, group or statistic concerned.
-
     >>> Check(rule="minimum", verdict=CheckVerdict.fail, reason="few cases", where="rent").to_dict()
     {'rule': 'minimum', 'verdict': 'fail', 'reason': 'few cases', 'where': 'rent'}
     """
 
-    rule: str
-    verdict: CheckVerdict
-    reason: str
-    where: str = ""
+    rule: str  # short stable name of the rule, for programs
+    verdict: CheckVerdict  # what was found
+    reason: str  # the same in words
+    where: str = ""  # the variable, group or statistic concerned
 
     def to_dict(self) -> dict[str, str]:
         """The check for JSON."""
@@ -92,25 +86,18 @@ class OutputEvidence(Mapping[str, Any]):
 class SafeResult:
     """The output of a safe command. All but the evidence may be shown.
 
-    Args:
-        command: The command as it was asked for.
-        shown: What may be shown, laid out as the original command does.
-        frame: The same numbers as a table; withheld ones are null.
-        stored: Stored results by their names (`r(mean)` is "mean"); withheld ones are absent.
-        checks: The rules that were held against the output.
-        evidence: True values (confidential).
-
     >>> result = SafeResult(command="count", shown="  12", stored={"N": 12.0})
     >>> result, result.verdict
     (<SafeResult count: pass>, <CheckVerdict.passed: 'pass'>)
     """
 
-    command: str
-    shown: str
-    frame: pl.DataFrame | None = None
+    command: str  # the command as it was asked for
+    shown: str  # what may be shown, laid out as the original command does
+    frame: pl.DataFrame | None = None  # the same numbers as a table; withheld ones are null
+    #: Stored results by their names (`r(mean)` is "mean"); withheld ones are absent
     stored: Mapping[str, float] = field(default_factory=dict)
-    checks: Sequence[Check] = ()
-    evidence: OutputEvidence = field(default_factory=OutputEvidence)
+    checks: Sequence[Check] = ()  # the rules that were held against the output
+    evidence: OutputEvidence = field(default_factory=OutputEvidence)  # True values (confidential)
 
     def __post_init__(self) -> None:
         safe = {name: float(value) for name, value in self.stored.items()}

@@ -190,16 +190,6 @@ def summarize(
 ) -> SafeResult:
     """Number of cases, mean and standard deviation, with detail also percentiles.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        names: The variables.
-        limits: The rules.
-        entity: Column of whom a record is about; cases are then entities.
-        weights: Column of weights, used as analytic weights.
-        where: Only these records, as in ``"age >= 18"``.
-        by: The same for each group of these variables.
-        detail: Percentiles, skewness and kurtosis too.
-
     >>> frame = pl.DataFrame({"rent": [400, 520, 610, 480, 555]})
     >>> print(summarize(frame, "rent"))
         Variable |        Obs        Mean    Std. dev.       Min        Max
@@ -283,18 +273,6 @@ def tabstat(
     """A table of statistics, by the groups of a variable and in total.
 
     Groups are withheld together with others that would give them away by the total.
-
-    Args:
-        frame: Records; any frame narwhals reads.
-        names: The variables.
-        statistics: n, mean, sum, sd, variance, cv, semean, skewness, kurtosis, p1 … p99,
-            median, iqr.
-        by: The grouping variable.
-        limits: The rules.
-        entity: Column of whom a record is about; cases are then entities.
-        weights: Column of weights, used as analytic weights.
-        where: Only these records.
-        missing: Whether records without a group are a group.
 
     >>> groups = ["a"] * 4 + ["b"] * 5 + ["c"]
     >>> frame = pl.DataFrame({"g": groups, "x": [3, 5, 4, 6, 2, 5, 7, 8, 6, 9]})

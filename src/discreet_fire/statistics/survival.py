@@ -32,23 +32,14 @@ _ALL = "all"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class _Times:
-    """Times in classes, by group (confidential).
+    """Times in classes, by group (confidential)."""
 
-    Args:
-        edges: Where classes end; the first and the last are open.
-        place: The class of each record.
-        event: Whether it had the event.
-        code: Its group; -1 for none.
-        labels: Names of the groups.
-        who: Whom it is about; None if each is another case.
-    """
-
-    edges: tuple[float, ...]
-    place: IntArray
-    event: BoolArray
-    code: IntArray
-    labels: tuple[str, ...]
-    who: IntArray | None
+    edges: tuple[float, ...]  # where classes end; the first and the last are open
+    place: IntArray  # the class of each record
+    event: BoolArray  # whether it had the event
+    code: IntArray  # its group; -1 for none
+    labels: tuple[str, ...]  # names of the groups
+    who: IntArray | None  # whom it is about; None if each is another case
 
     def counts(self, left: Sequence[int], *, cases: bool) -> IntArray:
         """Records, or cases, by group, class and event, with the edges that are left."""
@@ -76,17 +67,6 @@ def survival(
     where: str | None = None,
 ) -> SafeResult:
     """Survival in classes of time.
-
-    Args:
-        frame: Records; any frame narwhals reads.
-        time: Until the event, or until nobody looked further.
-        event: 1 if the event happened, 0 if not.
-        by: The same for each group of this variable.
-        edges: Where classes end, ascending.
-        width: Width of classes.
-        limits: The rules.
-        entity: Column of whom a record is about.
-        where: Only these records.
 
     >>> frame = pl.DataFrame({"months": [1, 2, 3, 4, 5, 6, 7, 8] * 5, "ended": [1, 0, 1, 1] * 10})
     >>> print(survival(frame, "months", "ended", edges=[3, 6]))

@@ -52,17 +52,6 @@ def table(
 ) -> SafeResult:
     """Frequencies, or statistics of variables, by up to three variables.
 
-    Args:
-        frame: Records; any frame narwhals reads.
-        by: One to three variables: down, across, one table for each value.
-        of: Variables whose statistics are shown; frequencies without any.
-        statistics: As for `tabstat`.
-        limits: The rules.
-        entity: Column of whom a record is about; cases are then entities.
-        weights: Column of weights for statistics, used as analytic weights.
-        where: Only these records.
-        missing: Whether missing values are groups too.
-
     >>> frame = pl.DataFrame({"s": ["a"] * 9 + ["b"] * 9, "x": [1.0, 2, 3, 4, 5, 6, 7, 8, 9] * 2})
     >>> print(table(frame, "s", "x", statistics="n mean"))
                s |        n x     mean x

@@ -14,22 +14,15 @@ from discreet.assessment.attacks.catalogue import System
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDisclosures:
-    """Rows whose figures are all zero but one.
+    """Rows whose figures are all zero but one."""
 
-    Args:
-        layer: The layer, and the variable whose category is told.
-        rows: Number of rows that are not empty.
-        single: Number of those with one figure that is not zero.
-        true: Number of these in which the records really are of one category; None if the
-            true counts are not known. CONFIDENTIAL.
-        persons: Number of records in those. CONFIDENTIAL.
-    """
-
-    layer: str
-    rows: int
-    single: int
+    layer: str  # the layer, and the variable whose category is told
+    rows: int  # number of rows that are not empty
+    single: int  # number of those with one figure that is not zero
+    #: Number of these in which the records really are of one category; None if the true counts are
+    #: not known. CONFIDENTIAL
     true: int | None = None
-    persons: int | None = None
+    persons: int | None = None  # number of records in those. CONFIDENTIAL
 
 
 def group_disclosures(system: System) -> list[GroupDisclosures]:

@@ -23,42 +23,25 @@ _DENSE = 8
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AveragedCounts:
-    """What averaging finds out about the cells of a layer.
-
-    Args:
-        layer: The layer.
-        exposure: Per cell, the sum of 1/c over all crossings of c figures; 1 from itself.
-        estimate: The weighted mean of all crossings.
-        crossings: How many there are, itself included.
-    """
+    """What averaging finds out about the cells of a layer."""
 
     layer: Layer
-    exposure: FloatArray
-    estimate: FloatArray
-    crossings: IntArray
+    exposure: FloatArray  # per cell, the sum of 1/c over all crossings of c figures; 1 from itself
+    estimate: FloatArray  # the weighted mean of all crossings
+    crossings: IntArray  # how many there are, itself included
 
 
 @dataclass(frozen=True, eq=False)
 class RolledUp:
-    """A layer rolled up: per coarser cell, what its parts show together.
+    """A layer rolled up: per coarser cell, what its parts show together."""
 
-    Args:
-        key: Per variable of the finest layer, its axis and the cut it is rolled up to.
-        sizes: Number of codes per variable.
-        ids: The cells.
-        total: Sum of the figures.
-        noisy: Number of figures with noise of their own.
-        whole: Whether all parts are shown.
-        split: Per variable, bit k: whether going up in variable k joined several figures.
-    """
-
-    key: LayerKey
-    sizes: tuple[int, ...]
-    ids: IntArray
-    total: IntArray
-    noisy: IntArray
-    whole: BoolArray
-    split: IntArray
+    key: LayerKey  # per variable of the finest layer, its axis and the cut it is rolled up to
+    sizes: tuple[int, ...]  # number of codes per variable
+    ids: IntArray  # the cells
+    total: IntArray  # sum of the figures
+    noisy: IntArray  # number of figures with noise of their own
+    whole: BoolArray  # whether all parts are shown
+    split: IntArray  # per variable, bit k: whether going up in variable k joined several figures
 
 
 def averaged(system: System) -> dict[LayerKey, AveragedCounts]:

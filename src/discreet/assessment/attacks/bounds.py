@@ -32,17 +32,11 @@ _PARTS, _CHUNK = 6, 50_000
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NoiseRange:
-    """Which counts a published figure can stand for. SECRET if made of a perturbation table.
+    """Which counts a published figure can stand for. SECRET if made of a perturbation table."""
 
-    Args:
-        low: By published figure, the smallest count; figures beyond move with the last.
-        high: The largest.
-        chances: The whole table, if the attacker knows it.
-    """
-
-    low: IntArray
-    high: IntArray
-    chances: NoiseChances | None = None
+    low: IntArray  # by published figure, the smallest count; figures beyond move with the last
+    high: IntArray  # the largest
+    chances: NoiseChances | None = None  # the whole table, if the attacker knows it
 
     @classmethod
     def of_maximum(cls, largest: int) -> NoiseRange:
@@ -94,17 +88,12 @@ class NoiseRange:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CountBounds:
-    """What every cell can be.
+    """What every cell can be."""
 
-    Args:
-        low: Per layer, the smallest count of each cell.
-        high: The largest.
-        contradicted: Sums that fit no counts: the noise is larger than assumed, or the
-            tables are not of the same records and keys.
-    """
-
-    low: dict[LayerKey, IntArray]
-    high: dict[LayerKey, IntArray]
+    low: dict[LayerKey, IntArray]  # per layer, the smallest count of each cell
+    high: dict[LayerKey, IntArray]  # the largest
+    #: Sums that fit no counts: the noise is larger than assumed, or the tables are not of the same
+    #: records and keys
     contradicted: int
 
 
@@ -227,19 +216,12 @@ def _extremes(solver: Any, cell: int, low: int, high: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Likely:
-    """The likeliest counts of cells, by one sum each.
+    """The likeliest counts of cells, by one sum each."""
 
-    Args:
-        layer: The layer of the parts.
-        cells: Which of its cells.
-        count: The likeliest count.
-        chance: How likely it is.
-    """
-
-    layer: Layer
-    cells: IntArray
-    count: IntArray
-    chance: FloatArray
+    layer: Layer  # the layer of the parts
+    cells: IntArray  # which of its cells
+    count: IntArray  # the likeliest count
+    chance: FloatArray  # how likely it is
 
 
 def likeliest(step: LayerStep, chances: NoiseChances) -> Likely | None:

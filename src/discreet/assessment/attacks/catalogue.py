@@ -34,21 +34,13 @@ LayerKey = tuple[tuple[int, int], ...]
 
 
 class TrueTable(NamedTuple):
-    """A true table and the protected one it belongs to. CONFIDENTIAL.
+    """A true table and the protected one it belongs to. CONFIDENTIAL."""
 
-    Args:
-        universe: The universe of the protected table.
-        place: Its place among the tables of that universe.
-        table: The true table.
-        figure: The sum that it is the truth of; "" for counts.
-        column: The value column of that sum.
-    """
-
-    universe: str
-    place: int
-    table: Table
-    figure: str = ""
-    column: str = ""
+    universe: str  # the universe of the protected table
+    place: int  # its place among the tables of that universe
+    table: Table  # the true table
+    figure: str = ""  # the sum that it is the truth of; "" for counts
+    column: str = ""  # the value column of that sum
 
 
 _SHOWN = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
@@ -60,20 +52,13 @@ class Axis:
 
     Cut k holds the codes of level k, and those that end above it: it divides the universe
     without rest. Cut 0 is the total.
-
-    Args:
-        variable: Name of the variable.
-        name: Name of the classification.
-        codes: All codes, the total first.
-        parents: Position of each code's parent, -1 for the total.
-        levels: Names of the levels below the total.
     """
 
-    variable: str
-    name: str
-    codes: tuple[str, ...]
-    parents: PositionArray
-    levels: tuple[str, ...] = ()
+    variable: str  # name of the variable
+    name: str  # name of the classification
+    codes: tuple[str, ...]  # all codes, the total first
+    parents: PositionArray  # position of each code's parent, -1 for the total
+    levels: tuple[str, ...] = ()  # names of the levels below the total
 
     @cached_property
     def depth(self) -> PositionArray:
@@ -129,27 +114,18 @@ class Layer:
     """All cells of a universe on one cut of each of some variables.
 
     Cells that are not listed show zero.
-
-    Args:
-        key: Which variables and cuts.
-        sizes: Number of codes of each cut.
-        ids: The cells, as numbers in the grid of these cuts, ascending.
-        value: What they show.
-        shown: Whether they show anything.
-        official: Whether they are shown as they are, without noise.
-        tables: The tables that show it.
-        true: Cells with true counts and these counts, for assessment. CONFIDENTIAL.
-        largest: Of sums, the two largest contributions to each of these cells. CONFIDENTIAL.
     """
 
-    key: LayerKey
-    sizes: tuple[int, ...]
-    ids: IntArray
-    value: IntArray
-    shown: BoolArray
-    official: BoolArray
-    tables: list[str]
+    key: LayerKey  # which variables and cuts
+    sizes: tuple[int, ...]  # number of codes of each cut
+    ids: IntArray  # the cells, as numbers in the grid of these cuts, ascending
+    value: IntArray  # what they show
+    shown: BoolArray  # whether they show anything
+    official: BoolArray  # whether they are shown as they are, without noise
+    tables: list[str]  # the tables that show it
+    #: Cells with true counts and these counts, for assessment. CONFIDENTIAL
     true: tuple[IntArray, IntArray] | None = None
+    #: Of sums, the two largest contributions to each of these cells. CONFIDENTIAL
     largest: FloatArray | None = None
 
     def __len__(self) -> int:
@@ -174,19 +150,12 @@ class Layer:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LayerStep:
-    """From the cells of a layer to those of the layer one cut coarser in one variable.
+    """From the cells of a layer to those of the layer one cut coarser in one variable."""
 
-    Args:
-        fine: The finer layer.
-        coarse: The coarser one.
-        whole: Per cell of the finer layer, its whole in the coarser.
-        unlisted: Per cell of the coarser layer, how many parts show zero and are not listed.
-    """
-
-    fine: Layer
-    coarse: Layer
-    whole: IntArray
-    unlisted: IntArray
+    fine: Layer  # the finer layer
+    coarse: Layer  # the coarser one
+    whole: IntArray  # per cell of the finer layer, its whole in the coarser
+    unlisted: IntArray  # per cell of the coarser layer, how many parts show zero and are not listed
 
 
 def coarser(ids: IntArray, sizes: Sequence[int], at: int, axis: Axis, cut: int) -> IntArray:
@@ -204,24 +173,15 @@ def coarser(ids: IntArray, sizes: Sequence[int], at: int, axis: Axis, cut: int) 
 
 @dataclass(repr=False, eq=False)
 class System:
-    """The published counts of one universe.
+    """The published counts of one universe."""
 
-    Args:
-        name: The universe.
-        axes: The classifications of its variables.
-        layers: By key.
-        contradictions: Cells that two tables show with different values, and where first.
-        left_out: Tables or parts that hold no counts.
-        means: Whether they are means, which do not add up.
-    """
-
-    name: str
-    axes: list[Axis] = field(default_factory=list)
-    means: bool = False
-    layers: dict[LayerKey, Layer] = field(default_factory=dict)
-    contradictions: int = 0
+    name: str  # the universe
+    axes: list[Axis] = field(default_factory=list)  # the classifications of its variables
+    means: bool = False  # whether they are means, which do not add up
+    layers: dict[LayerKey, Layer] = field(default_factory=dict)  # by key
+    contradictions: int = 0  # cells that two tables show with different values, and where first
     contradicting: str = ""
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # tables or parts that hold no counts
 
     def sizes(self, key: LayerKey) -> tuple[int, ...]:
         """Number of codes of each cut of a layer."""
@@ -303,34 +263,22 @@ def _list(layer: Layer, ids: IntArray) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BareFigures:
-    """Figures that tell something by themselves, or beside a count that is not shown.
-
-    Args:
-        table: The table.
-        figure: The figure.
-        whole: Number of shares of exactly everything: all records have it.
-        uncounted: Number of figures shown where a count beside them is hidden.
-    """
+    """Figures that tell something by themselves, or beside a count that is not shown."""
 
     table: str
     figure: str
-    whole: int
-    uncounted: int
+    whole: int  # number of shares of exactly everything: all records have it
+    uncounted: int  # number of figures shown where a count beside them is hidden
 
 
 @dataclass(frozen=True, repr=False)
 class Catalogue:
-    """Everything that releases tell of counts and sums.
+    """Everything that releases tell of counts and sums."""
 
-    Args:
-        systems: The counts, per universe.
-        values: The sums, per universe and figure, as whole numbers of their last decimal.
-        bare: Figures that tell by themselves.
-    """
-
-    systems: Mapping[str, System]
+    systems: Mapping[str, System]  # the counts, per universe
+    #: The sums, per universe and figure, as whole numbers of their last decimal
     values: Mapping[tuple[str, str], System] = field(default_factory=dict)
-    bare: Sequence[BareFigures] = ()
+    bare: Sequence[BareFigures] = ()  # figures that tell by themselves
 
     @classmethod
     def of(
@@ -338,13 +286,7 @@ class Catalogue:
         universes: Mapping[str, Sequence[ProtectedTable]],
         truth: Mapping[str, Sequence[Table | None]] | Iterable[TrueTable] | None = None,
     ) -> Catalogue:
-        """The catalogue of tables.
-
-        Args:
-            universes: Tables by the universe they count.
-            truth: The true tables, in the same order; or one after the other, each with its
-                universe and place, so that they need not be held at once. CONFIDENTIAL.
-        """
+        """The catalogue of tables."""
         axes = _joined_axes([table for tables in universes.values() for table in tables])
         readings: dict[tuple[str, str], _Reading] = {}
         taken: dict[tuple[str, int, str], _Taken | None] = {}

@@ -31,23 +31,15 @@ _LARGE = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class NearTwins:
-    """Two published sets that are nearly the same.
+    """Two published sets that are nearly the same."""
 
-    Args:
-        first: The one, in words.
-        second: The other.
-        compared: Number of pairs of figures, in all crossings, of which one is not zero.
-        unequal: How many of them are unequal.
-        cells: Some of the cells that are unequal: who differs is in them.
-        difference: How many records at least are in one and not in the other, by the true
-            counts; None if these are not known. CONFIDENTIAL.
-    """
-
-    first: str
-    second: str
-    compared: int
-    unequal: int
-    cells: tuple[str, ...] = ()
+    first: str  # the one, in words
+    second: str  # the other
+    compared: int  # number of pairs of figures, in all crossings, of which one is not zero
+    unequal: int  # how many of them are unequal
+    cells: tuple[str, ...] = ()  # some of the cells that are unequal: who differs is in them
+    #: How many records at least are in one and not in the other, by the true counts; None if these
+    #: are not known. CONFIDENTIAL
     difference: int | None = None
 
 

@@ -152,9 +152,6 @@ class NoiseOdds:
 def exposure_of(levels: Sequence[Sequence[int]]) -> float:
     """The exposure of the total of a table with all margins, from its variables alone.
 
-    Args:
-        levels: Per variable, the number of codes on each of its levels below the total.
-
     >>> exposure_of([[2]] * 8)
     25.62890625
     >>> round(exposure_of([[101, 21, 11, 3]]), 2)

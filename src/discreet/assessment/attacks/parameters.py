@@ -30,27 +30,16 @@ _MANY = 5_000
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FoundParameters:
-    """What sums tell of the noise. SECRET.
+    """What sums tell of the noise. SECRET."""
 
-    Args:
-        sums: Number of sums of large figures that were used.
-        variance: The variance of the noise, as estimated; NaN if there are too few sums.
-        error: The standard error of that.
-        largest: The largest noise is at least this.
-        staying: The share of figures that are not changed, as estimated from sums of two.
-        never: Small figures that never occur, though figures around them do.
-        official: Number of official sums of at most three parts with noise: they tell of it.
-        constant: Whether the noise hardly differs from sum to sum: the record keys are no keys.
-    """
-
-    sums: int
-    variance: float
-    error: float
-    largest: int
-    staying: float
-    never: tuple[int, ...]
-    official: int
-    constant: bool
+    sums: int  # number of sums of large figures that were used
+    variance: float  # the variance of the noise, as estimated; NaN if there are too few sums
+    error: float  # the standard error of that
+    largest: int  # the largest noise is at least this
+    staying: float  # the share of figures that are not changed, as estimated from sums of two
+    never: tuple[int, ...]  # small figures that never occur, though figures around them do
+    official: int  # number of official sums of at most three parts with noise: they tell of it
+    constant: bool  # whether the noise hardly differs from sum to sum: the record keys are no keys
 
     def unlike(self, variance: float) -> bool:
         """Whether the noise is not that of a perturbation table of this variance."""
@@ -63,19 +52,12 @@ class FoundParameters:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise:
-    """Two universes whose figures carry the same noise: their difference is exact.
+    """Two universes whose figures carry the same noise: their difference is exact."""
 
-    Args:
-        first: The one.
-        second: The other.
-        sums: Number of sums that both have, with different figures.
-        equal: In how many of them the noise leaves the same difference.
-    """
-
-    first: str
-    second: str
-    sums: int
-    equal: int
+    first: str  # the one
+    second: str  # the other
+    sums: int  # number of sums that both have, with different figures
+    equal: int  # in how many of them the noise leaves the same difference
 
 
 def shared_noise(catalogue: Catalogue) -> list[SharedNoise]:

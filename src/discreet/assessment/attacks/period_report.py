@@ -31,44 +31,30 @@ _EITHER: tuple[KeyOption, KeyOption] = ("same", "period")
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedPeriods:
-    """Two periods with the same tables, held against each other.
+    """Two periods with the same tables, held against each other."""
 
-    Args:
-        universe: The universe of the tables.
-        first: The earlier period.
-        second: The later one.
-        keys: Who has other keys in the later: "same", "period" or "changed"; "kept" where the
-            figures tell that keys stay, and not whether changed units have new ones.
-        cells: Number of cells of which one period shows more than zero.
-        equal: How many of them show the same in both.
-        proven: How many surely hold other units than before, or, unless keys are "same" or
-            "period", somebody who came, left or changed.
-        told: How many of these are of the finest layer: all codes of that somebody.
-        examples: Some of the latter.
-    """
-
-    universe: str
-    first: str
-    second: str
+    universe: str  # the universe of the tables
+    first: str  # the earlier period
+    second: str  # the later one
+    #: Who has other keys in the later: "same", "period" or "changed"; "kept" where the figures tell
+    #: that keys stay, and not whether changed units have new ones
     keys: KeyOption | Literal["kept"]
-    cells: int
-    equal: int
+    cells: int  # number of cells of which one period shows more than zero
+    equal: int  # how many of them show the same in both
+    #: How many surely hold other units than before, or, unless keys are "same" or "period",
+    #: somebody who came, left or changed
     proven: int
-    told: int
-    examples: tuple[str, ...]
+    told: int  # how many of these are of the finest layer: all codes of that somebody
+    examples: tuple[str, ...]  # some of the latter
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PeriodReport:
-    """What the periods give away together. SECRET.
+    """What the periods give away together. SECRET."""
 
-    Args:
-        pairs: Each period and the next.
-        average: Per universe, how often a count that does not change is expected to be found
-            from all crossings of all periods, in the layer where most is found.
-    """
-
-    pairs: list[ComparedPeriods]
+    pairs: list[ComparedPeriods]  # each period and the next
+    #: Per universe, how often a count that does not change is expected to be found from all
+    #: crossings of all periods, in the layer where most is found
     average: Mapping[str, float]
 
     def rates(self) -> dict[str, float | int | None]:
@@ -133,13 +119,7 @@ def attacked_periods(
     ptable: PerturbationTable,
     option: KeyOption | None = None,
 ) -> PeriodReport:
-    """Attack the tables of several periods together.
-
-    Args:
-        universes: Per universe the tables of each period, in order.
-        ptable: The perturbation table: designs are judged by who knows it.
-        option: Who has other keys in a later period; found out if None.
-    """
+    """Attack the tables of several periods together."""
     odds, pairs, average = NoiseOdds.of(ptable), [], {}
     for universe, periods in universes.items():
         if len(periods) < _TWO:

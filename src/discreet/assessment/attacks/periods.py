@@ -58,25 +58,15 @@ class ChangeRates:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PairedLayer:
-    """The figures of a layer in two periods, and in those beside them.
+    """The figures of a layer in two periods, and in those beside them."""
 
-    Args:
-        ids: The cells that any period lists, ascending; others show zero.
-        figures: What they show, a row for each period.
-        place: The row of the first of the two periods.
-        noisy: Whether all are shown, with noise.
-        prior: How likely each count up to 30 is, as the figures of both tell.
-        rates: How often units come and go there.
-        fit: How well these explain the figures, as a log.
-    """
-
-    ids: IntArray
-    figures: IntArray
-    place: int
-    noisy: BoolArray
-    prior: FloatArray
-    rates: ChangeRates
-    fit: float
+    ids: IntArray  # the cells that any period lists, ascending; others show zero
+    figures: IntArray  # what they show, a row for each period
+    place: int  # the row of the first of the two periods
+    noisy: BoolArray  # whether all are shown, with noise
+    prior: FloatArray  # how likely each count up to 30 is, as the figures of both tell
+    rates: ChangeRates  # how often units come and go there
+    fit: float  # how well these explain the figures, as a log
 
     @property
     def before(self) -> IntArray:
@@ -98,15 +88,7 @@ class PairedLayer:
 
 
 class PeriodPair:
-    """Two periods with the same tables, as one who compares them sees them. SECRET.
-
-    Args:
-        first: The earlier period.
-        second: The later one, on the same classifications.
-        chances: The noise, whole: designs are judged by who knows it.
-        option: Who has other keys in a later period.
-        beside: Periods before and after these two, which tell of the counts in both.
-    """
+    """Two periods with the same tables, as one who compares them sees them. SECRET."""
 
     def __init__(
         self,
@@ -198,13 +180,8 @@ class PeriodPair:
     def odds(
         self, key: LayerKey, cells: IntArray, steps: Sequence[int], *, quiet: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """How much likelier figures are if a unit came or left, as logs; and how many others did.
-
-        Args:
-            key: The layer.
-            cells: Its cells; -1 for none, of which nothing is told.
-            steps: -1 if the unit left, 1 if it came, 0 if it stays.
-            quiet: The attacker knows that nobody else came, left or changed there.
+        """How much likelier figures are if a unit came or left, as logs; and how many others
+        did.
         """
         layer = self.layers[key]
         rows = np.flatnonzero(cells >= 0)
@@ -232,13 +209,7 @@ class PeriodPair:
 
 
 def count_prior(figures: Sequence[IntArray], cells: int, chances: NoiseChances) -> FloatArray:
-    """How likely counts from 0 to 30 are in a layer, as its figures tell; 30 stands for more.
-
-    Args:
-        figures: The figures of each period, without those that are not listed and show zero.
-        cells: Number of all cells of the layer.
-        chances: The noise.
-    """
+    """How likely counts from 0 to 30 are in a layer, as its figures tell; 30 stands for more."""
     largest = int(np.abs(chances.noise).max())
     shown = np.concatenate(figures)
     seen = np.bincount(shown[shown <= _SMALL], minlength=_SMALL + 1).astype(np.float64)
@@ -264,12 +235,8 @@ def count_prior(figures: Sequence[IntArray], cells: int, chances: NoiseChances) 
 def expected_counts(
     chances: NoiseChances, figures: IntArray, prior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Of cells with some figures, how likely they hold a record, and how many they hold on average.
-
-    Args:
-        chances: The noise.
-        figures: The figures.
-        prior: How likely counts are, from `count_prior`.
+    """Of cells with some figures, how likely they hold a record, and how many they hold on
+    average.
     """
     counts = figures[:, None] - chances.noise
     weight = _noise_of(chances, counts) * _prior_of(prior, counts)
@@ -334,19 +301,7 @@ def series_chances(
     kept: bool,
     other: bool = False,
 ) -> FloatArray:
-    """How likely the figures of cells in a row of periods are.
-
-    Args:
-        chances: The noise.
-        figures: A row for each period.
-        prior: How likely counts are, from `count_prior`.
-        rates: From each period to the next, how often others come and go.
-        step: By how much one unit changes the count: -1 if it leaves, 0 if it stays, 1 if it
-            comes; None if nothing is known of any unit.
-        place: After which period that happens.
-        kept: Whether the same set shows the same figure; else each figure has noise of its own.
-        other: Whether the set is another one then, or has other keys.
-    """
+    """How likely the figures of cells in a row of periods are."""
     found = np.zeros(figures.shape[1])
     for begin in range(0, len(found), _AT_ONCE):
         some = figures[:, begin : begin + _AT_ONCE]
@@ -393,17 +348,11 @@ def _forward(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class GuessedUnits:
-    """What an attacker thinks of the unknown attributes of units. SECRET.
+    """What an attacker thinks of the unknown attributes of units. SECRET."""
 
-    Args:
-        values: The combinations of codes that are possible.
-        prior: Per unit and combination, how likely it is by one period alone.
-        posterior: The same by both periods.
-    """
-
-    values: pl.DataFrame
-    prior: FloatArray
-    posterior: FloatArray
+    values: pl.DataFrame  # the combinations of codes that are possible
+    prior: FloatArray  # per unit and combination, how likely it is by one period alone
+    posterior: FloatArray  # the same by both periods
 
     @property
     def best(self) -> IntArray:
@@ -491,14 +440,6 @@ def guessed_units(
     """Guess attributes of units of which it is known that they came, left, moved or changed.
 
     All crossings of all tables are taken together. What is unknown does not change.
-
-    Args:
-        pair: Two periods.
-        before: Per unit its known codes in the first period, a column for each classification;
-            null if it was not there.
-        after: The same in the second period.
-        unknown: The classifications whose codes are looked for.
-        quiet: It is known, too, that nothing else happened among units with these known codes.
     """
     if before.columns != after.columns or before.height != after.height or not before.width:
         what, hint = "units are known by the same columns in both periods, a row for each", ""
@@ -656,17 +597,11 @@ def _expected(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SmoothedCounts:
-    """Counts of the last period as figures of all periods tell them. SECRET.
+    """Counts of the last period as figures of all periods tell them. SECRET."""
 
-    Args:
-        ids: The cells of a layer.
-        count: Per cell the likeliest count.
-        chance: How likely it is.
-    """
-
-    ids: IntArray
-    count: IntArray
-    chance: FloatArray
+    ids: IntArray  # the cells of a layer
+    count: IntArray  # per cell the likeliest count
+    chance: FloatArray  # how likely it is
 
 
 def smoothed_counts(
@@ -676,15 +611,7 @@ def smoothed_counts(
     option: KeyOption,
     rates: ChangeRates,
 ) -> SmoothedCounts:
-    """The counts of the last of some periods, from the figures of all of them.
-
-    Args:
-        systems: The periods, in order.
-        key: The layer.
-        chances: The noise.
-        option: Who has other keys in each later period.
-        rates: How often units come and go; none for who knows that nobody did.
-    """
+    """The counts of the last of some periods, from the figures of all of them."""
     layers = [system.layers[key] for system in systems]
     ids = layers[-1].ids[layers[-1].shown & ~layers[-1].official & (layers[-1].value != 0)]
     figures = []

@@ -25,21 +25,13 @@ _MOST = 5_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Reconstruction:
-    """What is found out about the records of an area. CONFIDENTIAL if they are real.
+    """What is found out about the records of an area. CONFIDENTIAL if they are real."""
 
-    Args:
-        variables: The variables of the combinations.
-        codes: Per variable, the codes of its finest cut.
-        low: Per combination, the smallest number of records in any solution.
-        high: The largest.
-        nearest: The numbers that fit the figures best.
-    """
-
-    variables: tuple[str, ...]
-    codes: tuple[tuple[str, ...], ...]
-    low: IntArray
-    high: IntArray
-    nearest: IntArray
+    variables: tuple[str, ...]  # the variables of the combinations
+    codes: tuple[tuple[str, ...], ...]  # per variable, the codes of its finest cut
+    low: IntArray  # per combination, the smallest number of records in any solution
+    high: IntArray  # the largest
+    nearest: IntArray  # the numbers that fit the figures best
 
     @property
     def certain(self) -> int:

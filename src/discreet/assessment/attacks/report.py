@@ -53,80 +53,51 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class AveragedLayer:
-    """What averaging does to the cells of a layer.
+    """What averaging does to the cells of a layer."""
 
-    Args:
-        layer: Its variables and levels.
-        variables: Its variables.
-        cells: Number of cells that show a count.
-        exposure: The largest exposure of a cell; the mean stands beside it.
-        mean_exposure: The mean.
-        expected: How often the best estimate is expected to be the true count; None if the
-            variance of the noise is not known.
-        found: How often it is. CONFIDENTIAL.
-        unchanged: How often the published figure itself is: the level of chance. CONFIDENTIAL.
-    """
-
-    layer: str
+    layer: str  # its variables and levels
     variables: tuple[str, ...]
-    cells: int
-    exposure: float
+    cells: int  # number of cells that show a count
+    exposure: float  # the largest exposure of a cell; the mean stands beside it
     mean_exposure: float
+    #: How often the best estimate is expected to be the true count; None if the variance of the
+    #: noise is not known
     expected: float | None
-    found: float | None
+    found: float | None  # how often it is. CONFIDENTIAL
+    #: How often the published figure itself is: the level of chance. CONFIDENTIAL
     unchanged: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedCells:
-    """What bounds leave open.
+    """What bounds leave open."""
 
-    Args:
-        cells: Number of cells.
-        determined: Number of those that can be one count only.
-        one_or_two: Number of those that are surely 1 or 2.
-        narrow: Number of those with at most three counts.
-        contradicted: Number of those that fit no count: the noise is larger than assumed.
-        likely: Number of parts of small sums that one sum makes 95 % sure; None unless the
-            whole table is known.
-        right: Share of these that are as thought. CONFIDENTIAL.
-    """
-
-    cells: int
-    determined: int
-    one_or_two: int
-    narrow: int
-    contradicted: int
+    cells: int  # number of cells
+    determined: int  # number of those that can be one count only
+    one_or_two: int  # number of those that are surely 1 or 2
+    narrow: int  # number of those with at most three counts
+    contradicted: int  # number of those that fit no count: the noise is larger than assumed
+    #: Number of parts of small sums that one sum makes 95 % sure; None unless the whole table is
+    #: known
     likely: int | None
-    right: float | None
+    right: float | None  # share of these that are as thought. CONFIDENTIAL
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AttackedUniverse:
-    """The attacks on the tables of one universe.
+    """The attacks on the tables of one universe."""
 
-    Args:
-        name: The universe.
-        layers: Averaging, per layer, the most exposed first.
-        bounds: What bounds leave open; None if nothing is known of the noise.
-        parameters: What can be found out about the noise.
-        groups: Rows that tell a category.
-        contradictions: Cells that two tables show with different figures, and where first.
-        left_out: Tables that hold no counts.
-        variance: The variance of the noise, found or known. SECRET.
-        regular: Whether the noise does not look drawn by record keys.
-        growth: Per table in order, by how much it adds to the exposure of the total.
-    """
-
-    name: str
-    layers: list[AveragedLayer]
-    bounds: BoundedCells | None
-    parameters: FoundParameters
-    groups: list[GroupDisclosures]
+    name: str  # the universe
+    layers: list[AveragedLayer]  # averaging, per layer, the most exposed first
+    bounds: BoundedCells | None  # what bounds leave open; None if nothing is known of the noise
+    parameters: FoundParameters  # what can be found out about the noise
+    groups: list[GroupDisclosures]  # rows that tell a category
+    #: Cells that two tables show with different figures, and where first
     contradictions: tuple[int, str]
-    left_out: list[str]
-    variance: float
-    regular: bool
+    left_out: list[str]  # tables that hold no counts
+    variance: float  # the variance of the noise, found or known. SECRET
+    regular: bool  # whether the noise does not look drawn by record keys
+    #: Per table in order, by how much it adds to the exposure of the total
     growth: list[tuple[str, float]]
 
     @property
@@ -293,15 +264,6 @@ def attacked(
     truth: Mapping[str, Sequence[Table | None]] | None = None,
 ) -> AttackReport:
     """Carry out all attacks on tables of counts.
-
-    Args:
-        universes: Tables by the universe that they count; or the catalogue of them, with the
-            true counts if these are known.
-        knows: "table": the attacker knows the perturbation table; "maximum": the largest
-            noise only.
-        ptable: The perturbation table.
-        max_noise: The largest noise, for one who knows no more.
-        truth: The true tables, in the same order: how often attacks are right. CONFIDENTIAL.
 
     >>> from discreet.publication.examples import census_example
     >>> attacked({"": [census_example()]}, knows="maximum", max_noise=2).rates()["twins"]

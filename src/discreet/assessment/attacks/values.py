@@ -31,45 +31,31 @@ _SUMS, _BEYOND, _OFTEN, _NEARLY = 50, 6.0, 0.6, 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class AttackedValues:
-    """What is found out of the sums of a column.
+    """What is found out of the sums of a column."""
 
-    Args:
-        figure: Universe and figure.
-        cells: Number of cells that show a sum.
-        exposure: Of the layer that crossings help most, by how many independent figures each
-            sum is known, as far as their differences tell.
-        layer: That layer.
-        dominated: Number of shown cells of one contributor, or whose two largest contributions
-            leave less than 10 % of the largest to others. None without true sums. CONFIDENTIAL.
-        published: How often the largest contribution there is found within 10 % from the
-            published sum, by the second largest contributor; by anyone if there is one only.
-        averaged: The same from all crossings. CONFIDENTIAL both.
-    """
-
-    figure: str
-    cells: int
+    figure: str  # universe and figure
+    cells: int  # number of cells that show a sum
+    #: Of the layer that crossings help most, by how many independent figures each sum is known, as
+    #: far as their differences tell
     exposure: float
-    layer: str
+    layer: str  # that layer
+    #: Number of shown cells of one contributor, or whose two largest contributions leave less than
+    #: 10 % of the largest to others. None without true sums. CONFIDENTIAL
     dominated: int | None = None
+    #: How often the largest contribution there is found within 10 % from the published sum, by the
+    #: second largest contributor; by anyone if there is one only
     published: float | None = None
-    averaged: float | None = None
+    averaged: float | None = None  # the same from all crossings. CONFIDENTIAL both
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlikeNoise:
-    """Two columns, or two periods of one, whose noise has the same sign: it is drawn by one key.
+    """Two columns, or two periods of one, whose noise has the same sign: it is drawn by one key."""
 
-    Args:
-        first: The one: universe and figure.
-        second: The other.
-        sums: Number of sums compared.
-        alike: Number of those that differ from their parts in the same direction.
-    """
-
-    first: str
-    second: str
-    sums: int
-    alike: int
+    first: str  # the one: universe and figure
+    second: str  # the other
+    sums: int  # number of sums compared
+    alike: int  # number of those that differ from their parts in the same direction
 
 
 def attacked_values(catalogue: Catalogue) -> list[AttackedValues]:

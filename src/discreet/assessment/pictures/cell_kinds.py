@@ -37,15 +37,10 @@ _SHORT, _WIDE_SIGN, _SIGN = 18, 6.6, 5.4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChosenCodes:
-    """Codes of a variable to be shown.
+    """Codes of a variable to be shown."""
 
-    Args:
-        codes: Their positions, in tree order.
-        all: Number of codes there are to choose from.
-    """
-
-    codes: IntArray
-    all: int
+    codes: IntArray  # their positions, in tree order
+    all: int  # number of codes there are to choose from
 
     @property
     def complete(self) -> bool:
@@ -242,17 +237,11 @@ _SUPPRESSED = int(CellStatus.suppressed)
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellKinds:
-    """A table as far as a picture may know it.
+    """A table as far as a picture may know it."""
 
-    Args:
-        table: The table; why its cells are hidden is in it, if that may be known.
-        figure: Which of its figures is looked at.
-        secret: Whether more is known than the published table tells.
-    """
-
-    table: ProtectedTable
-    figure: int = 0
-    secret: bool = False
+    table: ProtectedTable  # the table; why its cells are hidden is in it, if that may be known
+    figure: int = 0  # which of its figures is looked at
+    secret: bool = False  # whether more is known than the published table tells
 
     @classmethod
     def of(
@@ -318,13 +307,7 @@ class CellKinds:
         columns: tuple[int | None, IntArray],
         fixed: Mapping[int, int],
     ) -> tuple[PositionArray, ...]:
-        """The cells of rows and columns, row by row.
-
-        Args:
-            rows: The variable down the side, None for a single row, and its codes.
-            columns: The same along the top.
-            fixed: Codes of other variables; they stand at their totals if not named.
-        """
+        """The cells of rows and columns, row by row."""
         down, along = (part.reshape(-1) for part in np.meshgrid(rows[1], columns[1], indexing="ij"))
         sides = {rows[0]: down, columns[0]: along}
         others = dict(fixed)

@@ -67,14 +67,6 @@ def points_of(
 ) -> list[Point]:
     """Two columns of a frame as points, in ascending order.
 
-    Args:
-        frame: Any data frame.
-        x: The column of places.
-        y: The column of values; none may be negative.
-        where: What the frame is, for error messages.
-        factor: What values are multiplied by.
-        gaps: Values may be missing.
-
     >>> import polars as pl
     >>> frame = pl.DataFrame({"count": [2, 1], "risk": [0.5, 1.0]})
     >>> points_of(frame, "count", "risk", where="data")

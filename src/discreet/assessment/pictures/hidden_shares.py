@@ -45,21 +45,13 @@ _COLUMN = 84  # pixels of a column of numbers
 
 @dataclass(frozen=True, kw_only=True)
 class BarLine:
-    """One line.
+    """One line."""
 
-    Args:
-        label: What it is about.
-        level: How many steps it is set in.
-        cells: Number of its cells.
-        hidden: Number of hidden ones by kind, in the order of `HIDDEN`.
-        strong: Whether its label is bold.
-    """
-
-    label: str
-    level: int
-    cells: int
-    hidden: tuple[int, ...]
-    strong: bool = False
+    label: str  # what it is about
+    level: int  # how many steps it is set in
+    cells: int  # number of its cells
+    hidden: tuple[int, ...]  # number of hidden ones by kind, in the order of `HIDDEN`
+    strong: bool = False  # whether its label is bold
 
 
 def bars(lines: Sequence[BarLine], *, told: bool, language: str) -> dict[str, Any]:

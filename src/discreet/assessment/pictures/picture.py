@@ -95,9 +95,6 @@ _SUFFIXES = (".png", ".svg", ".html")
 def check_picture_place(path: str | os.PathLike[str]) -> Path:
     """The place of a picture, once it is sure that something can be drawn there.
 
-    Args:
-        path: Where the picture is to go.
-
     >>> check_picture_place("noise.svg").name
     'noise.svg'
     """

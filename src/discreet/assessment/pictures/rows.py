@@ -87,13 +87,6 @@ def rows_of(
 ) -> DrawnRows:
     """Read the rows of a table.
 
-    Args:
-        ptable: The table.
-        wanted: Original counts; all if None, or the first and the last if there are
-            more than `most`.
-        most: How many rows fit unasked.
-        language: Language of the notes.
-
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}, name="example")
     >>> rows_of(ptable, None, most=40, language="en").notes
     ('example', '1+: this row and all larger counts')

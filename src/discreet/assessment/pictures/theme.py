@@ -110,13 +110,6 @@ def composed(
 ) -> dict[str, Any]:
     """A whole picture: title and notes above, the body, and the footer below.
 
-    Args:
-        body: The drawing itself.
-        title: Its title.
-        notes: What to say below the title.
-        language: "en" or "de".
-        warning: Name of the words that say what is secret about it; none if nothing is.
-
     >>> picture = composed({"mark": "bar"}, title="Noise", notes=["example"], language="de")
     >>> picture["vconcat"][1]["mark"]["text"].partition(" ")[0]
     'VERTRAULICH'

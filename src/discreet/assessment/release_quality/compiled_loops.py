@@ -38,16 +38,7 @@ _MADE, _MADE_ROWS = numba.int64[::1], numba.int64[:, ::1]
     error_model="numpy",
 )
 def number(index: Any, strides: Any, steps: Any, first: Any, place: Any, part: Any) -> None:
-    """Give each cell the number of its place, and of its part.
-
-    Args:
-        index: Per variable (row), the code of each cell.
-        strides: Per variable, what one code more adds to a place.
-        steps: For all codes of all variables, what they add to the number of a part.
-        first: Per variable, where its codes begin in `steps`.
-        place: Zeros; filled in.
-        part: Zeros; filled in.
-    """
+    """Give each cell the number of its place, and of its part."""
     for variable in range(index.shape[0]):
         stride, offset = strides[variable], first[variable]
         for at in range(index.shape[1]):
@@ -93,14 +84,6 @@ _PUBLISHED = _tuple([_INTS, _INTS, _STATES])
 )
 def tally(true: Any, published: Any, hidden: Any, noise: Any, others: Any, beside: Any) -> bool:
     """Look at true and published cells side by side, both in the order of their places.
-
-    Args:
-        true: Place, part and count of each true cell.
-        published: Place, value and state of each published cell.
-        hidden: Per part, whether it is suppressed.
-        noise: Per group (part, size class) and noise from −K to K, the cells; added to.
-        others: Per group, cells suppressed, official, changed to zero; relative errors.
-        beside: One number: zeros that were changed; added to.
 
     Returns:
         False if this way does not work: cells out of order, noise above K.

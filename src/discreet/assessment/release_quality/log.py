@@ -44,48 +44,30 @@ Shown = Literal["complete", "thinned", "blocked"]
 
 @dataclass(frozen=True, slots=True)
 class PartQuality:
-    """One table part. Public.
+    """One table part. Public."""
 
-    Args:
-        levels: Level of each variable in words.
-        depth: Number of variables that are not at their total.
-        cells: Number of cells of the complete grid, per figure.
-        suppressed: Whether it is suppressed as a whole.
-    """
-
-    levels: tuple[str, ...]
-    depth: int
-    cells: int
-    suppressed: bool
+    levels: tuple[str, ...]  # level of each variable in words
+    depth: int  # number of variables that are not at their total
+    cells: int  # number of cells of the complete grid, per figure
+    suppressed: bool  # whether it is suppressed as a whole
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TableQuality:
-    """Tallies about one table (confidential).
+    """Tallies about one table (confidential)."""
 
-    Args:
-        variables: Name of each spanning variable → its finest level.
-        parts: The table parts there are, numbered in this order; `None` where the table
-            lacks one.
-        figures: Name → kind of each figure.
-        states: Rows (figure, part, status, stored cells).
-        counts: The noise of its counts.
-        deviations: Name of a figure that is no count → rows (part, class, cells).
-        sums: Rows (variable, totals compared, that differ, sum of |difference|, largest).
-        reasons: Reason for which parts were suppressed → number of parts.
-        twins: Pairs of inner cells with the same count, and with the same noise too.
-        gates: Name of a figure of values → how near it comes to single contributions.
-    """
-
-    variables: Mapping[str, str]
+    variables: Mapping[str, str]  # name of each spanning variable → its finest level
+    #: The table parts there are, numbered in this order; `None` where the table lacks one
     parts: tuple[PartQuality | None, ...]
-    figures: Mapping[str, str]
-    states: IntArray
-    counts: CountStatistics
+    figures: Mapping[str, str]  # name → kind of each figure
+    states: IntArray  # rows (figure, part, status, stored cells)
+    counts: CountStatistics  # the noise of its counts
+    #: Name of a figure that is no count → rows (part, class, cells)
     deviations: Mapping[str, IntArray]
-    sums: IntArray
-    reasons: Mapping[str, int]
-    twins: tuple[int, int]
+    sums: IntArray  # rows (variable, totals compared, that differ, sum of |difference|, largest)
+    reasons: Mapping[str, int]  # reason for which parts were suppressed → number of parts
+    twins: tuple[int, int]  # pairs of inner cells with the same count, and with the same noise too
+    #: Name of a figure of values → how near it comes to single contributions
     gates: Mapping[str, GateReport] = field(default_factory=dict)
 
     @property
@@ -168,16 +150,7 @@ def table_quality(
     figures: Sequence[KeyFigure],
     reasons: Mapping[str, int],
 ) -> TableQuality:
-    """Assess one table.
-
-    Args:
-        table: The true table of counts; not needed where there are ingredients.
-        protected: The table as published.
-        ingredients: What it was made of, with originals; none for plain counts.
-        figures: The key figures made of the ingredients; if there are none, the
-            ingredients are the figures.
-        reasons: Why parts were suppressed.
-    """
+    """Assess one table."""
     grid = PartGrid.of(protected.spanning)
     hidden, unknown = grid.suppressed(protected), grid.unknown(protected)
     plain = None if ingredients or figures else table

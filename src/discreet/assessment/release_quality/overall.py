@@ -32,11 +32,7 @@ _ALIKE = 0.9
 
 
 class Overall:
-    """All tables of a release together (confidential).
-
-    Args:
-        log: The tallies by table.
-    """
+    """All tables of a release together (confidential)."""
 
     def __init__(self, log: QualityLog) -> None:
         self.tables = log.tables
@@ -54,12 +50,7 @@ class Overall:
         return _with_depth((table, table.counts.others) for table in self.tables.values())
 
     def noise(self, *, size_class: int | None = None, depth: int | None = None) -> Noise:
-        """The noise of all counts, or of some.
-
-        Args:
-            size_class: Number of a size class of the original.
-            depth: Number of variables that are not at their total.
-        """
+        """The noise of all counts, or of some."""
         rows = _filtered(self._noise_rows, depth, size_class)
         others = _filtered(self._other_rows, depth, size_class)
         return Noise.of(rows, others)

@@ -67,17 +67,12 @@ def finest_level(dimension: Dimension) -> str:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PartGrid:
-    """The parts over some spanning variables, numbered with the last variable fastest.
+    """The parts over some spanning variables, numbered with the last variable fastest."""
 
-    Args:
-        dimensions: The spanning variables.
-        numbers: Per variable, the level numbers it has: the total first, the finest last.
-        rank: Per variable and code, which of these levels the code is on.
-    """
-
-    dimensions: tuple[Dimension, ...]
+    dimensions: tuple[Dimension, ...]  # the spanning variables
+    #: Per variable, the level numbers it has: the total first, the finest last
     numbers: tuple[tuple[int, ...], ...]
-    rank: tuple[IntArray, ...]
+    rank: tuple[IntArray, ...]  # per variable and code, which of these levels the code is on
 
     @classmethod
     def of(cls, dimensions: Sequence[Dimension]) -> PartGrid:
@@ -163,21 +158,13 @@ _DENSE = 16
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Pairs:
-    """Original and published figure of the cells that have records (confidential).
+    """Original and published figure of the cells that have records (confidential)."""
 
-    Args:
-        original: True values.
-        value: Values as published; 0 where there is none.
-        status: What is published.
-        part: The number of the table part.
-        beside: Number of other cells that are published, although they have no records.
-    """
-
-    original: npt.NDArray[Any]
-    value: npt.NDArray[Any]
-    status: npt.NDArray[np.int8]
-    part: IntArray
-    beside: int = 0
+    original: npt.NDArray[Any]  # True values
+    value: npt.NDArray[Any]  # values as published; 0 where there is none
+    status: npt.NDArray[np.int8]  # what is published
+    part: IntArray  # the number of the table part
+    beside: int = 0  # number of other cells that are published, although they have no records
 
     @classmethod
     def of_table(cls, table: Table, protected: ProtectedTable, grid: PartGrid) -> Pairs:

@@ -26,19 +26,12 @@ Bound = Literal["below", "at least", "at most"]
 
 @dataclass(frozen=True, slots=True)
 class QualityStatement:
-    """One statement about a whole release. Public.
+    """One statement about a whole release. Public."""
 
-    Args:
-        code: Stable name.
-        bound: How the value bounds the true figure.
-        value: The bound.
-        unit: "%" or nothing, for units counted.
-    """
-
-    code: str
-    bound: Bound
-    value: float
-    unit: str = ""
+    code: str  # stable name
+    bound: Bound  # how the value bounds the true figure
+    value: float  # the bound
+    unit: str = ""  # "%" or nothing, for units counted
 
     def text(self, language: str = "en") -> str:
         """The statement in words.

@@ -30,15 +30,10 @@ _ROOM = 8
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Noise:
-    """The noise of some counts (confidential).
+    """The noise of some counts (confidential)."""
 
-    Args:
-        cells: Noise → number of cells that got it.
-        relative: Sum of relative errors in millionths.
-    """
-
-    cells: Mapping[int, int]
-    relative: int
+    cells: Mapping[int, int]  # noise → number of cells that got it
+    relative: int  # sum of relative errors in millionths
 
     @classmethod
     def of(cls, noise: IntArray, others: IntArray) -> Noise:
@@ -94,18 +89,13 @@ class Noise:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CountStatistics:
-    """Noise and what went with it, per part and size class (confidential).
+    """Noise and what went with it, per part and size class (confidential)."""
 
-    Args:
-        noise: Rows (part, size class, noise, number of cells).
-        others: Rows (part, size class, number of suppressed cells, of official cells, of
-            cells changed to zero, sum of relative errors in millionths).
-        zeros_changed: Number of original zeros that are published as something else.
-    """
-
-    noise: IntArray
+    noise: IntArray  # rows (part, size class, noise, number of cells)
+    #: Rows (part, size class, number of suppressed cells, of official cells, of cells changed to
+    #: zero, sum of relative errors in millionths)
     others: IntArray
-    zeros_changed: int = 0
+    zeros_changed: int = 0  # number of original zeros that are published as something else
 
     def __add__(self, other: CountStatistics) -> CountStatistics:
         return CountStatistics(

@@ -38,10 +38,6 @@ _STEPS = 256
 def best_guess(factors: FloatArray, within: float) -> tuple[FloatArray, FloatArray]:
     """How often the best guess is within a share of the value, and what factor it divides by.
 
-    Args:
-        factors: Equally likely factors × cells; one that is not above 0 tells nothing.
-        within: The share.
-
     >>> often, factor = best_guess(np.array([[0.9], [0.95], [1.05], [1.1]]), 0.05)
     >>> often.tolist(), factor.round(3).tolist()
     ([0.5], [0.925])
@@ -61,20 +57,13 @@ def best_guess(factors: FloatArray, within: float) -> tuple[FloatArray, FloatArr
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class GatedCells:
-    """The cells of a value column that their gate looks at. CONFIDENTIAL.
-
-    Args:
-        table: The table.
-        value: The value column.
-        p_percent: How near a guess may not come.
-        chance: How often it may all the same.
-        sensitive: Cells that the rules of the column mark; None for the p % rule.
-    """
+    """The cells of a value column that their gate looks at. CONFIDENTIAL."""
 
     table: Table
-    value: str
-    p_percent: float = P_PERCENT
-    chance: float = CHANCE
+    value: str  # the value column
+    p_percent: float = P_PERCENT  # how near a guess may not come
+    chance: float = CHANCE  # how often it may all the same
+    #: Cells that the rules of the column mark; None for the p % rule
     sensitive: BoolArray | None = None
 
     def hidden(
@@ -85,15 +74,7 @@ class GatedCells:
         number: IntArray | None,
         counted: int,
     ) -> tuple[BoolArray, GateReport]:
-        """The cells to hide, and what there is to report.
-
-        Args:
-            draws: What their noise could be.
-            noisy: Noisy sums.
-            spread: The standard deviation of published sums.
-            number: Perturbed numbers of records with a value; None if none are published.
-            counted: The largest of these that one or two records can have.
-        """
+        """The cells to hide, and what there is to report."""
         first, second = self._largest()
         marked = self.sensitive
         if marked is None:

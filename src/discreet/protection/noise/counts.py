@@ -52,15 +52,7 @@ def official_cells(
     totals: Mapping[str, str],
     size: int,
 ) -> BoolArray:
-    """Which cells a filter on codes names.
-
-    Args:
-        text: The filter, such as ``sex == 'Total' and region.level == 1``.
-        dimensions: The spanning variables of the table.
-        index: Per spanning variable, the position of each cell's code.
-        totals: Total codes of variables the table lacks.
-        size: Number of cells.
-    """
+    """Which cells a filter on codes names."""
     import narwhals as nw
     import polars as pl
 
@@ -182,21 +174,14 @@ class CountCells:
 
 @dataclass(frozen=True, repr=False)
 class ProtectedCounts:
-    """A protected table of counts beside the cells it was made of. CONFIDENTIAL.
+    """A protected table of counts beside the cells it was made of. CONFIDENTIAL."""
 
-    Args:
-        protected: What may be published.
-        cells: The true cells.
-        value: The figures of these cells, rounded as published; suppressed ones too.
-        number: The perturbed number of records, where figures are weighted.
-        suppressed: Which are not published.
-    """
-
-    protected: ProtectedTable
-    cells: CountCells
+    protected: ProtectedTable  # what may be published
+    cells: CountCells  # the true cells
+    #: The figures of these cells, rounded as published; suppressed ones too
     value: IntArray | FloatArray
-    number: IntArray
-    suppressed: BoolArray
+    number: IntArray  # the perturbed number of records, where figures are weighted
+    suppressed: BoolArray  # which are not published
 
 
 @without_values
@@ -506,17 +491,7 @@ def perturbed_cells(
     decimals: int | None = 0,
     round_to: int = 1,
 ) -> tuple[IntArray, IntArray | FloatArray, npt.NDArray[np.int8]]:
-    """The perturbed number of records of each cell, its figure, and its status. CONFIDENTIAL.
-
-    Args:
-        cells: The cells, in any order; none depends on another.
-        ptable: The perturbation table.
-        grid: The key grid.
-        zeros: As for `perturb`, like the rest.
-        below: The threshold of suppressed figures.
-        decimals: Digits of weighted figures.
-        round_to: Figures are multiples of this.
-    """
+    """The perturbed number of records of each cell, its figure, and its status. CONFIDENTIAL."""
     number = _perturbed(cells, ptable, grid, zeros)
     value = _rounded(_figures(cells, number), decimals, cells.official, round_to)
     return number, value, _status(value, cells.official, below)
@@ -573,12 +548,6 @@ def _provenance(
 
 def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) -> Ingredient:
     """Protect counts as `perturb` does, and keep what key figures need (confidential).
-
-    Args:
-        table: The table, with cell keys.
-        ptable: The perturbation table.
-        options: Those of `perturb`, but for `found_codes`: codes without a figure can
-            be left out of what is made of the ingredients, not before.
 
     >>> import polars as pl
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [3, 2, 1], "key": [0.8, 0.7, 0.1]})

@@ -45,49 +45,29 @@ DECIMAL_SCALE = 10**15
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StatedInterval:
-    """One interval as a file or a caller states it, before it is checked.
+    """One interval as a file or a caller states it, before it is checked."""
 
-    Args:
-        line: Where it stands, for error messages ("line 12", "row 3").
-        count: The original count it belongs to.
-        noise: What is added to the count; of sums, in fractions of its unit.
-        upper: Its upper bound: a number up to 1, or units of a scale.
-        lower: Its lower bound, if stated.
-        share: Its probability, if stated.
-        target: Count plus noise, if stated.
-    """
-
-    line: str
-    count: int
-    noise: Bound
-    upper: Bound
-    lower: Fraction | None = None
-    share: Fraction | None = None
-    target: Fraction | None = None
+    line: str  # where it stands, for error messages ("line 12", "row 3")
+    count: int  # the original count it belongs to
+    noise: Bound  # what is added to the count; of sums, in fractions of its unit
+    upper: Bound  # its upper bound: a number up to 1, or units of a scale
+    lower: Fraction | None = None  # its lower bound, if stated
+    share: Fraction | None = None  # its probability, if stated
+    target: Fraction | None = None  # count plus noise, if stated
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Intervals(Unpicklable):
-    """Rows 0 … n_max, each a sequence of intervals; neighbours differ in noise.
+    """Rows 0 … n_max, each a sequence of intervals; neighbours differ in noise."""
 
-    Args:
-        scale: The bounds are integers 1 … scale.
-        closed: "left" if a bound belongs to the interval above it, "right" if to
-            the one below.
-        starts: Where each row begins in `upper` and `noise`, and the end of the last.
-        upper: Upper bounds.
-        noise: What is added.
-        beyond: What counts beyond the last row use.
-        zeros: Whether row 0 is meant to change zeros.
-    """
-
-    scale: int
+    scale: int  # the bounds are integers 1 … scale
+    #: "left" if a bound belongs to the interval above it, "right" if to the one below
     closed: Closed
-    starts: IntArray
-    upper: IntArray
-    noise: IntArray
-    beyond: Beyond = "last"
-    zeros: bool = False
+    starts: IntArray  # where each row begins in `upper` and `noise`, and the end of the last
+    upper: IntArray  # upper bounds
+    noise: IntArray  # what is added
+    beyond: Beyond = "last"  # what counts beyond the last row use
+    zeros: bool = False  # whether row 0 is meant to change zeros
 
     def __post_init__(self) -> None:
         for name in ("starts", "upper", "noise"):
@@ -163,9 +143,6 @@ class SecretTable(Unpicklable, ABC):
 
     def digest(self, key: bytes) -> str:
         """A keyed digest (HMAC-SHA256) that names the table without giving it away.
-
-        Args:
-            key: Something the reader of the digest cannot guess.
 
         >>> from discreet import PerturbationTable
         >>> a, b = (PerturbationTable.from_rows({0: {0: 1}}, name=name) for name in "ab")
@@ -394,11 +371,6 @@ def grid_bounds(bounds: Sequence[Decimal], noise: Sequence[int], scale: int) -> 
     bounds up or down are searched, and probabilities change by less than two steps. Some
     rows have no such way: −1 and +2 alone would need 2/3 and 1/3 of the keys; they stay as
     near as they can.
-
-    Args:
-        bounds: Cumulative probabilities; the last is one.
-        noise: The noise of each interval, in whole units.
-        scale: Number of grid steps.
 
     >>> from decimal import Decimal
     >>> third = Decimal(1) / 3

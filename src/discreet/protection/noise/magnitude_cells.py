@@ -118,37 +118,23 @@ def column_keys(
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MagnitudeCells:
-    """What the noise of each cell depends on. CONFIDENTIAL.
+    """What the noise of each cell depends on. CONFIDENTIAL."""
 
-    Args:
-        value: True cell values.
-        contributions: What the noise is taken from, cells × number; NaN where a cell
-            has fewer.
-        keys: One key per contribution.
-        odd: Cells with an odd number of records.
-        sensitive: Cells marked for more protection.
-    """
-
-    value: FloatArray
+    value: FloatArray  # True cell values
+    #: What the noise is taken from, cells × number; NaN where a cell has fewer
     contributions: FloatArray
-    keys: Sequence[IntArray]
-    odd: BoolArray
-    sensitive: BoolArray
+    keys: Sequence[IntArray]  # one key per contribution
+    odd: BoolArray  # cells with an odd number of records
+    sensitive: BoolArray  # cells marked for more protection
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MagnitudeStep:
-    """One contribution's noise in each cell. CONFIDENTIAL.
+    """One contribution's noise in each cell. CONFIDENTIAL."""
 
-    Args:
-        ratio: Cell value / unit of noise: where the perturbation table is looked at.
-        table_noise: What it says there, interpolated between its rows.
-        noise: What is added to the cell.
-    """
-
-    ratio: FloatArray
-    table_noise: FloatArray
-    noise: FloatArray
+    ratio: FloatArray  # cell value / unit of noise: where the perturbation table is looked at
+    table_noise: FloatArray  # what it says there, interpolated between its rows
+    noise: FloatArray  # what is added to the cell
 
 
 def cells_of(

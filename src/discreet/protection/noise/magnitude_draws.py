@@ -29,29 +29,17 @@ from discreet.tables.ingredient import CELL_KEY, Draw, correlation
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SumDraws:
-    """What the noise of a value column's sums and counts could be. CONFIDENTIAL.
+    """What the noise of a value column's sums and counts could be. CONFIDENTIAL."""
 
-    Args:
-        column: The value column.
-        noise: Its noise.
-        grid: The key grid.
-        cells: The table's own cells.
-        own: Where those are among all cells.
-        total: True sums of all cells.
-        number: Their true (weighted) number of records with a value.
-        counts: The protected counts of these; None if they are not known.
-        ptable: The perturbation table of these.
-    """
-
-    column: str
+    column: str  # the value column
     noise: MagnitudeNoise
-    grid: KeyGrid
-    cells: MagnitudeCells
-    own: IntArray
-    total: FloatArray
-    number: FloatArray
-    counts: ProtectedCounts | None
-    ptable: PerturbationTable | None
+    grid: KeyGrid  # the key grid
+    cells: MagnitudeCells  # the table's own cells
+    own: IntArray  # where those are among all cells
+    total: FloatArray  # True sums of all cells
+    number: FloatArray  # their true (weighted) number of records with a value
+    counts: ProtectedCounts | None  # the protected counts of these; None if they are not known
+    ptable: PerturbationTable | None  # the perturbation table of these
 
     def of_sums(self, factor: FloatArray) -> dict[str, Draw]:
         """The noise of sums, times a factor, by the names of its keys."""
@@ -124,10 +112,6 @@ class SumDraws:
 
         The relative error of the count adds to that of the sum as the delta method has it.
         Both noises are independent, unless they are drawn by one key of the same records.
-
-        Args:
-            spread: The deviation of the sums' own noise.
-            sign: 1 where sums rise with the count, -1 where they are divided by it.
         """
         follows = self.total * quotient(self.counted(), self.number)
         square = spread * spread + follows * follows

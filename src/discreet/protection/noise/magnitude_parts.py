@@ -44,19 +44,12 @@ _FINEST = 1000  # steps per unit that files may have
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MagnitudePart(Unpicklable):
-    """The rows of one kind. SECRET.
+    """The rows of one kind. SECRET."""
 
-    Args:
-        kind: What they are for.
-        classes: The size classes, ascending, from 0.
-        step: Steps of noise per unit.
-        content: One row per class; noise in steps.
-    """
-
-    kind: Kind
-    classes: tuple[int, ...]
-    step: int
-    content: Intervals
+    kind: Kind  # what they are for
+    classes: tuple[int, ...]  # the size classes, ascending, from 0
+    step: int  # steps of noise per unit
+    content: Intervals  # one row per class; noise in steps
 
     def __repr__(self) -> str:
         return f"<Part {self.kind}: secret>"

@@ -64,14 +64,7 @@ Coded = tuple[str, Problem]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SumTreatment:
-    """What is done to the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL.
-
-    Args:
-        p_percent: No figure may let anybody come so near a single contribution: cells of one
-            or a dominating contribution are suppressed where it does. 0 suppresses none.
-        chance: How often the best guess may come as near all the same.
-        gated: A boolean per cell: those held against it; None for those of the p % rule.
-    """
+    """What is done to the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL."""
 
     publish: Publish = "sums"
     ptable: PerturbationTable | None = None
@@ -81,8 +74,11 @@ class SumTreatment:
     totals: Mapping[str, str] | None = None
     grain: float = 1.0
     count_decimals: int | None = 0
+    #: No figure may let anybody come so near a single contribution: cells of one or a dominating
+    #: contribution are suppressed where it does. 0 suppresses none
     p_percent: float = P_PERCENT
-    chance: float = CHANCE
+    chance: float = CHANCE  # how often the best guess may come as near all the same
+    #: A boolean per cell: those held against it; None for those of the p % rule
     gated: BoolArray | None = None
 
     def __post_init__(self) -> None:
@@ -97,35 +93,21 @@ class SumTreatment:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PerturbedSums:
-    """The perturbed sums of a value column. CONFIDENTIAL.
+    """The perturbed sums of a value column. CONFIDENTIAL."""
 
-    Args:
-        index: Per spanning variable, the position of each cell's code.
-        total: True sums.
-        noisy: True sums and their noise.
-        number: True (weighted) number of records with a value.
-        counts: The protected count of these records; None if it is not known.
-        how: What is done to them.
-        cells: What the noise of each of the table's own cells depends on.
-        own: Where those are among all cells.
-        draws: What the noise could be.
-        deviation: The standard deviation of each sum's own noise.
-        hidden: Cells that the gate of the column hides.
-        gate: What it did; None where it is off.
-    """
-
+    #: Per spanning variable, the position of each cell's code
     index: tuple[npt.NDArray[np.int32], ...]
-    total: FloatArray
-    noisy: FloatArray
-    number: FloatArray
-    counts: ProtectedCounts | None
-    how: SumTreatment
-    cells: MagnitudeCells
-    own: IntArray
-    draws: SumDraws
-    deviation: FloatArray
-    hidden: BoolArray
-    gate: GateReport | None
+    total: FloatArray  # True sums
+    noisy: FloatArray  # True sums and their noise
+    number: FloatArray  # True (weighted) number of records with a value
+    counts: ProtectedCounts | None  # the protected count of these records; None if it is not known
+    how: SumTreatment  # what is done to them
+    cells: MagnitudeCells  # what the noise of each of the table's own cells depends on
+    own: IntArray  # where those are among all cells
+    draws: SumDraws  # what the noise could be
+    deviation: FloatArray  # the standard deviation of each sum's own noise
+    hidden: BoolArray  # cells that the gate of the column hides
+    gate: GateReport | None  # what it did; None where it is off
 
     def sums(self) -> FloatArray:
         """The sums to publish: 0 wherever the count is.
@@ -398,26 +380,12 @@ def perturb_magnitudes(
 def magnitude_ingredient(
     table: Table, noise: MagnitudeNoise, value: str, **options: Any
 ) -> Ingredient:
-    """Protect sums as `perturb_magnitudes` does, and keep what key figures need (confidential).
-
-    Args:
-        table: The table, with cell keys and contributions.
-        noise: The noise of the column.
-        value: The value column.
-        options: Those of `perturb_magnitudes`, but for `figure` and `found_codes`.
-    """
+    """Protect sums as `perturb_magnitudes` does, and keep what key figures need (confidential)."""
     return _ingredient(table, noise, value, "sum", options)
 
 
 def mean_ingredient(table: Table, noise: MagnitudeNoise, value: str, **options: Any) -> Ingredient:
-    """Protect means as `perturb_magnitudes` does, and keep what key figures need (confidential).
-
-    Args:
-        table: The table, with cell keys and contributions.
-        noise: The noise of the column.
-        value: The value column.
-        options: Those of `perturb_magnitudes`, but for `figure` and `found_codes`.
-    """
+    """Protect means as `perturb_magnitudes` does, and keep what key figures need (confidential)."""
     return _ingredient(table, noise, value, "mean", options)
 
 
@@ -476,12 +444,6 @@ def _possible(
 
     The figure that is accurate has its own noise only; the other follows from it and the
     count, and has that of the count, too.
-
-    Args:
-        draws: The noise of sums and counts.
-        spread: The deviation of the sums' own noise.
-        how: What is done to them.
-        figure: Which of the two.
     """
     one = np.ones(len(draws.total), dtype=np.float64)
     mean, size = figure == "mean", np.abs(draws.number)

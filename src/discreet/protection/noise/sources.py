@@ -60,18 +60,7 @@ def check_entries(
     zeros: bool = False,
     problems: Iterable[Problem] = (),
 ) -> Intervals:
-    """Check stated intervals and pack them.
-
-    Args:
-        entries: The intervals in the order of the file.
-        name: Name of the table, for errors.
-        closed: Which side of an interval its bound belongs to.
-        scale: Number of units the bounds are stored in.
-        one: What the bounds state as the end: 1, or the scale if they are in its units.
-        beyond: What counts beyond the last row use.
-        zeros: Row 0 is meant to change zeros.
-        problems: What went wrong before; raised together with what is found here.
-    """
+    """Check stated intervals and pack them."""
     found = list(problems)
     rows: dict[int, list[StatedInterval]] = {}
     for entry in entries:
@@ -395,13 +384,7 @@ def exact(text: str) -> Fraction | None:
 
 
 def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = False) -> Intervals:
-    """Read a list of intervals: one line per count and noise, with upper bounds.
-
-    Args:
-        source: The file.
-        closed: "left" for the R family's CSV, "right" for τ-ARGUS.
-        zeros: Row 0 is meant to change zeros.
-    """
+    """Read a list of intervals: one line per count and noise, with upper bounds."""
     found = "columns found: " + ", ".join(source.header[:10])
     places = source.places(("i", "v", "upper"), hint=found)
     entries, problems = [], []
@@ -588,13 +571,7 @@ def transition_intervals(
 
 
 def stated_probabilities(matrix: Any, *, normalise: bool, first: int = 0) -> list[list[Fraction]]:
-    """The rows of a matrix, exactly; each sums to one, if need be by scaling.
-
-    Args:
-        matrix: Rows of probabilities.
-        normalise: Whether rows may be rounded or cut off, by less than a tenth.
-        first: The count of the first row, for messages.
-    """
+    """The rows of a matrix, exactly; each sums to one, if need be by scaling."""
     rows: list[list[Fraction]] = []
     problems: list[Problem] = []
     for count, row in enumerate(_matrix(matrix), start=first):

@@ -124,19 +124,12 @@ class UnitNoise:
 
 
 class UnitFactors(NamedTuple):
-    """The factors of a value column. SECRET.
+    """The factors of a value column. SECRET."""
 
-    Args:
-        of: Unit, and how far its factor is from 1.
-        areas: How many areas there are to balance in.
-        kept: How many of them have the total they had.
-        outweighed: In how many one unit outweighs the others, so that they are not balanced.
-    """
-
-    of: pl.DataFrame
-    areas: int
-    kept: int
-    outweighed: int
+    of: pl.DataFrame  # unit, and how far its factor is from 1
+    areas: int  # how many areas there are to balance in
+    kept: int  # how many of them have the total they had
+    outweighed: int  # in how many one unit outweighs the others, so that they are not balanced
 
 
 def noisy(value: str) -> str:
@@ -152,12 +145,6 @@ def with_unit_noise(
     secret: Secret | bytes | str,
 ) -> tuple[Any, dict[str, UnitFactors]]:
     """The records with noisy values in whole units beside the true ones, and the factors.
-
-    Args:
-        frame: Records: polars, pandas, pyarrow or DuckDB.
-        values: Value column → digits after the decimal point that are published.
-        noise: The noise.
-        secret: What makes factors unpredictable.
 
     >>> firms = pl.DataFrame({"firm": ["a", "b"], "sales": [1000, 50]})
     >>> noise = UnitNoise(unit="firm", least=0.1, most=0.11)

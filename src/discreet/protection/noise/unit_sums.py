@@ -98,17 +98,7 @@ def noisy_sums(
     digests: Mapping[str, str] | None = None,
     unit: Mapping[str, str] | None = None,
 ) -> ProtectedTable:
-    """The sums of noisy values as they may be published; nothing else of the table is.
-
-    Args:
-        table: A table of records with noisy values.
-        value: The column, as readers know it.
-        decimals: Digits after the decimal point that its noisy values have.
-        titles: language → heading.
-        universe: language → who is counted.
-        digests: name → keyed digest.
-        unit: language → unit.
-    """
+    """The sums of noisy values as they may be published; nothing else of the table is."""
     shown = _shown(table, value, decimals)
     figure = Figure(
         name=value,

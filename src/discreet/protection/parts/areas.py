@@ -27,14 +27,10 @@ _NOTHING: Parts = frozenset()
 
 @dataclass(frozen=True, kw_only=True)
 class AreaParts:
-    """Which parts of which areas are not published, besides those of whole levels. Public.
+    """Which parts of which areas are not published, besides those of whole levels. Public."""
 
-    Args:
-        variable: The spanning variable whose codes are areas.
-        hidden: Code of an area → its hidden parts, over the other spanning variables.
-    """
-
-    variable: str
+    variable: str  # the spanning variable whose codes are areas
+    #: Code of an area → its hidden parts, over the other spanning variables
     hidden: Mapping[str, Parts]
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,17 +105,7 @@ BrokenTogether = Callable[[Sequence[int], PartKey], bool]
 
 
 class AreaWalk:
-    """Decides for each area which of its parts are published. CONFIDENTIAL while it works.
-
-    Args:
-        dimensions: The spanning variables.
-        at: The place of the one whose codes are areas.
-        whole: The parts that are suppressed on whole levels.
-        existing: The parts that the table has; None for all.
-        records: Per area, how many records it has.
-        broken: Whether an area breaks a rule in a part.
-        together: Whether several areas break one on disclosure risk as one table.
-    """
+    """Decides for each area which of its parts are published. CONFIDENTIAL while it works."""
 
     def __init__(
         self,
@@ -308,23 +294,14 @@ def _hidden_cells(
 
 @dataclass(frozen=True, kw_only=True)
 class AreaShare:
-    """How many areas of a level are shown completely. Public: releases show it.
+    """How many areas of a level are shown completely. Public: releases show it."""
 
-    Args:
-        level: Its name, or its number from the coarsest on.
-        within: The code of the area on the coarsest level that they lie in; empty for all.
-        areas: How many areas there are; records without a code are none.
-        complete: Those with every part.
-        thinned: Those with some parts.
-        blocked: Those with none.
-    """
-
-    level: str
-    within: str
-    areas: int
-    complete: int
-    thinned: int
-    blocked: int
+    level: str  # its name, or its number from the coarsest on
+    within: str  # the code of the area on the coarsest level that they lie in; empty for all
+    areas: int  # how many areas there are; records without a code are none
+    complete: int  # those with every part
+    thinned: int  # those with some parts
+    blocked: int  # those with none
 
     @property
     def share_complete(self) -> float:
@@ -339,13 +316,7 @@ class AreaShare:
 def area_shares(
     dimensions: Sequence[Dimension], suppressed: Parts, areas: AreaParts
 ) -> tuple[AreaShare, ...]:
-    """How many areas are shown completely, per level and per area of the coarsest level.
-
-    Args:
-        dimensions: The spanning variables of the table.
-        suppressed: The parts that are suppressed on whole levels.
-        areas: What is hidden of single areas.
-    """
+    """How many areas are shown completely, per level and per area of the coarsest level."""
     at = place_of(areas.variable, dimensions, areas.variable)
     dimension = dimensions[at]
     numbers = level_numbers(dimension)

@@ -41,16 +41,12 @@ FORM = 1
 
 @dataclass(frozen=True)
 class PartReason:
-    """A rule that a part broke.
+    """A rule that a part broke."""
 
-    Args:
-        code: Which one, such as "small-cells".
-        of: Where: in the "table" itself; in its "universe", all records without the
-            filter; in the "difference", the records that the filter leaves out; or by
-            the "filter", if it tells all or none of whole groups.
-    """
-
-    code: str
+    code: str  # which one, such as "small-cells"
+    #: Where: in the "table" itself; in its "universe", all records without the filter; in the
+    #: "difference", the records that the filter leaves out; or by the "filter", if it tells all or
+    #: none of whole groups
     of: str = "table"
 
     def text(self, language: str = "en") -> str:
@@ -60,18 +56,13 @@ class PartReason:
 
 @dataclass(frozen=True, kw_only=True)
 class PartDecision:
-    """What becomes of one part.
+    """What becomes of one part."""
 
-    Args:
-        levels: The level of each spanning variable.
-        action: "released" after a check, "suppressed" after a check, or "follows": released
-            without a check, since its cells are sums of released ones.
-        reasons: The rules it broke.
-    """
-
-    levels: tuple[PartLevel, ...]
+    levels: tuple[PartLevel, ...]  # the level of each spanning variable
+    #: "released" after a check, "suppressed" after a check, or "follows": released without a check,
+    #: since its cells are sums of released ones
     action: PartAction
-    reasons: tuple[PartReason, ...] = ()
+    reasons: tuple[PartReason, ...] = ()  # the rules it broke
 
     @property
     def part(self) -> PartKey:
@@ -90,15 +81,11 @@ class PartDecision:
 
 @dataclass(frozen=True, kw_only=True)
 class PartSuggestion:
-    """A coarser table that would be shown in full.
+    """A coarser table that would be shown in full."""
 
-    Args:
-        levels: The levels of its innermost part; variables at their total are dropped.
-        changed: The variables to take at this coarser level, or to drop.
-    """
-
+    #: The levels of its innermost part; variables at their total are dropped
     levels: tuple[PartLevel, ...]
-    changed: tuple[str, ...]
+    changed: tuple[str, ...]  # the variables to take at this coarser level, or to drop
 
     def text(self, language: str = "en") -> str:
         """The suggestion in words."""
@@ -388,20 +375,13 @@ _WHOLE: _Key = (False, 0, 0, "")
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseShare:
-    """How many tables are shown completely on a level.
+    """How many tables are shown completely on a level."""
 
-    Args:
-        tables: Number of tables that have the level.
-        complete: Number of those with every part on it released.
-        thinned: Number of those with some parts on it released.
-        blocked: Number of those with none.
-        names: language → name of the level; empty for tables as a whole.
-    """
-
-    tables: int
-    complete: int
-    thinned: int
-    blocked: int
+    tables: int  # number of tables that have the level
+    complete: int  # number of those with every part on it released
+    thinned: int  # number of those with some parts on it released
+    blocked: int  # number of those with none
+    #: language → name of the level; empty for tables as a whole
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -481,11 +461,7 @@ def _name(level: PartLevel) -> Mapping[str, str]:
 
 
 def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:
-    """One log for a table: a part is suppressed if one of its counts asks for it.
-
-    Args:
-        decisions: What was decided about each count, all over the same variables.
-    """
+    """One log for a table: a part is suppressed if one of its counts asks for it."""
     first = decisions[0]
     if len(decisions) == 1:
         return first
@@ -531,12 +507,7 @@ def _once(entries: Iterable[Any]) -> list[Any]:
 def described_decisions(
     decisions: Mapping[str, PartDecisions], joint: PartDecisions | None
 ) -> dict[str, Any] | None:
-    """The log of a table for programs; None if there are no rules for its parts.
-
-    Args:
-        decisions: Filter → what was decided about the count behind it.
-        joint: What was decided of the table.
-    """
+    """The log of a table for programs; None if there are no rules for its parts."""
     if joint is None:
         return None
     whole = joint.to_dict()

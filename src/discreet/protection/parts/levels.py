@@ -35,23 +35,15 @@ def check_kinds(*wanted: tuple[str, object, type]) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Level:
-    """One level of a spanning variable.
+    """One level of a spanning variable."""
 
-    Args:
-        number: Its number in `Parts`.
-        tree: Which of the variable's classifications it belongs to.
-        depth: How far below the total it lies; 0 is the total.
-        coarser: Number of the level directly above; None for the total.
-        steps: How many levels lie below it in its classification.
-        members: Which codes stand on it. Codes that have none below them stand on their
-            own level and on all finer ones, so that every level covers every record.
-    """
-
-    number: int
-    tree: int
-    depth: int
-    coarser: int | None
-    steps: int
+    number: int  # its number in `Parts`
+    tree: int  # which of the variable's classifications it belongs to
+    depth: int  # how far below the total it lies; 0 is the total
+    coarser: int | None  # number of the level directly above; None for the total
+    steps: int  # how many levels lie below it in its classification
+    #: Which codes stand on it. Codes that have none below them stand on their own level and on all
+    #: finer ones, so that every level covers every record
     members: BoolArray
 
     @property
@@ -102,15 +94,10 @@ def _number(
 
 @dataclass(frozen=True, eq=False)
 class PartLattice:
-    """The parts of a table, from the innermost outward.
+    """The parts of a table, from the innermost outward."""
 
-    Args:
-        levels: Per spanning variable, its levels by number.
-        existing: The parts that the table has; None for all.
-    """
-
-    levels: tuple[Mapping[int, Level], ...]
-    existing: Parts | None = None
+    levels: tuple[Mapping[int, Level], ...]  # per spanning variable, its levels by number
+    existing: Parts | None = None  # the parts that the table has; None for all
 
     @classmethod
     def of(cls, dimensions: Sequence[Dimension], existing: Parts | None = None) -> PartLattice:
@@ -147,20 +134,13 @@ _GRAND_TOTAL = {"en": "grand total", "de": "Gesamtsumme"}
 
 @dataclass(frozen=True, kw_only=True)
 class PartLevel:
-    """A level of a spanning variable, by its names.
+    """A level of a spanning variable, by its names."""
 
-    Args:
-        variable: Name of the variable.
-        number: Number of the level in `ProtectedTable.suppressed_parts`.
-        tree: Which of the variable's classifications it belongs to.
-        depth: How far below the total it lies; 0 is the total.
-        names: language → name of the variable and, if it has several levels, of the level.
-    """
-
-    variable: str
-    number: int
-    tree: int
-    depth: int
+    variable: str  # name of the variable
+    number: int  # number of the level in `ProtectedTable.suppressed_parts`
+    tree: int  # which of the variable's classifications it belongs to
+    depth: int  # how far below the total it lies; 0 is the total
+    #: language → name of the variable and, if it has several levels, of the level
     names: Mapping[str, str]
 
     @property

@@ -56,25 +56,17 @@ _DENSE_SHARE = 8
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PartMeasures:
-    """What was measured on one part (confidential).
+    """What was measured on one part (confidential)."""
 
-    Args:
-        cells: Number of cells, empty ones included.
-        occupied: Number of cells with records.
-        records: Number of records.
-        small: Number of small cells.
-        unique: Number of cells with one record.
-        groups: Per variable that a level lies above of: number of groups of two and more
-            records, and of those among them whose records are all in one category.
-        relative_error: Mean relative error of the cells with records; None if not asked.
-    """
-
-    cells: int
-    occupied: int
-    records: int
-    small: int
-    unique: int
+    cells: int  # number of cells, empty ones included
+    occupied: int  # number of cells with records
+    records: int  # number of records
+    small: int  # number of small cells
+    unique: int  # number of cells with one record
+    #: Per variable that a level lies above of: number of groups of two and more records, and of
+    #: those among them whose records are all in one category
     groups: tuple[tuple[int, int], ...] = ()
+    #: Mean relative error of the cells with records; None if not asked
     relative_error: float | None = None
 
     @property
@@ -111,19 +103,7 @@ def _share(part: int, whole: int) -> float:
 
 
 class PartCells:
-    """Cells with records, to be measured part by part (confidential).
-
-    Args:
-        dimensions: The spanning variables.
-        index: Per spanning variable, the position of each cell's code.
-        count: Number of records of each cell, at least 1.
-        small_up_to: Largest count of a small cell.
-        relative: Relative error of each cell, if that is to be measured.
-        named: Places of the spanning variables that the filter of the cells names. That
-            records are alike where the filter leaves a single code tells nothing more.
-        area: Place of a variable whose codes are tables of their own, all measured at once;
-            the parts asked for have the position of a code there, not the number of a level.
-    """
+    """Cells with records, to be measured part by part (confidential)."""
 
     def __init__(
         self,
@@ -366,13 +346,7 @@ def _split_codes(dimension: Dimension, tree: int, possible: BoolArray) -> BoolAr
 
 
 def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[IntArray, BoolArray]:
-    """One cell of each group of two and more records; and the cells that are such a group.
-
-    Args:
-        groups: The number of the group that each cell belongs to.
-        size: A bound that all numbers are below.
-        count: Records of each cell.
-    """
+    """One cell of each group of two and more records; and the cells that are such a group."""
     if size > _DENSE_SHARE * len(groups) + _DENSE:
         _, groups = np.unique(groups, return_inverse=True)
         size = int(groups.max(initial=-1)) + 1
@@ -440,19 +414,12 @@ _SHOWN = 10
 
 @dataclass(frozen=True, repr=False)
 class FilterUniverse:
-    """All records of the tabulated variables, and those that the filter leaves out.
+    """All records of the tabulated variables, and those that the filter leaves out."""
 
-    Args:
-        every: The cells without the filter.
-        passing: How many records of each of these cells pass the filter.
-        left_out: The cells of the records that do not pass.
-        named: Places of the spanning variables that the filter names.
-    """
-
-    every: PartCells
-    passing: IntArray
-    left_out: PartCells
-    named: tuple[int, ...] = ()
+    every: PartCells  # the cells without the filter
+    passing: IntArray  # how many records of each of these cells pass the filter
+    left_out: PartCells  # the cells of the records that do not pass
+    named: tuple[int, ...] = ()  # places of the spanning variables that the filter names
 
     @classmethod
     def of(

@@ -44,12 +44,7 @@ def released_parts(
 def agreed_decisions(
     decisions: Mapping[str, PartDecisions], totals: Mapping[str, str]
 ) -> dict[str, PartDecisions]:
-    """Decisions on tables of the same records, so that none shows what another hides.
-
-    Args:
-        decisions: Name of a table → what was decided about it.
-        totals: Variable → the code of its total.
-    """
+    """Decisions on tables of the same records, so that none shows what another hides."""
     whole: list[_Levels] = []
     single: dict[str, list[tuple[str, _Levels]]] = {}
     for each in decisions.values():

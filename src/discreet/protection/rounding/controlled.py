@@ -67,13 +67,6 @@ def nearest_multiples(
 ) -> IntArray | None:
     """Multiples that add up with the least sum of absolute differences; None if there are none.
 
-    Args:
-        relations: Which cells add up to which.
-        count: Their counts; where they are fractions of the base, they may miss the relations.
-        base: The base.
-        steps: By how many further multiples each may miss; without any, multiples stay.
-        fixed: Multiples that stay even so.
-
     >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
     >>> nearest_multiples(sums, np.array([7, 4, 3]), 3).tolist()
     [6, 3, 3]

@@ -30,21 +30,13 @@ Number = TypeVar("Number", bound=np.generic)
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LinkedCounts(Confidential):
-    """The cells of tables, each of them once (confidential).
+    """The cells of tables, each of them once (confidential)."""
 
-    Args:
-        cells: Per table, the number of each of its cells.
-        count: The count of each number.
-        inner: Which of them are totals in no table.
-        relations: Which add up to which; empty cells stand in none.
-        name: Gives the name of a cell.
-    """
-
-    cells: tuple[IntArray, ...]
-    count: IntArray
-    inner: BoolArray
-    relations: Relations
-    name: CellNames
+    cells: tuple[IntArray, ...]  # per table, the number of each of its cells
+    count: IntArray  # the count of each number
+    inner: BoolArray  # which of them are totals in no table
+    relations: Relations  # which add up to which; empty cells stand in none
+    name: CellNames  # gives the name of a cell
 
     @classmethod
     def of(cls, tables: Sequence[Table]) -> LinkedCounts:

@@ -32,19 +32,12 @@ _PAIRED = 20_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class InnerCells(Confidential):
-    """Inner cells, and what they add up to (confidential).
+    """Inner cells, and what they add up to (confidential)."""
 
-    Args:
-        count: The count of each inner cell.
-        start: Where the published cells of each begin in `member`, and the end.
-        member: Numbers of the published cells that it is part of, ascending.
-        published: How many published cells there are.
-    """
-
-    count: IntArray
-    start: IntArray
-    member: IntArray
-    published: int
+    count: IntArray  # the count of each inner cell
+    start: IntArray  # where the published cells of each begin in `member`, and the end
+    member: IntArray  # numbers of the published cells that it is part of, ascending
+    published: int  # how many published cells there are
 
     @classmethod
     def of(cls, linked: LinkedCounts) -> tuple[InnerCells, IntArray]:
@@ -115,14 +108,7 @@ def small_counts(linked: LinkedCounts, rounding: Rounding, tables: Sequence[Tabl
 def rounded_small(
     inner: InnerCells, base: int, most: int | None = None, shown: BoolArray | None = None
 ) -> IntArray:
-    """Inner cells, rounded where they are part of small published counts.
-
-    Args:
-        inner: The inner cells.
-        base: To multiples of this.
-        most: Published counts up to this are small: base - 1 if None.
-        shown: Which cells are published; all if None.
-    """
+    """Inner cells, rounded where they are part of small published counts."""
     most = base - 1 if most is None else most
     truth, value = inner.sums(inner.count), inner.count.copy()
     shown = np.ones(inner.published, dtype=np.bool_) if shown is None else shown

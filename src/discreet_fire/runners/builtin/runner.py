@@ -77,16 +77,6 @@ def run_do(
 ) -> RunResult:
     """Run a do-file with safe commands in place of Stata's.
 
-    Args:
-        path: The do-file. It reads and writes files of its own folder only.
-        data: Microdata. The first file is in memory when the program starts; `use` finds
-            each by its file name. CONFIDENTIAL.
-        limits: The rules of output checking.
-        entity: The variable that says whom a record is about.
-        seed: Where random numbers start.
-        seconds: How long it may take.
-        witness: Told whom each statistic that is or can be shown is about. CONFIDENTIAL.
-
     >>> import tempfile, polars
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "a.do").write_text("count if age > 30")

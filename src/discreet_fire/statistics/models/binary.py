@@ -152,12 +152,6 @@ def maximise(
 def logit(frame: Any, outcome: str, terms: str | Sequence[str] = (), **options: Any) -> SafeResult:
     """Logistic regression of an outcome that is 0 or not.
 
-    Args:
-        frame: Frame of any kind: polars, pandas, pyarrow, DuckDB.
-        outcome: The dependent variable; 0 is failure.
-        terms: The right-hand side in Stata's notation: `"age i.sex"`.
-        options: As for `regress`; weights are "pweight" or "fweight".
-
     >>> import polars as pl
     >>> frame = pl.DataFrame({"x": range(40), "y": [(x * 7) % 5 < 1 + x // 14 for x in range(40)]})
     >>> result = logit(frame, "y", "x")
@@ -169,12 +163,6 @@ def logit(frame: Any, outcome: str, terms: str | Sequence[str] = (), **options: 
 
 def probit(frame: Any, outcome: str, terms: str | Sequence[str] = (), **options: Any) -> SafeResult:
     """Probit regression of an outcome that is 0 or not.
-
-    Args:
-        frame: Frame of any kind: polars, pandas, pyarrow, DuckDB.
-        outcome: The dependent variable; 0 is failure.
-        terms: The right-hand side in Stata's notation: `"age i.sex"`.
-        options: As for `regress`; weights are "pweight" or "fweight".
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"x": range(40), "y": [(x * 7) % 5 < 1 + x // 14 for x in range(40)]})

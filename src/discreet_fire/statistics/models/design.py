@@ -31,19 +31,13 @@ _WORD = re.compile(r"(?:\([^()]*\)|[^\s()])+")
 
 @dataclass(frozen=True, kw_only=True)
 class Factor:
-    """One variable in a term.
+    """One variable in a term."""
 
-    Args:
-        name: The variable.
-        levels: Whether it stands for indicators of its levels (`i.`), else for its numbers.
-        base: Level without an indicator of its own: "first", "last", "freq", "none" or a number.
-        only: Indicators of these levels only (`i(2 3).x`); empty for all.
-    """
-
-    name: str
-    levels: bool
+    name: str  # the variable
+    levels: bool  # whether it stands for indicators of its levels (`i.`), else for its numbers
+    #: Level without an indicator of its own: "first", "last", "freq", "none" or a number
     base: Literal["first", "last", "freq", "none"] | int = "first"
-    only: tuple[int, ...] = ()
+    only: tuple[int, ...] = ()  # indicators of these levels only (`i(2 3).x`); empty for all
 
 
 @dataclass(frozen=True)
@@ -76,9 +70,6 @@ class Term:
 
 def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
     """Terms from one text, or one word each.
-
-    Args:
-        terms: For example `"age i.sex##c.age"` or `["age", "ib3.region"]`.
 
     >>> [term.text for term in parse_terms("age ib3.region##c.age")]
     ['age', 'i.region', 'i.region#c.age']

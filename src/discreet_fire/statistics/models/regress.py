@@ -142,21 +142,6 @@ def regress(
 ) -> SafeResult:
     """Linear regression by least squares.
 
-    Args:
-        frame: Frame of any kind: polars, pandas, pyarrow, DuckDB.
-        outcome: The dependent variable.
-        terms: The right-hand side in Stata's notation: `"age i.sex c.age#c.age"`.
-        limits: The rules; defaults if not given.
-        where: Filter of rows, as in `"age >= 18"`.
-        entity: Column that names the person or firm a row belongs to.
-        weights: Column of weights; rows without a positive one are left out.
-        weight_kind: "aweight", "fweight" or "pweight".
-        robust: Standard errors that do not trust equal variances.
-        cluster: Column of clusters for standard errors.
-        constant: Whether the model has a constant.
-        level: Of confidence intervals, in percent.
-        earlier: Results of earlier models, whose samples are compared with this one.
-
     >>> import polars as pl
     >>> frame = pl.DataFrame({"x": range(20), "y": [2.0 * x + x % 3 for x in range(20)]})
     >>> result = regress(frame, "y", "x")

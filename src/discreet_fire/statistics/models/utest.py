@@ -54,16 +54,6 @@ def utest(
 ) -> SafeResult:
     """Test for a U shape, or an inverse one: the slope changes its sign within the interval.
 
-    Args:
-        frame: Frame of any kind: polars, pandas, pyarrow, DuckDB.
-        outcome: The dependent variable.
-        variable: The variable that enters with its square.
-        controls: Other terms in Stata's notation.
-        interval: Where the shape is looked for. An end that is None, or not given, is the smallest
-            or largest value, which is not shown.
-        fieller: Whether to show the Fieller interval of the extreme point.
-        options: As for `regress`.
-
     >>> import polars as pl
     >>> numbers = range(100)
     >>> frame = pl.DataFrame({"x": numbers, "y": [(x - 40) ** 2 + x % 7 * 50 for x in numbers]})

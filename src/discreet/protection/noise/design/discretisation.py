@@ -29,15 +29,11 @@ _SPARE = 6  # roundings up that a part of a row may have beyond its expectation
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RoundingError:
-    """What putting a table on few keys has changed. SECRET.
+    """What putting a table on few keys has changed. SECRET."""
 
-    Args:
-        keys: Number of keys.
-        rows: Per row i: the largest change of a probability, the changes of mean and
-            variance, and how many noise values were too rare to keep a key.
-    """
-
-    keys: int
+    keys: int  # number of keys
+    #: Per row i: the largest change of a probability, the changes of mean and variance, and how
+    #: many noise values were too rare to keep a key
     rows: pl.DataFrame
 
     @property

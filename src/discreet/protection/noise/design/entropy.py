@@ -43,17 +43,11 @@ ZERO, ONE = Decimal(0), Decimal(1)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NoiseSide:
-    """The noise on one side of zero.
+    """The noise on one side of zero."""
 
-    Args:
-        sign: −1 below zero, 1 above.
-        distances: Absolute values, ascending.
-        ordered: Whether probabilities must not rise away from zero.
-    """
-
-    sign: int
-    distances: tuple[int, ...]
-    ordered: bool
+    sign: int  # −1 below zero, 1 above
+    distances: tuple[int, ...]  # absolute values, ascending
+    ordered: bool  # whether probabilities must not rise away from zero
     first: list[Decimal] = field(init=False)
     second: list[Decimal] = field(init=False)
     sums: list[int] = field(init=False)
@@ -85,12 +79,7 @@ class NoiseSide:
         return Decimal(self.squares[stop] - self.squares[start]) / (stop - start)
 
     def weights(self, tilt: Decimal, width: Decimal) -> list[Decimal]:
-        """exp(−b·v − c·v²), by multiplication from one distance to the next.
-
-        Args:
-            tilt: exp(b).
-            width: exp(−c).
-        """
+        """exp(−b·v − c·v²), by multiplication from one distance to the next."""
         factor, bend = width / tilt if self.sign > 0 else width * tilt, width * width
         weight, at, found = ONE, 0, []
         for distance in self.distances:

@@ -110,27 +110,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Demand:
-    """What one row is to be.
+    """What one row is to be."""
 
-    Args:
-        i: The original count, or size class.
-        below: Distances of the noise allowed below zero, ascending.
-        above: Distances of the noise allowed above zero, ascending.
-        zero: Whether noise 0 is allowed.
-        monotone: Whether probabilities must not rise away from zero.
-        stay: Fixed probability of noise 0.
-        relax: What gives way.
-        step: Steps of noise per unit.
-    """
-
-    i: int
-    below: tuple[int, ...]
-    above: tuple[int, ...]
-    zero: bool
-    monotone: bool
-    stay: Decimal | None
-    relax: Relax
-    step: int = 1
+    i: int  # the original count, or size class
+    below: tuple[int, ...]  # distances of the noise allowed below zero, ascending
+    above: tuple[int, ...]  # distances of the noise allowed above zero, ascending
+    zero: bool  # whether noise 0 is allowed
+    monotone: bool  # whether probabilities must not rise away from zero
+    stay: Decimal | None  # fixed probability of noise 0
+    relax: Relax  # what gives way
+    step: int = 1  # steps of noise per unit
 
     @property
     def shape(self) -> tuple[object, ...]:

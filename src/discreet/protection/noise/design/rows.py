@@ -31,17 +31,11 @@ class StayTooSmallError(Exception):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SmallestVariance:
-    """The distribution with the smallest variance, and whether it is the only one.
-
-    Args:
-        variance: Its variance.
-        probability: Of each noise value it uses.
-        only: Whether the row has no other distribution.
-    """
+    """The distribution with the smallest variance, and whether it is the only one."""
 
     variance: Decimal
-    probability: dict[int, Decimal]
-    only: bool = False
+    probability: dict[int, Decimal]  # of each noise value it uses
+    only: bool = False  # whether the row has no other distribution
 
 
 def smallest_variance(row: NoiseRow) -> SmallestVariance:
@@ -235,14 +229,7 @@ def _falling_root(
     tolerance: Decimal,
     lowest: Decimal | None = None,
 ) -> Decimal:
-    """Where a falling function is zero.
-
-    Args:
-        function: Gives value and slope.
-        start: First guess.
-        tolerance: How near to zero the value must come.
-        lowest: A place known to be below the root.
-    """
+    """Where a falling function is zero."""
     ends: dict[bool, _Place] = {} if lowest is None else {False: (lowest, None)}
     x = start
     for number in count(1):
@@ -276,14 +263,7 @@ STAY_STEP = Decimal("0.05")
 
 
 class ClashError(Exception):
-    """A row whose constraints clash.
-
-    Args:
-        what: Which constraints.
-        where: The parameter concerned.
-        hint: The nearest feasible value.
-        least: The least variance feasible, if that is the matter.
-    """
+    """A row whose constraints clash."""
 
     def __init__(self, what: str, where: str, hint: str, least: Decimal = ZERO) -> None:
         super().__init__(what)
@@ -292,21 +272,14 @@ class ClashError(Exception):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RowSolution:
-    """The distribution of a row.
+    """The distribution of a row."""
 
-    Args:
-        probability: Of each noise value that occurs.
-        variance: Its variance.
-        start: Multipliers, a good start for a neighbouring row.
-        stay: The fixed stay probability it has.
-        relaxed: What gave way: the variance lies below the one asked for, the stay
-            probability is lowered, or the order is given up above zero.
-    """
-
-    probability: dict[int, Decimal]
+    probability: dict[int, Decimal]  # of each noise value that occurs
     variance: Decimal
-    start: Multipliers | None
-    stay: Decimal | None
+    start: Multipliers | None  # multipliers, a good start for a neighbouring row
+    stay: Decimal | None  # the fixed stay probability it has
+    #: What gave way: the variance lies below the one asked for, the stay probability is lowered, or
+    #: the order is given up above zero
     relaxed: Relax | None
 
 

@@ -54,23 +54,15 @@ _TINY, _WHOLE = 0.4, 1e-4
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Block(Confidential):
-    """A part of a pattern (confidential).
+    """A part of a pattern (confidential)."""
 
-    Args:
-        movable: The cells that can move: those that may be hidden or not, and hidden ones.
-        cells: Their numbers in the draft.
-        free: Which of them may be hidden or not.
-        aims: What must stay possible.
-        cost: What those hidden cost now.
-        near: Cells of the draft, nearest to the middle first.
-    """
-
+    #: The cells that can move: those that may be hidden or not, and hidden ones
     movable: MovableCells
-    cells: IntArray
-    free: IntArray
-    aims: Aims
-    cost: float
-    near: IntArray
+    cells: IntArray  # their numbers in the draft
+    free: IntArray  # which of them may be hidden or not
+    aims: Aims  # what must stay possible
+    cost: float  # what those hidden cost now
+    near: IntArray  # cells of the draft, nearest to the middle first
 
 
 def block_around(draft: DraftPattern, centre: int, size: int) -> Block | None:

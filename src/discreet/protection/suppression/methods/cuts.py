@@ -50,24 +50,16 @@ _SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MovableCells(Confidential):
-    """All cells that may be hidden and can then move (confidential).
+    """All cells that may be hidden and can then move (confidential)."""
 
-    Args:
-        unknowns: These cells as deviations from their true values.
-        low: How far each can move down at most if all are hidden, at most 0.
-        high: How far up, at least 0.
-        forced: Which are hidden in every pattern.
-        cost: What hiding costs; 0 for forced ones. Cells that cost nothing get a tiny cost,
-            so that none is hidden in vain.
-        tiny: What all tiny costs amount to, less than one half.
-    """
-
-    unknowns: Unknowns
-    low: FloatArray
-    high: FloatArray
-    forced: BoolArray
+    unknowns: Unknowns  # these cells as deviations from their true values
+    low: FloatArray  # how far each can move down at most if all are hidden, at most 0
+    high: FloatArray  # how far up, at least 0
+    forced: BoolArray  # which are hidden in every pattern
+    #: What hiding costs; 0 for forced ones. Cells that cost nothing get a tiny cost, so that none
+    #: is hidden in vain
     cost: FloatArray
-    tiny: float
+    tiny: float  # what all tiny costs amount to, less than one half
 
     def __len__(self) -> int:
         return len(self.unknowns)
@@ -142,18 +134,12 @@ def _check_possible(problem: SuppressionProblem, everything: BoolArray) -> None:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Aims(Confidential):
-    """What attackers must find possible, one entry per aim (confidential).
+    """What attackers must find possible, one entry per aim (confidential)."""
 
-    Args:
-        cell: The sensitive cell.
-        side: 1 if it must be able to rise by the level, -1 to fall, 0 if the interval
-            must be as wide.
-        level: The protection level in units.
-    """
-
-    cell: IntArray
+    cell: IntArray  # the sensitive cell
+    #: 1 if it must be able to rise by the level, -1 to fall, 0 if the interval must be as wide
     side: IntArray
-    level: FloatArray
+    level: FloatArray  # the protection level in units
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -182,17 +168,11 @@ def aims_of(unknowns: Unknowns) -> Aims:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CuttingPlane:
-    """The sum of coefficient × hidden over some cells is at least a number.
+    """The sum of coefficient × hidden over some cells is at least a number."""
 
-    Args:
-        cells: Numbers among the movable cells, ascending.
-        coef: Their coefficients.
-        least: The number: 1 or 0.
-    """
-
-    cells: IntArray
-    coef: FloatArray
-    least: float = 1.0
+    cells: IntArray  # numbers among the movable cells, ascending
+    coef: FloatArray  # their coefficients
+    least: float = 1.0  # the number: 1 or 0
 
     def missing(self, x: FloatArray) -> float:
         """By how much a point misses the cut; negative if it does not."""

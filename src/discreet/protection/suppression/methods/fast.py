@@ -301,15 +301,7 @@ def stepwise_draft(
     always: bool = False,
     exchanges: bool = False,
 ) -> DraftPattern | None:
-    """A pattern found from above, all proven; None if the problem is not of that kind.
-
-    Args:
-        problem: The problem.
-        watch: The time there is.
-        seed: For what is drawn.
-        always: With few sensitive cells, too.
-        exchanges: By exchanges of units only.
-    """
+    """A pattern found from above, all proven; None if the problem is not of that kind."""
     watch.tell("check")
     draft = DraftPattern(problem)
     check_outer_bounds(draft)

@@ -28,16 +28,11 @@ from discreet.protection.suppression.proof.certificate import Pattern, certified
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Subtable:
-    """One parent of each variable with its parts, in all combinations.
+    """One parent of each variable with its parts, in all combinations."""
 
-    Args:
-        grid: Numbers of the cells; one axis per variable, the total in front; -1 where
-            there is no cell.
-        rows: Numbers of the relations among them.
-    """
-
+    #: Numbers of the cells; one axis per variable, the total in front; -1 where there is no cell
     grid: IntArray
-    rows: IntArray
+    rows: IntArray  # numbers of the relations among them
 
     @cached_property
     def cells(self) -> IntArray:

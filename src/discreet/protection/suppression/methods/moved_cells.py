@@ -28,17 +28,11 @@ _STILL = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class MoveSearch:
-    """How cells are looked for.
+    """How cells are looked for."""
 
-    Args:
-        step: How far it is to each cell from others in a common relation.
-        price: What hiding each costs, above 0; hidden ones are free.
-        whole: Whether moves are whole numbers.
-    """
-
-    step: FloatArray
-    price: FloatArray
-    whole: bool
+    step: FloatArray  # how far it is to each cell from others in a common relation
+    price: FloatArray  # what hiding each costs, above 0; hidden ones are free
+    whole: bool  # whether moves are whole numbers
 
 
 def moved_cells(draft: DraftPattern, cell: int, search: MoveSearch) -> IntArray | None:

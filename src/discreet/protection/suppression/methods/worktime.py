@@ -20,13 +20,7 @@ _LATE, _GRACE = 1.1, 2.0
 
 
 class WorkTime:
-    """How long a method has been at work, and whether it must stop.
-
-    Args:
-        limit: Seconds for everything, proof and writing too; None for no limit.
-        progress: Is called with a line of text now and then.
-        begin: When the work began, by the monotonic clock; now if None.
-    """
+    """How long a method has been at work, and whether it must stop."""
 
     def __init__(
         self,

@@ -29,17 +29,11 @@ _AGAIN = 0.1
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ChangedCells(Confidential):
-    """Cells with a value now and another one before (confidential).
+    """Cells with a value now and another one before (confidential)."""
 
-    Args:
-        now: The cell with the value of now.
-        before: The cell with the value of before.
-        share: By which share of it attackers think that the value changed at most; NaN for
-            any change.
-    """
-
-    now: IntArray
-    before: IntArray
+    now: IntArray  # the cell with the value of now
+    before: IntArray  # the cell with the value of before
+    #: By which share of it attackers think that the value changed at most; NaN for any change
     share: FloatArray
 
     def __len__(self) -> int:

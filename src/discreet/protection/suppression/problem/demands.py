@@ -224,27 +224,16 @@ def _status(
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CombinedCells(Confidential):
-    """The cells of all tables as cells of a problem (confidential).
+    """The cells of all tables as cells of a problem (confidential)."""
 
-    Args:
-        cells: Per table, the problem cell of each of its cells; -1 for empty ones.
-        given: Per table, its values in units.
-        value: Value of each problem cell in units.
-        relations: The relations among them.
-        totals: For each, in how many variables it is no finest code.
-        names: Their names.
-        notes: What happened to values, in words.
-        changed: Those that had another value when they were published before.
-    """
-
-    cells: list[IntArray]
-    given: list[IntArray]
-    value: IntArray
-    relations: Relations
-    totals: IntArray
-    names: Callable[[int], str]
-    notes: list[str]
-    changed: ChangedCells
+    cells: list[IntArray]  # per table, the problem cell of each of its cells; -1 for empty ones
+    given: list[IntArray]  # per table, its values in units
+    value: IntArray  # value of each problem cell in units
+    relations: Relations  # the relations among them
+    totals: IntArray  # for each, in how many variables it is no finest code
+    names: Callable[[int], str]  # their names
+    notes: list[str]  # what happened to values, in words
+    changed: ChangedCells  # those that had another value when they were published before
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

@@ -78,21 +78,13 @@ class CellNames:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LinkedCells(Confidential):
-    """The cells of several tables, each of them once (confidential).
+    """The cells of several tables, each of them once (confidential)."""
 
-    Args:
-        number: How many different cells there are.
-        cells: Per table, the number of each of its cells.
-        totals: For each cell, in how many variables it is no finest code.
-        names: Their names.
-        filters: For each cell, which filter its records pass.
-    """
-
-    number: int
-    cells: tuple[IntArray, ...]
-    totals: IntArray
-    names: CellNames
-    filters: PositionArray
+    number: int  # how many different cells there are
+    cells: tuple[IntArray, ...]  # per table, the number of each of its cells
+    totals: IntArray  # for each cell, in how many variables it is no finest code
+    names: CellNames  # their names
+    filters: PositionArray  # for each cell, which filter its records pass
 
 
 def linked_cells(

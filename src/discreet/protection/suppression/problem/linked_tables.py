@@ -61,27 +61,21 @@ class TableCells(Confidential):
 
     Several cells of tables are one cell of a problem if they are the same cell of
     linked tables, or a total and its only part.
-
-    Args:
-        names: Names of the tables, in the order given.
-        cells: Per table, the problem cell of each of its cells; -1 for empty ones,
-            which take no part.
-        values: Per table, the values of its cells in units, as the problem has them.
-        differences: Per table, by how many units these differ from the values given;
-            rounding, or repairs that were asked for.
-        name: Gives the name of a problem cell.
-        notes: What users should know about how the problem was built, in words.
-        before: Per table published before, the problem cell of each of its cells.
-        changed: Cells that had another value when they were published before.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # names of the tables, in the order given
+    #: Per table, the problem cell of each of its cells; -1 for empty ones, which take no part
     cells: tuple[IntArray, ...]
+    #: Per table, the values of its cells in units, as the problem has them
     values: tuple[IntArray, ...]
+    #: Per table, by how many units these differ from the values given; rounding, or repairs that
+    #: were asked for
     differences: tuple[IntArray, ...]
-    name: Callable[[int], str]
-    notes: tuple[str, ...] = ()
+    name: Callable[[int], str]  # gives the name of a problem cell
+    notes: tuple[str, ...] = ()  # what users should know about how the problem was built, in words
+    #: Per table published before, the problem cell of each of its cells
     before: tuple[IntArray, ...] = ()
+    #: Cells that had another value when they were published before
     changed: ChangedCells = NO_CHANGES
 
     def __len__(self) -> int:

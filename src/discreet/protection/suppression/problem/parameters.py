@@ -171,18 +171,13 @@ class Knowledge:
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """What everybody knows who reads a table with hidden cells.
+    """What everybody knows who reads a table with hidden cells."""
 
-    Args:
-        zero_cells: "fixed": zeros are printed, so that no hidden cell is one; "partners":
-            zeros may be hidden too.
-        reasons: What is told of hidden cells: the kind of "rule", whether they are primary
-            or secondary ("kind"), or "none".
-        one: The smallest number above 0 that can be published, in units.
-        counts: Whether counts (or sums of weights) are published, which rules look at.
-    """
-
+    #: "fixed": zeros are printed, so that no hidden cell is one; "partners": zeros may be hidden
+    #: too
     zero_cells: Literal["fixed", "partners"]
+    #: What is told of hidden cells: the kind of "rule", whether they are primary or secondary
+    #: ("kind"), or "none"
     reasons: Literal["rule", "kind", "none"]
-    one: int
-    counts: bool
+    one: int  # the smallest number above 0 that can be published, in units
+    counts: bool  # whether counts (or sums of weights) are published, which rules look at

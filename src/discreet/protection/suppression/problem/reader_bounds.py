@@ -21,21 +21,15 @@ from discreet.protection.suppression.problem.unknowns import Unknowns, outer_bou
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CellBounds(Confidential):
-    """What attackers know of each cell beforehand, and the levels that this leaves (confidential).
-
-    Args:
-        low: Lowest value, in units.
-        high: Highest value.
-        lower: Lower protection levels: nobody can be made to think what he knows is wrong.
-        upper: Upper protection levels.
-        sliding: Sliding protection levels.
+    """What attackers know of each cell beforehand, and the levels that this leaves
+    (confidential).
     """
 
-    low: IntArray
-    high: IntArray
-    lower: IntArray
-    upper: IntArray
-    sliding: IntArray
+    low: IntArray  # lowest value, in units
+    high: IntArray  # highest value
+    lower: IntArray  # lower protection levels: nobody can be made to think what he knows is wrong
+    upper: IntArray  # upper protection levels
+    sliding: IntArray  # sliding protection levels
 
 
 def bounds_of(

@@ -50,21 +50,13 @@ _FAR = 16.0
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ValueCells(Confidential):
-    """One value over all its tables, with its own problem (confidential).
+    """One value over all its tables, with its own problem (confidential)."""
 
-    Args:
-        value: The value column; None for counts.
-        problem: All its cells.
-        members: Which cells of the tables they stand for.
-        tables: The tables, those published before last.
-        current: Whether any of them is published now.
-    """
-
-    value: str | None
-    problem: SuppressionProblem
-    members: TableCells
-    tables: tuple[Table, ...]
-    current: bool = True
+    value: str | None  # the value column; None for counts
+    problem: SuppressionProblem  # all its cells
+    members: TableCells  # which cells of the tables they stand for
+    tables: tuple[Table, ...]  # the tables, those published before last
+    current: bool = True  # whether any of them is published now
 
     @property
     def name(self) -> str:
@@ -83,14 +75,7 @@ class ValueCells(Confidential):
 
 
 class RelatedValues:
-    """Several values cell by cell, and the relations between them. CONFIDENTIAL.
-
-    Args:
-        values: The values, each once.
-        stated: Relations that hold for sure: refused if they do not.
-        same: Codes that mean the same as a code of another variable.
-        costs_in_units: Whether costs follow values, and so the unit of these.
-    """
+    """Several values cell by cell, and the relations between them. CONFIDENTIAL."""
 
     def __init__(
         self,
@@ -401,12 +386,7 @@ class UnpublishedValue(Confidential):
 def unpublished_values(
     published: Sequence[tuple[Table, str | None]], stated: Sequence[ValueRelation]
 ) -> dict[int, dict[str | None, Any]]:
-    """What else the relations are about: by identity of the table, values that none publishes.
-
-    Args:
-        published: Tables, each with one of the values that are published of it.
-        stated: The relations.
-    """
+    """What else the relations are about: by identity of the table, values that none publishes."""
     names = {COUNT if value is None else value for _, value in published}
     found: dict[int, dict[str | None, Any]] = {}
     for relation in stated:

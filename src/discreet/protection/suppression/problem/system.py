@@ -33,23 +33,16 @@ class Confidential:
 class Relations:
     """Linear relations: the sum of coefficient × value over a row is its right-hand side.
 
-    Args:
-        cells: Number of cells.
-        start: Where each row begins in `cell` and `coef`; one more than there are rows.
-        cell: Number of the cell of each entry.
-        coef: Its coefficient, usually 1 for parts and -1 for their total.
-        rhs: Right-hand side of each row, in units; usually 0.
-
     >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
     >>> sums.residuals(np.array([5, 2, 3]))
     array([0])
     """
 
-    cells: int
-    start: IntArray
-    cell: PositionArray
-    coef: IntArray
-    rhs: IntArray
+    cells: int  # number of cells
+    start: IntArray  # where each row begins in `cell` and `coef`; one more than there are rows
+    cell: PositionArray  # number of the cell of each entry
+    coef: IntArray  # its coefficient, usually 1 for parts and -1 for their total
+    rhs: IntArray  # right-hand side of each row, in units; usually 0
 
     def __post_init__(self) -> None:
         if len(self.start) != len(self.rhs) + 1 or len(self.cell) != len(self.coef):

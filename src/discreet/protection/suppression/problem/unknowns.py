@@ -32,27 +32,16 @@ _SHARE, _QUARTER = 1e-9, 0.25
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Unknowns(Confidential):
-    """Hidden cells as deviations from their true values, all 0 in truth (confidential).
+    """Hidden cells as deviations from their true values, all 0 in truth (confidential)."""
 
-    Args:
-        cells: Their numbers in the problem.
-        relations: The relations among them; right-hand sides are 0.
-        low: How far below its true value the attacker can think each cell, at most 0.
-        high: How far above, at least 0.
-        lower: Lower protection level of each cell; 0 where none is asked for.
-        upper: Upper protection level.
-        sliding: Sliding protection level.
-        sensitive: Which cells must be protected.
-    """
-
-    cells: IntArray
-    relations: Relations
-    low: FloatArray
-    high: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    sliding: FloatArray
-    sensitive: BoolArray
+    cells: IntArray  # their numbers in the problem
+    relations: Relations  # the relations among them; right-hand sides are 0
+    low: FloatArray  # how far below its true value the attacker can think each cell, at most 0
+    high: FloatArray  # how far above, at least 0
+    lower: FloatArray  # lower protection level of each cell; 0 where none is asked for
+    upper: FloatArray  # upper protection level
+    sliding: FloatArray  # sliding protection level
+    sensitive: BoolArray  # which cells must be protected
 
     def __len__(self) -> int:
         return len(self.cells)

@@ -74,18 +74,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Estimates(Confidential):
-    """Best estimates of contributions by other contributors of the same cell (confidential).
+    """Best estimates of contributions by other contributors of the same cell (confidential)."""
 
-    Args:
-        cells: Numbers of the problem cells that have at least two contributors.
-        of_largest: By how many percent those next in size, together, overestimate the
-            largest contribution.
-        of_second: By how many percent the largest contributor overestimates the second;
-            infinite where the second contributes 0.
-    """
-
-    cells: IntArray
+    cells: IntArray  # numbers of the problem cells that have at least two contributors
+    #: By how many percent those next in size, together, overestimate the largest contribution
     of_largest: FloatArray
+    #: By how many percent the largest contributor overestimates the second; infinite where the
+    #: second contributes 0
     of_second: FloatArray
 
     @property
@@ -645,14 +640,7 @@ def audit_problem(
     intervals: bool = False,
     free: BoolArray | None = None,
 ) -> Audit:
-    """Audit a pattern over the cells of a problem, with exact intervals if asked for.
-
-    Args:
-        problem: The problem.
-        hidden: Which cells are hidden.
-        intervals: Whether to work out their intervals.
-        free: Which cells readers do not know exactly; the hidden ones if None.
-    """
+    """Audit a pattern over the cells of a problem, with exact intervals if asked for."""
     open_cells = hidden if free is None else free
     began = time.monotonic()
     sensitive: BoolArray = problem.state == CellState.primary

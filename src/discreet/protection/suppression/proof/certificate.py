@@ -47,27 +47,16 @@ _PATCHED = 3_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Certificate:
-    """What became of each sensitive cell (confidential but for `protected`).
+    """What became of each sensitive cell (confidential but for `protected`)."""
 
-    Args:
-        cells: Numbers of the sensitive cells that are hidden, ascending.
-        protected: Which of them are protected.
-        low: How far below its true value each was seen; exact where not protected.
-        high: How far above.
-        shown: Sensitive cells that are not hidden at all.
-        solved: Number of linear programs that were needed.
-        whole: Which were seen to be protected by moves in whole numbers.
-        untested: How many were not tested against attackers who know that values are whole.
-    """
-
-    cells: IntArray
-    protected: BoolArray
-    low: FloatArray
-    high: FloatArray
-    shown: IntArray
-    solved: int
-    whole: BoolArray
-    untested: int = 0
+    cells: IntArray  # numbers of the sensitive cells that are hidden, ascending
+    protected: BoolArray  # which of them are protected
+    low: FloatArray  # how far below its true value each was seen; exact where not protected
+    high: FloatArray  # how far above
+    shown: IntArray  # sensitive cells that are not hidden at all
+    solved: int  # number of linear programs that were needed
+    whole: BoolArray  # which were seen to be protected by moves in whole numbers
+    untested: int = 0  # how many were not tested against attackers who know that values are whole
 
     @property
     def unprotected(self) -> IntArray:
@@ -411,14 +400,7 @@ def certified(
 def pattern_of_part(
     pattern: Pattern, problem: SuppressionProblem, cells: slice, scale: int = 1
 ) -> Pattern:
-    """What a pattern over several problems, one after the other, says of one of them.
-
-    Args:
-        pattern: The pattern over all of them, in one unit.
-        problem: The one, in its own unit; it may also have lost its relations to the others.
-        cells: Its cells among all.
-        scale: Its unit, in that of the pattern.
-    """
+    """What a pattern over several problems, one after the other, says of one of them."""
     hidden = pattern.hidden[cells]
     own = pattern.certificate
     mine = (own.cells >= cells.start) & (own.cells < cells.stop)

@@ -36,23 +36,14 @@ _PRODUCTS, _NUMBERS, _MORE = 200, 200, 1_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Elimination:
-    """What became of the columns, in the order they were taken.
+    """What became of the columns, in the order they were taken."""
 
-    Args:
-        cells: The cells, in that order.
-        rank: For each, its number among those that follow from no earlier one, or -1.
-        start: Where the numbers of each begin in `base` and `share`.
-        base: Ranks of earlier cells.
-        share: How much of what is left of each of them was taken off.
-        whole: Whether all cells were looked at; the work is cut short where it fills up.
-    """
-
-    cells: IntArray
-    rank: IntArray
-    start: IntArray
-    base: IntArray
-    share: IntArray
-    whole: bool
+    cells: IntArray  # the cells, in that order
+    rank: IntArray  # for each, its number among those that follow from no earlier one, or -1
+    start: IntArray  # where the numbers of each begin in `base` and `share`
+    base: IntArray  # ranks of earlier cells
+    share: IntArray  # how much of what is left of each of them was taken off
+    whole: bool  # whether all cells were looked at; the work is cut short where it fills up
 
 
 def elimination_of(relations: Relations, order: IntArray) -> Elimination:
@@ -227,19 +218,12 @@ _STEPS, _CIRCUIT_MORE = 2_000, 1_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Circuits:
-    """Circuits of hidden cells.
+    """Circuits of hidden cells."""
 
-    Args:
-        start: Where each begins in `cells` and `shares`; one more than there are.
-        cells: The cells.
-        shares: How far each moves when the circuit does by 1; whole numbers.
-        whole: Whether every way to move the cells is a sum of these circuits.
-    """
-
-    start: IntArray
+    start: IntArray  # where each begins in `cells` and `shares`; one more than there are
     cells: IntArray
-    shares: IntArray
-    whole: bool
+    shares: IntArray  # how far each moves when the circuit does by 1; whole numbers
+    whole: bool  # whether every way to move the cells is a sum of these circuits
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -405,29 +389,20 @@ _LOOKS = 100_000_000
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CircuitBounds:
-    """What circuits show about hidden cells (confidential).
+    """What circuits show about hidden cells (confidential)."""
 
-    Args:
-        low: How far down each was seen to move, at most 0.
-        high: How far up.
-        whole_low: How far down in whole numbers.
-        whole_high: How far up in whole numbers.
-        least: How far down each can move at most, by relations one by one.
-        most: How far up.
-        label: For each cell, the smallest cell that it shares circuits with, directly or
-            not: cells with different labels move independently, and those in no circuit,
-            labelled -1, do not move at all. None where there may be more circuits.
-        exact: Which cells cannot move farther than they were seen to: those in no circuit,
-            and those that move with one circuit only.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    whole_low: FloatArray
-    whole_high: FloatArray
-    least: FloatArray
-    most: FloatArray
+    low: FloatArray  # how far down each was seen to move, at most 0
+    high: FloatArray  # how far up
+    whole_low: FloatArray  # how far down in whole numbers
+    whole_high: FloatArray  # how far up in whole numbers
+    least: FloatArray  # how far down each can move at most, by relations one by one
+    most: FloatArray  # how far up
+    #: For each cell, the smallest cell that it shares circuits with, directly or not: cells with
+    #: different labels move independently, and those in no circuit, labelled -1, do not move at
+    #: all. None where there may be more circuits
     label: IntArray | None
+    #: Which cells cannot move farther than they were seen to: those in no circuit, and those that
+    #: move with one circuit only
     exact: BoolArray
 
 

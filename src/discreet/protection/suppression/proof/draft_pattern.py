@@ -51,11 +51,6 @@ class DraftPattern(Confidential):
 
     Cells are numbered among those that may move. A task is a cell and a direction:
     number of the cell for up, that plus the number of cells for down.
-
-    Args:
-        problem: The problem.
-        unknowns: Cells that are hidden for good, the only ones that may move; without,
-            all cells that may be hidden.
     """
 
     def __init__(self, problem: SuppressionProblem, unknowns: Unknowns | None = None) -> None:

@@ -44,25 +44,18 @@ HIDDEN_STEP = 0.5
 
 @dataclass
 class _Aim:
-    """What must be shown of a cell: it moves so far; for one insider alone, or for all.
+    """What must be shown of a cell: it moves so far; for one insider alone, or for all."""
 
-    Args:
-        cell: Its number in the draft.
-        distance: How far it must move; negative for down.
-        insider: Whom this is about; None for the public and all insiders but the exempt.
-        exempt: Insiders who know the cell, or for whom there are aims of their own.
-        proofs: What shows it.
-        needing: The insiders who know a cell of every one of these proofs; None without proof.
-        waived: Whether others stand in for it.
-    """
-
-    cell: int
-    distance: float
+    cell: int  # its number in the draft
+    distance: float  # how far it must move; negative for down
+    #: Whom this is about; None for the public and all insiders but the exempt
     insider: int | None = None
+    #: Insiders who know the cell, or for whom there are aims of their own
     exempt: set[int] = field(default_factory=set)
-    proofs: list[int] = field(default_factory=list)
+    proofs: list[int] = field(default_factory=list)  # what shows it
+    #: The insiders who know a cell of every one of these proofs; None without proof
     needing: frozenset[int] | None = None
-    waived: bool = False
+    waived: bool = False  # whether others stand in for it
 
     @property
     def met(self) -> bool:

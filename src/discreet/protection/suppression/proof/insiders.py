@@ -29,15 +29,12 @@ UNKNOWN_CONTRIBUTORS = (
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Insiders(Confidential):
-    """Who knows which cells (confidential).
+    """Who knows which cells (confidential)."""
 
-    Args:
-        owner: For each cell of the problem the number of its only contributor; -1 for others.
-        group: The same where contributors that may be one and the same have one number, as large
-            as the number of cells or larger; None where there are no such doubts.
-    """
-
+    #: For each cell of the problem the number of its only contributor; -1 for others
     owner: IntArray
+    #: The same where contributors that may be one and the same have one number, as large as the
+    #: number of cells or larger; None where there are no such doubts
     group: IntArray | None = None
 
     @property
@@ -100,14 +97,6 @@ def insiders_of(
     A total and a part of it with one contributor each are his; so are cells of linked tables of
     the same holding or record key, and what the values of one cell tell of a single record. Where
     tables do not say who he is, those of cells of the same value may be the same one.
-
-    Args:
-        problem: All cells of the tables.
-        members: Where they stand in it.
-        sources: The tables, each with its sensitive cells.
-        values: The value column of each.
-        guarded: Of which of them contributors count; of all unless given.
-        earlier: Tables published before, whose hidden cells insiders know as well.
     """
     if earlier and len(members.before) == len(earlier):
         members = replace(members, cells=(*members.cells, *members.before))

@@ -25,29 +25,17 @@ _SEED = 5
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Leaves(Confidential):
-    """Which cells are leaves, and how the others add up (confidential).
-
-    Args:
-        problem: The problem.
-        cells: The leaves that may move.
-        number: For each cell of the problem, its place in `cells`; -1 for others.
-        totals: All totals, each after the cells that it is the sum of.
-        total: The total of each relation.
-        first: Where the relations of each cell begin in `row`.
-        row: The relations of each cell.
-        down: How far each leaf can move down, seen by its own bounds.
-        up: How far up.
-    """
+    """Which cells are leaves, and how the others add up (confidential)."""
 
     problem: SuppressionProblem
-    cells: IntArray
-    number: IntArray
-    totals: IntArray
-    total: IntArray
-    first: IntArray
-    row: IntArray
-    down: FloatArray
-    up: FloatArray
+    cells: IntArray  # the leaves that may move
+    number: IntArray  # for each cell of the problem, its place in `cells`; -1 for others
+    totals: IntArray  # all totals, each after the cells that it is the sum of
+    total: IntArray  # the total of each relation
+    first: IntArray  # where the relations of each cell begin in `row`
+    row: IntArray  # the relations of each cell
+    down: FloatArray  # how far each leaf can move down, seen by its own bounds
+    up: FloatArray  # how far up
 
     def __len__(self) -> int:
         return len(self.cells)

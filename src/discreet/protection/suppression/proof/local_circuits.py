@@ -34,13 +34,7 @@ Circuit = tuple[IntArray, FloatArray]
 
 
 class LocalCircuits(Confidential):
-    """Finds circuits through single cells (confidential).
-
-    Args:
-        relations: The relations among the cells.
-        down: How far each cell can move down.
-        up: How far up.
-    """
+    """Finds circuits through single cells (confidential)."""
 
     def __init__(self, relations: Relations, down: FloatArray, up: FloatArray) -> None:
         first, order = relations.by_cell

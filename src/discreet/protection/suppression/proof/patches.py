@@ -44,22 +44,14 @@ class SolverEffort:
 
 @dataclass(frozen=True, kw_only=True)
 class Patch:
-    """Some cells and the relations among them.
+    """Some cells and the relations among them."""
 
-    Args:
-        cells: Numbers of the cells, ascending.
-        start: Where each relation begins in `at` and `coef`.
-        at: Positions in `cells`.
-        coef: Coefficients.
-        whole: Whether no other cell hangs together with these.
-        effort: Counts what linear programs over it take.
-    """
-
-    cells: IntArray
-    start: IntArray
-    at: IntArray
-    coef: IntArray
-    whole: bool
+    cells: IntArray  # numbers of the cells, ascending
+    start: IntArray  # where each relation begins in `at` and `coef`
+    at: IntArray  # positions in `cells`
+    coef: IntArray  # coefficients
+    whole: bool  # whether no other cell hangs together with these
+    #: Counts what linear programs over it take
     effort: SolverEffort = field(default_factory=SolverEffort)
 
 

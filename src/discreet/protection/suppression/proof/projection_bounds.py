@@ -36,25 +36,16 @@ class ProjectionEffort:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LeafSums:
-    """Sums of leaves that are known (confidential).
+    """Sums of leaves that are known (confidential)."""
 
-    Args:
-        cells: The published cells that they come from.
-        start: Where the leaves of each sum begin in `at`.
-        at: The leaves.
-        first: Where the sums of each leaf begin in `of`.
-        of: The sums.
-        way: For each cell of the problem, the relation that was followed down; -1 for leaves.
-        effort: Counts what working with them took.
-    """
-
-    cells: IntArray
-    start: IntArray
-    at: PositionArray
-    first: IntArray
-    of: PositionArray
+    cells: IntArray  # the published cells that they come from
+    start: IntArray  # where the leaves of each sum begin in `at`
+    at: PositionArray  # the leaves
+    first: IntArray  # where the sums of each leaf begin in `of`
+    of: PositionArray  # the sums
+    #: For each cell of the problem, the relation that was followed down; -1 for leaves
     way: IntArray
-    effort: ProjectionEffort
+    effort: ProjectionEffort  # counts what working with them took
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -241,21 +232,14 @@ _BEYOND = 1e-6
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MoveTargets:
-    """How far which cells are to be moved (confidential).
+    """How far which cells are to be moved (confidential)."""
 
-    Args:
-        cells: The cells, numbers in the problem.
-        start: Where the leaves of each begin in `at`.
-        at: The leaves.
-        want: How far each is to be moved, up in one joint move and down in its mirror image.
-        room: How far each leaf can move to either side.
-    """
-
-    cells: IntArray
-    start: IntArray
-    at: PositionArray
+    cells: IntArray  # the cells, numbers in the problem
+    start: IntArray  # where the leaves of each begin in `at`
+    at: PositionArray  # the leaves
+    #: How far each is to be moved, up in one joint move and down in its mirror image
     want: FloatArray
-    room: FloatArray
+    room: FloatArray  # how far each leaf can move to either side
 
     def __len__(self) -> int:
         return len(self.cells)

@@ -205,19 +205,13 @@ def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ReleaseCheck:
-    """What several releases tell together (confidential).
+    """What several releases tell together (confidential)."""
 
-    Args:
-        problem: All their cells as one system.
-        hidden: Cells that no release shows.
-        shown: Cells that one release hides and another shows.
-        certificate: Verdicts on the sensitive cells that no release shows; on all
-            hidden cells, which must not be known exactly, where no release names any.
-    """
-
-    problem: SuppressionProblem
-    hidden: BoolArray
-    shown: IntArray
+    problem: SuppressionProblem  # all their cells as one system
+    hidden: BoolArray  # cells that no release shows
+    shown: IntArray  # cells that one release hides and another shows
+    #: Verdicts on the sensitive cells that no release shows; on all hidden cells, which must not be
+    #: known exactly, where no release names any
     certificate: Certificate
 
     @property

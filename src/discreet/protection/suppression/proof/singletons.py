@@ -32,24 +32,16 @@ _SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RespondentAudit:
-    """What coalitions of respondents can find out (confidential).
+    """What coalitions of respondents can find out (confidential)."""
 
-    Args:
-        most: How many respondents a coalition has at most.
-        coalitions: How many coalitions were looked at.
-        left: How many more there are that were not, because of the limit.
-        opened: Sensitive cells that a coalition can compute exactly, though nobody else can.
-        weakened: Sensitive cells that a coalition can bound more closely than their
-            protection levels allow; `opened` are among them.
-        names: Names of the opened cells.
-    """
-
-    most: int
-    coalitions: int
-    left: int
-    opened: IntArray
+    most: int  # how many respondents a coalition has at most
+    coalitions: int  # how many coalitions were looked at
+    left: int  # how many more there are that were not, because of the limit
+    opened: IntArray  # sensitive cells that a coalition can compute exactly, though nobody else can
+    #: Sensitive cells that a coalition can bound more closely than their protection levels allow;
+    #: `opened` are among them
     weakened: IntArray
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # names of the opened cells
 
     def described(self) -> dict[str, Any]:
         """The same as plain values."""

@@ -67,24 +67,16 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PublicationStyle:
-    """How a table is published.
+    """How a table is published."""
 
-    Args:
-        value: The value column; None for counts.
-        decimals: Digits after the decimal point.
-        reasons: Whether the kind of rule is told, only primary or secondary, or nothing.
-        zeros: Whether zeros may be among the hidden cells, which is then said.
-        titles: language → heading.
-        universe: language → who is counted.
-        instead: Whether intervals, if there are any, stand in the place of hidden values.
-    """
-
-    value: str | None
-    decimals: int
+    value: str | None  # the value column; None for counts
+    decimals: int  # digits after the decimal point
+    #: Whether the kind of rule is told, only primary or secondary, or nothing
     reasons: Literal["rule", "kind", "none"]
-    zeros: bool
-    titles: Mapping[str, str] = field(default_factory=dict)
-    universe: Mapping[str, str] = field(default_factory=dict)
+    zeros: bool  # whether zeros may be among the hidden cells, which is then said
+    titles: Mapping[str, str] = field(default_factory=dict)  # language → heading
+    universe: Mapping[str, str] = field(default_factory=dict)  # language → who is counted
+    #: Whether intervals, if there are any, stand in the place of hidden values
     instead: bool = False
 
 

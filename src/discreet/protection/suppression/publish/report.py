@@ -27,25 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartHidden:
-    """What is hidden on one part of a table (confidential).
+    """What is hidden on one part of a table (confidential)."""
 
-    Args:
-        table: Name of the table.
-        part: Name of the part, in English.
-        cells: Cells that are not empty.
-        primary: Sensitive cells among them.
-        secondary: Cells hidden to protect others.
-        value: Sum of all absolute values, in units of the last decimal.
-        hidden_value: Sum of those hidden.
-    """
-
-    table: str
-    part: str
-    cells: int
-    primary: int
-    secondary: int
-    value: int
-    hidden_value: int
+    table: str  # name of the table
+    part: str  # name of the part, in English
+    cells: int  # cells that are not empty
+    primary: int  # sensitive cells among them
+    secondary: int  # cells hidden to protect others
+    value: int  # sum of all absolute values, in units of the last decimal
+    hidden_value: int  # sum of those hidden
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

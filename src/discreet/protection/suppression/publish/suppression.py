@@ -545,13 +545,7 @@ class _ValueSystem:
 
 
 class _RelatedSystem:
-    """Values that are solved together, because they add up; or one alone. CONFIDENTIAL.
-
-    Args:
-        parts: The values.
-        problem: All their cells, one value after the other.
-        members: Where the cells of all their tables stand in it.
-    """
+    """Values that are solved together, because they add up; or one alone. CONFIDENTIAL."""
 
     def __init__(
         self, parts: Sequence[_ValueSystem], problem: SuppressionProblem, members: TableCells

@@ -27,47 +27,37 @@ _COUNTED = re.compile(r"`\s*(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)\s*'")
 
 @dataclass(repr=False)
 class Trace:
-    """Whether what is being worked out rests on values of the data that may not be shown.
+    """Whether what is being worked out rests on values of the data that may not be shown."""
 
-    Args:
-        touched: It does, since the last `fresh`.
-        plain: Whether it may be told that a condition of the statement chose nobody.
-        few: Whether a comparison in the statement holds for a few only.
-        macros: Names of local macros (by depth) and global macros that do.
-        levels: Of macros that do, the words that may be known.
-        scalars: Names of scalars that do.
-        matrices: Names of matrices that do.
-        variables: Names of variables made from such values; `ROWS` if they chose records,
-            `ORDER` if the records are sorted by them.
-        made: Names of variables that the program has made or changed itself.
-        own: Names of variables that were made without any data: constants, `_n`, random numbers.
-        copied: Names of variables with copied values that the statement reads.
-        sized: Names of variables whose storage type hangs on values.
-        labels: Names of value labels whose texts are values of the data.
-        names: Names of variables and files that hold such values themselves.
-        whole: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()".
-        branches: In how many branches or loops, chosen by such values, the run is.
-        code: Whether `_rc` does.
-        doubts: Whether anything did since each `capture` began, the innermost last.
-    """
-
-    touched: bool = False
-    plain: bool = True
-    few: bool = False
+    touched: bool = False  # it does, since the last `fresh`
+    plain: bool = True  # whether it may be told that a condition of the statement chose nobody
+    few: bool = False  # whether a comparison in the statement holds for a few only
+    #: Names of local macros (by depth) and global macros that do
     macros: set[tuple[int, str]] = field(default_factory=set)
+    #: Of macros that do, the words that may be known
     levels: dict[tuple[int, str], frozenset[str]] = field(default_factory=dict)
-    scalars: set[str] = field(default_factory=set)
-    matrices: set[str] = field(default_factory=set)
+    scalars: set[str] = field(default_factory=set)  # names of scalars that do
+    matrices: set[str] = field(default_factory=set)  # names of matrices that do
+    #: Names of variables made from such values; `ROWS` if they chose records, `ORDER` if the
+    #: records are sorted by them
     variables: set[str] = field(default_factory=set)
+    #: Names of variables that the program has made or changed itself
     made: set[str] = field(default_factory=set)
+    #: Names of variables that were made without any data: constants, `_n`, random numbers
     own: set[str] = field(default_factory=set)
+    #: Names of variables with copied values that the statement reads
     copied: set[str] = field(default_factory=set)
+    #: Names of variables whose storage type hangs on values
     sized: set[str] = field(default_factory=set)
+    #: Names of value labels whose texts are values of the data
     labels: set[str] = field(default_factory=set)
+    #: Names of variables and files that hold such values themselves
     names: set[str] = field(default_factory=set)
+    #: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()"
     whole: set[str] = field(default_factory=set)
-    branches: int = 0
-    code: bool = False
+    branches: int = 0  # in how many branches or loops, chosen by such values, the run is
+    code: bool = False  # whether `_rc` does
+    #: Whether anything did since each `capture` began, the innermost last
     doubts: list[bool] = field(default_factory=lambda: [False])
 
     def fresh(self) -> None:
