@@ -49,13 +49,13 @@ class _Sentence:
 
     def read(self, sentence: str, depth: int) -> str | None:
         """The German of a sentence that has this form; None if it has not."""
-        found = self.pattern.fullmatch(sentence)
-        if found is None or not self._once(sentence):
+        match = self.pattern.fullmatch(sentence)
+        if match is None or not self._once(sentence):
             return None
         parts = {}
         for name, kind in self.kinds.items():
-            each = found[name].split("; ") if kind == ";" else [found[name]]
-            said = [_german(one, depth + 1) if kind else one for one in each]
+            item = match[name].split("; ") if kind == ";" else [match[name]]
+            said = [_german(one, depth + 1) if kind else one for one in item]
             if None in said:
                 return None
             parts[name] = "; ".join(one for one in said if one is not None)

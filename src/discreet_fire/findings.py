@@ -138,8 +138,8 @@ def causes(findings: Iterable[Finding]) -> list[FindingCause]:
     """
     grouped: dict[tuple[Severity, str, str, str], list[tuple[int, int, str]]] = {}
     for one in findings:
-        said = _OF_COMMAND.fullmatch(one.what)
-        name, reason = said.groups() if said else ("", one.what)
+        match = _OF_COMMAND.fullmatch(one.what)
+        name, reason = match.groups() if match else ("", one.what)
         key = (one.severity, one.rule, reason, one.hint)
         grouped.setdefault(key, []).append((one.line, one.column, name))
     made = []

@@ -92,8 +92,8 @@ def _released(queue: Queue, number: int) -> tuple[QueueView, dict[str, bytes]]:
     found = view(queue, number)
     standing, where = found.row.standing, f"submission {number}"
     if standing.state is not State.released:
-        what = f"only released submissions can be written; this one is {standing.state.value}"
-        raise queue_error(what, "not-released", where)
+        message = f"only released submissions can be written; this one is {standing.state.value}"
+        raise queue_error(message, "not-released", where)
     target = target_of(queue, standing)
     problem = folder_problem(target, standing.intent, standing.record)
     if problem:

@@ -34,10 +34,10 @@ def plain_name(name: str) -> str:
     >>> plain_name(" Anna  Meier ")
     'Anna Meier'
     """
-    found = " ".join(unicodedata.normalize("NFC", name).split())
-    if not found or len(found) > _LONGEST_NAME or not all(map(_in_names, found)):
+    frame = " ".join(unicodedata.normalize("NFC", name).split())
+    if not frame or len(frame) > _LONGEST_NAME or not all(map(_in_names, frame)):
         raise _wrong("this is no name", "write letters", "name")
-    return found
+    return frame
 
 
 def _in_names(letter: str) -> bool:
@@ -54,13 +54,13 @@ def plain_text(text: str, where: str) -> str:
     >>> plain_text("no single  firm\nis seen", "reason")
     'no single firm is seen'
     """
-    found = " ".join(text.split())
-    if len(found) > _LONGEST_TEXT:
+    frame = " ".join(text.split())
+    if len(frame) > _LONGEST_TEXT:
         raise _wrong(f"the text is longer than {_LONGEST_TEXT:,} characters", "", where)
-    if not found.isprintable():
+    if not frame.isprintable():
         hint = "write letters, figures and signs"
         raise _wrong("the text holds characters that hide or mislead", hint, where)
-    return found
+    return frame
 
 
 def same_person(one: str, other: str) -> bool:
@@ -80,8 +80,8 @@ def look_of(name: str) -> str:
     """
     letters = unicodedata.normalize("NFKD", name.translate(_LOOKS)).casefold()
     spoken = (" " if one in _IN_NAMES else one for one in letters.translate(_LOOKS))
-    found = "".join(one for one in spoken if not unicodedata.combining(one))
-    return " ".join(found.split())
+    frame = "".join(one for one in spoken if not unicodedata.combining(one))
+    return " ".join(frame.split())
 
 
 def _wrong(what: str, hint: str, where: str) -> OutputCheckError:

@@ -146,18 +146,18 @@ class _Sheet:
 
     def _output(self, part: OutputPart, lines: Sequence[str]) -> str:
         decision, words = self.found.row.standing.decisions.get(part.number), self.words
-        told = words["undecided"]
+        word = words["undecided"]
         if decision is not None:
             verdict = {PartVerdict.accept: "accepted", PartVerdict.hold: "held"}
-            told = words[verdict.get(decision.verdict, "exception")]
-            told += f", {decision.person}" + (f": {decision.comment}" if decision.comment else "")
+            word = words[verdict.get(decision.verdict, "exception")]
+            word += f", {decision.person}" + (f": {decision.comment}" if decision.comment else "")
         own = [one for one in self.found.findings if self._is_about(one, part)]
         notes = "".join(f"<li>{self._told(one)}</li>\n" for one in own)
         return (
             f'<article class="pair" aria-label="{words["output"]} {part.number}">\n<div>\n'
             f'<h3 id="output-{part.number}">{words["output"]} {part.number}: '
             f"{escape(part.title)}</h3>\n"
-            f"{self._lines_of(part, lines)}<p>{escape(told)}</p>\n"
+            f"{self._lines_of(part, lines)}<p>{escape(word)}</p>\n"
             + (f"<ul>\n{notes}</ul>\n" if notes else "")
             + f"</div>\n<div>{self._shown(part)}</div>\n</article>\n"
         )
@@ -296,8 +296,8 @@ class _Sheet:
         """The lines of the program that ran."""
         name = Path(self.found.row.program)
         for path in (name.with_stem(f"{name.stem}_FiRe"), name):
-            for found in sorted((self.folder / "program").rglob(path.name)):
-                return _lines(found)
+            for item in sorted((self.folder / "program").rglob(path.name)):
+                return _lines(item)
         return []
 
     def _files(self) -> str:

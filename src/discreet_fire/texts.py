@@ -174,9 +174,9 @@ def decode_source(data: bytes, name: str | os.PathLike[str]) -> SourceText:
     source = SourceText(path, text, encoding, bom, hashlib.sha256(data).hexdigest())
     found = _doubts(source, body)
     if controls is not None:
-        what = "a control character that can hide text on a screen"
+        message = "a control character that can hide text on a screen"
         span = controls.span()
-        found.append(source.finding("control-character", Severity.REVIEW, what, *span))
+        found.append(source.finding("control-character", Severity.REVIEW, message, *span))
     return replace(source, findings=tuple(found)) if found else source
 
 
@@ -213,12 +213,12 @@ def _doubts(source: SourceText, body: bytes) -> list[Finding]:
         return []
     if (letter := _UTF8_LETTER.search(body)) is not None or source.bom:
         start = 0 if letter is None else letter.start()
-        what = "the file mixes UTF-8 and a single-byte encoding; it was read byte by byte"
+        message = "the file mixes UTF-8 and a single-byte encoding; it was read byte by byte"
         hint = "look at letters outside ASCII; nothing else is changed"
-        return [source.finding("mixed-encoding", Severity.REVIEW, what, start, start + 1, hint)]
+        return [source.finding("mixed-encoding", Severity.REVIEW, message, start, start + 1, hint)]
     if source.encoding == "latin-1" and (odd := _ABOVE_LATIN.search(body)) is not None:
-        what = "bytes that are no letters in any encoding known here; they were left alone"
-        return [source.finding("unknown-encoding", Severity.REVIEW, what, *odd.span())]
+        message = "bytes that are no letters in any encoding known here; they were left alone"
+        return [source.finding("unknown-encoding", Severity.REVIEW, message, *odd.span())]
     return []
 
 

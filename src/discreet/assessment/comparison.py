@@ -47,13 +47,13 @@ class Comparison:
         """The main differences in plain words. SECRET."""
         words = words_of("comparison", language)
         if self.same_noise:
-            told = words["same"]
+            word = words["same"]
         elif self.same_distribution:
             keys = min(self.rows["same_keys"].to_list())
-            told = words["moved"].format(keys=percent(keys, language))
+            word = words["moved"].format(keys=percent(keys, language))
         else:
             worst = self.rows.sort(["largest", "i"], descending=[True, False]).row(0, named=True)
-            told = words["other"].format(
+            word = words["other"].format(
                 largest=percent(worst["largest"], language),
                 row=worst["i"],
                 mean=_span(self.rows["mean"], language),
@@ -61,8 +61,8 @@ class Comparison:
             )
         if self.grids[0] != self.grids[1]:
             shown = [words["any"] if grid is None else str(grid) for grid in self.grids]
-            told += " " + words["grids"].format(first=shown[0], second=shown[1])
-        return told
+            word += " " + words["grids"].format(first=shown[0], second=shown[1])
+        return word
 
     def described(self) -> dict[str, Any]:
         """The comparison for programs. SECRET."""

@@ -106,8 +106,8 @@ class RecordRisk:
         elif place.suffix in made:
             content = made[place.suffix](language) + "\n"
         else:
-            what = "a report on records is written as .html, .txt or .json"
-            raise PublicationError(what, code="format", where=str(place))
+            message = "a report on records is written as .html, .txt or .json"
+            raise PublicationError(message, code="format", where=str(place))
         write_text(place, content, private=True)
         return place
 
@@ -487,7 +487,7 @@ class RecordChanges:
             far = percent(one["total_variation"], language)
             lines.append(f"{words['variation'].format(names=name)}: {far}")
             if "true" in one:
-                shares = [percent(one[each], language) for each in ("true", "surest")]
+                shares = [percent(one[item], language) for item in ("true", "surest")]
                 lines.append(words["true"].format(*shares, name=name))
         for name, one in self.numbers.items():
             shown = {key: number(value, language, 4) for key, value in one.items()}
@@ -531,21 +531,21 @@ def compare_records(
     (1.0, 0.0)
     """
     first, second, ids = HeldRecords(before, {}), HeldRecords(after, {}), name_list(id, "id")
-    both = [each.columns([*ids, *numbers, *codes, *sensitive]) for each in (first, second)]
+    both = [item.columns([*ids, *numbers, *codes, *sensitive]) for item in (first, second)]
     if set(numbers) & set(codes) or not [*numbers, *codes]:
-        what = "name numbers, codes, or both, each once"
-        raise MicrodataError(what, code="columns", where="numbers, codes")
+        message = "name numbers, codes, or both, each once"
+        raise MicrodataError(message, code="columns", where="numbers, codes")
     for held in (first, second):
         check_codes(held, codes)
-    wrong = [n for n in numbers if not all(each[n].dtype.is_numeric() for each in both)]
+    wrong = [n for n in numbers if not all(item[n].dtype.is_numeric() for item in both)]
     raise_all(MicrodataError, [Problem("this is no number", n) for n in wrong], code="column-type")
-    if any(each.select(ids).is_duplicated().any() for each in both):
-        what = "records share their identifier with another"
-        raise MicrodataError(what, code="identifiers", where=", ".join(ids))
+    if any(item.select(ids).is_duplicated().any() for item in both):
+        message = "records share their identifier with another"
+        raise MicrodataError(message, code="identifiers", where=", ".join(ids))
     rates: dict[str, float] = {}
     told: dict[str, dict[str, float]] = {}
     if numbers:
-        keyed = [each.with_columns(pl.col(ids).cast(pl.String)).sort(ids) for each in both]
+        keyed = [item.with_columns(pl.col(ids).cast(pl.String)).sort(ids) for item in both]
         common = keyed[0].join(keyed[1].select(ids), on=ids, how="semi").drop_nulls(numbers)
         common = common.join(keyed[1].drop_nulls(numbers), on=ids, suffix="\0", how="inner").sort(
             ids
@@ -567,8 +567,8 @@ def _attacked(
 ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     """What one who takes changed codes for true ones finds: rates, and per code how sure he is."""
     before, after = (
-        each.with_columns(pl.col([*ids, *codes, *sensitive]).cast(pl.String), alike=_alike(codes))
-        for each in both
+        item.with_columns(pl.col([*ids, *codes, *sensitive]).cast(pl.String), alike=_alike(codes))
+        for item in both
     )
     joined = after.join(before, on=ids, how="inner", suffix="\0")
     if joined.is_empty():
@@ -580,11 +580,11 @@ def _attacked(
         rates["alone_right"] = float(unique.select((own & (pl.col("alike\0") == 1)).mean()).item())
     for name in sensitive:
         groups = after.group_by(codes).agg(pl.col(name).n_unique().alias("values"))
-        told = joined.join(groups, on=codes, nulls_equal=True).filter(pl.col("values") == 1)
-        share = {"grouped": told.height / joined.height}
-        if told.height:
+        frame = joined.join(groups, on=codes, nulls_equal=True).filter(pl.col("values") == 1)
+        share = {"grouped": frame.height / joined.height}
+        if frame.height:
             right = pl.col(name).eq_missing(pl.col(f"{name}\0"))
-            share["grouped_right"] = float(told.select(right.mean()).item())
+            share["grouped_right"] = float(frame.select(right.mean()).item())
         # Of several variables the one that is told of most.
         rates |= share if share["grouped"] >= rates.get("grouped", 0.0) else {}
     true = {}
@@ -613,7 +613,7 @@ def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> di
         distance = np.square((new - old[at]) / spread).sum(axis=1)
         found += bool(distance[at] <= distance.min() and (distance == distance[at]).sum() == 1)
     values = (
-        [np.linalg.eigvalsh(np.cov((each / spread).T)) for each in (old, new)]
+        [np.linalg.eigvalsh(np.cov((item / spread).T)) for item in (old, new)]
         if old.shape[1] > 1
         else []
     )
@@ -650,10 +650,10 @@ def _moments(names: Sequence[str], old: FloatArray, new: FloatArray) -> dict[str
 def _distances(before: pl.DataFrame, after: pl.DataFrame, names: Sequence[str]) -> dict[str, float]:
     """How far apart two tables of shares are: total variation and Hellinger, 0 to 1."""
     shares = [
-        each.select(pl.col(names).cast(pl.String)).group_by(names).agg(
-            (pl.len() / each.height).alias("share")
+        item.select(pl.col(names).cast(pl.String)).group_by(names).agg(
+            (pl.len() / item.height).alias("share")
         )
-        for each in (before, after)
+        for item in (before, after)
     ]  # fmt: skip
     joined = shares[0].join(shares[1], on=names, how="full", nulls_equal=True, suffix="\0")
     one, other = (joined[name].fill_null(0.0).to_numpy() for name in ("share", "share\0"))

@@ -84,17 +84,19 @@ def revised_cells(
     if isinstance(least, bool) or not isinstance(least, int) or least < _FEWEST:
         what, hint = "a difference is of two units or more, or it is of one", "least=3"
         raise MicrodataError(what, code="least", where="least", hint=hint)
-    columns = [each for each in dict.fromkeys(Query(by=by, where=where).columns) if each != id]
+    columns = [
+        column for column in dict.fromkeys(Query(by=by, where=where).columns) if column != id
+    ]
     sides = [_records(frame, id, columns) for frame in (first, revised)]
     _check_types(sides, columns)
     counts = []
     for own, other in (sides, sides[::-1]):
         changed = own.join(other, on=[_UNIT, *columns], how="anti", nulls_equal=True)
         counts.append(_cells(changed, by, where))
-    if all(each is None for each in counts):
+    if all(count is None for count in counts):
         return RevisedCells(table=name, least=least, changed=0, few=0, units=pl.DataFrame())
-    old, new = (each for each in _alike(counts))
-    codes = [each for each in old.columns if each not in (_UNIT, "count")]
+    old, new = (item for item in _alike(counts))
+    codes = [column for column in old.columns if column not in (_UNIT, "count")]
     both = old.join(new, on=[*codes, _UNIT], how="full", coalesce=True, suffix=" new")
     apart = pl.col("count").fill_null(0) != pl.col("count new").fill_null(0)
     units = both.filter(apart).group_by(codes).agg(units=pl.len()).sort(codes)
@@ -133,5 +135,5 @@ def _cells(changed: pl.DataFrame, by: Sequence[Spanning], where: str | None) -> 
 
 def _alike(counts: Sequence[pl.DataFrame | None]) -> list[pl.DataFrame]:
     """Both sides; where one has no changed unit, it is empty."""
-    there = next(each for each in counts if each is not None)
-    return [there.clear() if each is None else each for each in counts]
+    there = next(count for count in counts if count is not None)
+    return [there.clear() if count is None else count for count in counts]

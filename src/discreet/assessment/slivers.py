@@ -199,11 +199,11 @@ def _atoms(
         frame = nw.from_native(records)
     except TypeError:
         raise SliverError("this is no frame of records", code="slivers", where="records") from None
-    found = frame.collect_schema()
-    missing = [name for name in (first, second, count) if name and name not in found]
+    collect_schema = frame.collect_schema()
+    missing = [name for name in (first, second, count) if name and name not in collect_schema]
     problems = [Problem("there is no such column", name) for name in missing]
     raise_all(SliverError, problems, code="missing-column")
-    if count and not found[count].is_integer():
+    if count and not collect_schema[count].is_integer():
         raise SliverError("counts are whole numbers", code="slivers", where=count)
     size = nw.col(count).cast(nw.Int64).sum() if count else nw.len()
     grouped = frame.group_by([nw.col(first), nw.col(second)], drop_null_keys=False).agg(
@@ -222,7 +222,7 @@ def _atoms(
         raise SliverError("some counts are negative", code="slivers", where=count or "")
     table = table.filter(pl.col("n") > 0)
     codes = [table[name].drop_nulls().unique().sort().to_list() for name in ("a", "b")]
-    at = [{code: k for k, code in enumerate(each)} for each in codes]
+    at = [{code: k for k, code in enumerate(item)} for item in codes]
     atoms: dict[Atom, int] = defaultdict(int)
     for a, b, n in table.iter_rows():
         pair = (

@@ -70,8 +70,8 @@ def _check(tree: Classification, codes: Collection[str]) -> None:
     unknown = [code for code in codes if code not in tree.index or code == tree.total]
     problems = [Problem(f"there is no code {code!r}", tree.name) for code in unknown]
     if tree.bounds is not None or tree.level_columns:
-        what = "intervals and level columns are made coarser where they are made"
-        problems.append(Problem(what, tree.name))
+        message = "intervals and level columns are made coarser where they are made"
+        problems.append(Problem(message, tree.name))
     if not codes:
         problems.append(Problem("no code is named", tree.name))
     raise_all(ClassificationError, problems, code="merge", where=tree.name)

@@ -118,10 +118,10 @@ def _from_levels(
     raise_problems(file.path.name, problems, code="classification-file", what="{} bad levels")
     tops = [(line, cells) for line, cells in body if len(cells[0]) == 1]
     if len(body[0][1][0]) != 1 or len(tops) != 1:
-        what = f"there are {len(tops)} codes on the level of the total, {mark!r}"
+        message = f"there are {len(tops)} codes on the level of the total, {mark!r}"
         where = file.place(tops[-1][0] if tops else body[0][0])
         hint = "the first line, and no other, is the total"
-        raise file_error(what, file.path, where=where, hint=hint)
+        raise file_error(message, file.path, where=where, hint=hint)
     entries = [(line, len(cells[0]) - 2, cells[1]) for line, cells in body[1:]]
     tree = tree_from_links(name, nested_links(file, entries), body[0][1][1])
     return tree if total is None else tree.with_total(total)
@@ -175,7 +175,7 @@ Document = dict[str, Any]
 def _read_json(file: TextFile, name: str | None, total: str | None) -> CodeTree:
     """The tree of a JSON document."""
     try:
-        found = json.loads(file.text, object_pairs_hook=_unique_keys)
+        document = json.loads(file.text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         where = file.place(error.lineno)
         raise file_error(f"this is not JSON: {error.msg}", file.path, where=where) from None
@@ -183,27 +183,27 @@ def _read_json(file: TextFile, name: str | None, total: str | None) -> CodeTree:
         raise file_error(f"key {error.key!r} occurs twice", file.path) from None
     except RecursionError:
         raise file_error("this JSON is nested too deeply", file.path) from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise file_error("this JSON is not an object", file.path, hint='such as {"codes": […]}')
-    bounds = found.get("bounds")
+    bounds = document.get("bounds")
     if isinstance(bounds, list) and len(bounds) > 1:
         ends = {0: -math.inf, len(bounds) - 1: math.inf}
-        found["bounds"] = [ends.get(at) if b is None else b for at, b in enumerate(bounds)]
-    return _tree(file, found, name, total)
+        document["bounds"] = [ends.get(at) if b is None else b for at, b in enumerate(bounds)]
+    return _tree(file, document, name, total)
 
 
 def _read_toml(file: TextFile, name: str | None, total: str | None) -> CodeTree:
     """The tree of a TOML document."""
     try:
-        found = tomllib.loads(file.text.replace("\r\n", "\n"))
+        document = tomllib.loads(file.text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
         line = _TOML_LINE.search(str(error))
         where = file.place(int(line[1])) if line else ""
-        what = f"this is not TOML: {_TOML_LINE.sub('', str(error))}"
-        raise file_error(what, file.path, where=where) from None
+        message = f"this is not TOML: {_TOML_LINE.sub('', str(error))}"
+        raise file_error(message, file.path, where=where) from None
     except RecursionError:
         raise file_error("this TOML is nested too deeply", file.path) from None
-    return _tree(file, found, name, total)
+    return _tree(file, document, name, total)
 
 
 class _DoubledKeyError(Exception):
@@ -213,11 +213,11 @@ class _DoubledKeyError(Exception):
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Document:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique_keys = dict(pairs)
+    if len(unique_keys) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         raise _DoubledKeyError(counts.most_common(1)[0][0])
-    return found
+    return unique_keys
 
 
 def _tree(file: TextFile, found: Document, name: str | None, total: str | None) -> CodeTree:

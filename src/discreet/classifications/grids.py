@@ -158,8 +158,8 @@ def tree_of_squares(
     size, north, east = read_squares(codes)
     if (size != sizes[-1]).any():
         number = int((size != sizes[-1]).sum())
-        what = f"{number:,} codes are squares of another size than {sizes[-1]} m"
-        raise ClassificationError(what, code="classification", where=name, hint="name sizes=")
+        message = f"{number:,} codes are squares of another size than {sizes[-1]} m"
+        raise ClassificationError(message, code="classification", where=name, hint="name sizes=")
     corners = [(north // side * side, east // side * side) for side in sizes]
     # By the outermost square first, so that each stands before those that it holds.
     order = np.lexsort([part for pair in reversed(corners) for part in reversed(pair)])
@@ -219,9 +219,9 @@ def _check_sizes(name: str, sizes: Sequence[int]) -> None:
     )
     nested = whole and all(coarse > fine and coarse % fine == 0 for coarse, fine in pairwise(sizes))
     if not sizes or not nested:
-        what = "sizes are whole metres, coarsest first, each a multiple of the next"
+        message = "sizes are whole metres, coarsest first, each a multiple of the next"
         hint = "such as sizes=[100_000, 10_000, 1_000, 100]"
-        raise ClassificationError(what, code="classification", where=name, hint=hint)
+        raise ClassificationError(message, code="classification", where=name, hint=hint)
 
 
 # Lambert's azimuthal projection of equal areas (Snyder 1987, pp. 187-190; EPSG method 9820).

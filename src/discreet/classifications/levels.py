@@ -26,9 +26,9 @@ Codes = TypeVar("Codes", bound=tuple[str | None, ...])
 def tree_from_levels(name: str, frame: Any, columns: Sequence[str], *, total: str) -> CodeTree:
     """The tree of the combinations that occur in columns from coarse to fine."""
     if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
-        what = "level columns are a list of different names, coarsest first"
+        message = "level columns are a list of different names, coarsest first"
         hint = 'such as columns=["state", "district"]'
-        raise ClassificationError(what, code="classification", where=name, hint=hint)
+        raise ClassificationError(message, code="classification", where=name, hint=hint)
     rows = text_rows(frame, columns, name, distinct=True)
     rows = _sorted_rows([row for row in rows if any(code is not None for code in row)])
     links = _chained_links(rows, [_place(name, column) for column in columns])
@@ -76,8 +76,10 @@ def tree_from_prefixes(
     _check_lengths(name, lengths)
     given: object = codes
     if isinstance(given, str) or not isinstance(given, Iterable):
-        what = f"{given!r} is one text, not a list" if isinstance(given, str) else "this is no list"
-        raise_problems(name, [Problem(f"codes: {what}", name, 'such as ["0101", "0102"]')])
+        message = (
+            f"{given!r} is one text, not a list" if isinstance(given, str) else "this is no list"
+        )
+        raise_problems(name, [Problem(f"codes: {message}", name, 'such as ["0101", "0102"]')])
     wanted = list(codes)
     _check_codes(name, wanted, lengths[-1])
     rows = _sorted_rows([tuple(code[:length] for length in lengths) for code in set(wanted)])
@@ -92,9 +94,9 @@ def _check_lengths(name: str, lengths: Sequence[int]) -> None:
     whole = all(isinstance(length, int) and length > 0 for length in lengths)
     rising = whole and list(lengths) == sorted(set(lengths))
     if not lengths or not rising:
-        what = f"the lengths {list(lengths)} of prefixes are not rising whole numbers"
+        message = f"the lengths {list(lengths)} of prefixes are not rising whole numbers"
         hint = "such as lengths=[2, 5, 8]; the last is that of the full codes"
-        raise ClassificationError(what, code="classification", where=name, hint=hint)
+        raise ClassificationError(message, code="classification", where=name, hint=hint)
 
 
 def _check_codes(name: str, codes: Sequence[str], longest: int) -> None:
@@ -102,15 +104,17 @@ def _check_codes(name: str, codes: Sequence[str], longest: int) -> None:
     texts = [code for code in codes if isinstance(code, str)]
     if texts and (most := max(map(len, texts))) < longest:
         # Codes may end early, but if all do, the lengths may be those of another variable.
-        what = f"{name}: no code has {longest} signs, the last length of prefixes; at most {most}"
-        warnings.warn(what, DiscreetWarning, stacklevel=2)
+        message = (
+            f"{name}: no code has {longest} signs, the last length of prefixes; at most {most}"
+        )
+        warnings.warn(message, DiscreetWarning, stacklevel=2)
     for code in codes:
         if not isinstance(code, str) or not code:
             problems.append(Problem(f"code {code!r} is not a text, or is empty", name))
         elif len(code) > longest:
             hint = f"add {len(code)} to the lengths, or shorten the codes"
-            what = f"code {code!r} is longer than the last length, {longest}"
-            problems.append(Problem(what, name, hint))
+            message = f"code {code!r} is longer than the last length, {longest}"
+            problems.append(Problem(message, name, hint))
     raise_problems(name, problems, what="{} codes do not fit the lengths")
 
 
@@ -230,9 +234,9 @@ def _check_nested(name: str, coarse: Bounds, fine: Bounds) -> None:
         if bound not in fine
     ]
     if not problems and (coarse[0], coarse[-1]) != (fine[0], fine[-1]):
-        what = "the coarser intervals do not cover all the finer ones"
+        message = "the coarser intervals do not cover all the finer ones"
         ends = f"start at {fine[0]:g}" + ("" if math.isinf(fine[-1]) else f", end at {fine[-1]:g}")
-        problems.append(Problem(what, name, ends))
+        problems.append(Problem(message, name, ends))
     raise_problems(name, problems)
 
 

@@ -53,9 +53,9 @@ def _read(wrapped: Any, columns: Sequence[str], name: str, *, distinct: bool) ->
     except (DiscreetError, MemoryError):
         raise
     except Exception as error:  # each engine has its own; their texts may hold data
-        what = f"the columns cannot be read ({type(error).__name__})"
+        message = f"the columns cannot be read ({type(error).__name__})"
         hint = "the values of a column are of one type: make it a column of texts"
-        raise ClassificationError(what, code="codes", where=name, hint=hint) from None
+        raise ClassificationError(message, code="codes", where=name, hint=hint) from None
     return frame
 
 
@@ -65,9 +65,9 @@ def _wrapped(frame: Any, name: str) -> Any:
     try:
         return nw.from_native(frame)
     except (TypeError, ValueError):
-        what = f"an object of type {type(frame).__name__} is not a table of codes"
+        message = f"an object of type {type(frame).__name__} is not a table of codes"
         hint = "give a data frame, such as one of polars, pandas, pyarrow or DuckDB"
-        raise ClassificationError(what, code="classification", where=name, hint=hint) from None
+        raise ClassificationError(message, code="classification", where=name, hint=hint) from None
 
 
 def _texts(series: pl.Series, name: str) -> list[str | None]:
@@ -82,8 +82,10 @@ def _texts(series: pl.Series, name: str) -> list[str | None]:
         or isinstance(dtype, pl.Categorical | pl.Enum)
         or dtype in (pl.String, pl.Boolean, pl.Null)
     ):
-        what = f"column {series.name!r} of type {dtype} cannot hold codes"
-        raise ClassificationError(what, code="codes", where=name, hint="make it a column of texts")
+        message = f"column {series.name!r} of type {dtype} cannot hold codes"
+        raise ClassificationError(
+            message, code="codes", where=name, hint="make it a column of texts"
+        )
     return series.cast(pl.String).to_list()
 
 
@@ -94,9 +96,9 @@ def _whole(series: pl.Series, name: str) -> pl.Series:
     filled = series.fill_nan(None)
     whole = filled.cast(pl.Int64, strict=False)
     if not bool(((whole.cast(pl.Float64) == filled).fill_null(False) | filled.is_null()).all()):
-        what = f"column {series.name!r} holds numbers with decimals; they cannot serve as codes"
+        message = f"column {series.name!r} holds numbers with decimals; they cannot serve as codes"
         hint = "group them with Classification.from_intervals"
-        raise ClassificationError(what, code="codes", where=name, hint=hint)
+        raise ClassificationError(message, code="codes", where=name, hint=hint)
     return whole
 
 
@@ -164,8 +166,8 @@ def _double_problems(name: str, links: Sequence[CodeLink], total: str) -> Iterat
             yield Problem(f"code {link.child!r} is listed twice{before}", where)
         else:
             one, two = other.parent or total, link.parent or total
-            what = f"code {link.child!r} stands below {one!r} and below {two!r}{before}"
-            yield Problem(what, where, "codes are unique within a tree; add the parent's code")
+            message = f"code {link.child!r} stands below {one!r} and below {two!r}{before}"
+            yield Problem(message, where, "codes are unique within a tree; add the parent's code")
 
 
 def _orphan_problems(name: str, links: Sequence[CodeLink], total: str) -> list[Problem]:
@@ -175,8 +177,8 @@ def _orphan_problems(name: str, links: Sequence[CodeLink], total: str) -> list[P
         if link.parent not in known:
             near = suggestion(link.parent, known - {total, ""})
             hint = f"did you mean {near!r}?" if near else f"list {link.parent!r} as a code too"
-            what = f"the parent {link.parent!r} of code {link.child!r} is not among the codes"
-            problems.append(Problem(what, link.where or name, hint))
+            message = f"the parent {link.parent!r} of code {link.child!r} is not among the codes"
+            problems.append(Problem(message, link.where or name, hint))
     return problems
 
 
@@ -251,9 +253,9 @@ def tree_from_parents(
 def _pair(name: str, number: int, item: Any) -> CodeRow:
     where = f"{name}, pair {number}"
     if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
-        what = "this is not a pair of code and parent"
+        message = "this is not a pair of code and parent"
         hint = 'write pairs such as ("N1", "N"), with None above the highest codes'
-        raise ClassificationError(what, code="classification", where=where, hint=hint)
+        raise ClassificationError(message, code="classification", where=where, hint=hint)
     return CodeRow(item[0], item[1], {}, where)
 
 
@@ -290,7 +292,7 @@ def tree_from_rows(
         if row.parent or row.child != total
     ]
     doubled = [row for row in rows if row.child == total][1:]
-    what = f"the total {total!r} is listed twice"
-    raise_problems(name, [Problem(what, row.where) for row in doubled])
+    message = f"the total {total!r} is listed twice"
+    raise_problems(name, [Problem(message, row.where) for row in doubled])
     texts = {**{row.child: row.labels for row in rows if row.labels}, **labels}
     return tree_from_links(name, links, total, labels=texts, **fields)

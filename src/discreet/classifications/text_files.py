@@ -69,8 +69,8 @@ def check_suffix(path: Path, suffixes: tuple[str, ...]) -> str:
     """The suffix of a path; an error if it is none of these."""
     suffix = suffix_of(path)
     if suffix not in suffixes:
-        what = f"the suffix {suffix!r} is not that of a classification file"
-        raise file_error(what, path, hint=f"known suffixes: {', '.join(suffixes)}")
+        message = f"the suffix {suffix!r} is not that of a classification file"
+        raise file_error(message, path, hint=f"known suffixes: {', '.join(suffixes)}")
     return suffix
 
 
@@ -97,9 +97,9 @@ def _bytes(path: Path) -> bytes:
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise file_error("this is not a whole gzip file, as its suffix says", path) from None
     except OSError as error:
-        what = f"the file cannot be read ({error.strerror or 'unknown reason'})"
+        message = f"the file cannot be read ({error.strerror or 'unknown reason'})"
         hint = "check the path and the permissions"
-        raise file_error(what, path, where=str(path), hint=hint) from None
+        raise file_error(message, path, where=str(path), hint=hint) from None
 
 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:
@@ -131,8 +131,8 @@ def _check_signature(raw: bytes, encoding: str, path: Path) -> None:
             hint = "name the file for what it is, or export it as text (UTF-8)"
             if form == _UTF16:
                 hint = 'read it with encoding="utf-16", or save it as UTF-8'
-            what = f"this is {form}, not a text in {encoding}"
-            raise file_error(what, path, hint=hint) from None
+            message = f"this is {form}, not a text in {encoding}"
+            raise file_error(message, path, hint=hint) from None
 
 
 def save_text(path: Path, text: str) -> None:

@@ -70,9 +70,9 @@ def _double_problems(name: str, codes: Sequence[str]) -> list[Problem]:
     for code, times in Counter(codes).items():
         if times > 1:
             clash = code == codes[0]
-            what = "clashes with the total" if clash else f"occurs {times} times"
+            message = "clashes with the total" if clash else f"occurs {times} times"
             hint = "name another total code" if clash else "codes are unique within a tree"
-            problems.append(Problem(f"code {code!r} {what}", name, hint))
+            problems.append(Problem(f"code {code!r} {message}", name, hint))
     return problems
 
 
@@ -94,14 +94,14 @@ def check_missing(name: str, missing: str, codes: Sequence[str], parents: Sequen
     """Raise unless records without a value can get this code: not the total, nor an inner one."""
     given: object = missing
     if not isinstance(given, str) or not given:
-        what = f"the code {given!r} of missing values is not a text, or is empty"
+        message = f"the code {given!r} of missing values is not a text, or is empty"
     elif missing == codes[0]:
-        what = f"the code {missing!r} of missing values clashes with the total"
+        message = f"the code {missing!r} of missing values clashes with the total"
     elif missing in codes and codes.index(missing) in parents:
-        what = f"the code {missing!r} of missing values has codes below it"
+        message = f"the code {missing!r} of missing values has codes below it"
     else:
         return
-    raise_problems(name, [Problem(what, name, "name another code with missing=")])
+    raise_problems(name, [Problem(message, name, "name another code with missing=")])
 
 
 def check_texts(name: str, what: str, texts: Mapping[str, Mapping[str, str]]) -> None:
@@ -139,8 +139,8 @@ def check_bounds(name: str, bounds: Sequence[float], leaves: int) -> None:
         if not high > low and not math.isnan(low + high)
     ]
     if not problems and len(bounds) - 1 != leaves:
-        what = f"there are {len(bounds) - 1} intervals for {leaves} leaf codes"
-        problems.append(Problem(what, name, "use Classification.from_intervals"))
+        message = f"there are {len(bounds) - 1} intervals for {leaves} leaf codes"
+        problems.append(Problem(message, name, "use Classification.from_intervals"))
     raise_problems(name, problems)
 
 
@@ -189,8 +189,8 @@ def _problem(code: object, codes: Sequence[str], where: str) -> Problem:
     if code == codes[0]:
         return Problem(f"code {code!r} is the total", where, "records must carry leaf codes")
     if code in codes:
-        what = f"code {code!r} has codes below it"
-        return Problem(what, where, "records must carry leaf codes")
+        message = f"code {code!r} has codes below it"
+        return Problem(message, where, "records must carry leaf codes")
     near = suggestion(code, codes[1:])
     hint = f"did you mean {near!r}?" if near else "add it to the classification, or recode it"
     return Problem(f"code {code!r} is not in the classification", where, hint)
@@ -292,9 +292,9 @@ class CodeTree:
         Where `level_columns` hold them instead, no single column does: an error.
         """
         if self.level_columns and self.column is None:
-            what = f"some rows end above the finest column {self.level_columns[-1]!r}"
+            message = f"some rows end above the finest column {self.level_columns[-1]!r}"
             hint = "add a column with the last code of each row, and name it with column="
-            raise ClassificationError(what, code="uneven-levels", where=self.name, hint=hint)
+            raise ClassificationError(message, code="uneven-levels", where=self.name, hint=hint)
         return self.column or self.name
 
     @cached_property

@@ -36,14 +36,14 @@ def codes_of(variable: str) -> tuple[Code, ...]:
     ['male', 'female']
     """
     lines = files("discreet.demo").joinpath("codes.csv").read_text("utf-8").splitlines()
-    found = tuple(
+    codes = tuple(
         Code(row["code"], row["en"], row["de"], float(row["share"] or 0), row["above"] or TOTAL)
         for row in csv.DictReader(lines, strict=True)
         if row["variable"] == variable
     )
-    if not found:
+    if not codes:
         raise ValueError(f"codes.csv has no codes of {variable}")
-    return found
+    return codes
 
 
 def finest_codes(variable: str) -> tuple[Code, ...]:

@@ -193,9 +193,9 @@ def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
     return HiddenFirms(
         programme=programme,
         release=release,
-        figures=sum(len(each.hidden) for each in audits),
-        hidden=sum(int(each.hidden.sum()) for each in audits),
-        sensitive=sum(int(each.sensitive.sum()) for each in audits),
+        figures=sum(len(audit.hidden) for audit in audits),
+        hidden=sum(int(audit.hidden.sum()) for audit in audits),
+        sensitive=sum(int(audit.sensitive.sum()) for audit in audits),
     )
 
 

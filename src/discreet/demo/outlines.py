@@ -112,10 +112,10 @@ def _polygons(rings: Sequence[FloatArray]) -> list[list[FloatArray]]:
     outer = [[ring] for ring in rings if _size(ring) > 0]
     for hole in (ring for ring in rings if _size(ring) <= 0):
         around = [
-            each
-            for each in outer
-            if (each[0].min(axis=0) <= hole.min(axis=0)).all()
-            and (each[0].max(axis=0) >= hole.max(axis=0)).all()
+            item
+            for item in outer
+            if (item[0].min(axis=0) <= hole.min(axis=0)).all()
+            and (item[0].max(axis=0) >= hole.max(axis=0)).all()
         ]
         min(around, key=lambda each: _size(each[0])).append(hole)
     return outer

@@ -58,15 +58,15 @@ def panel(
     (['2021', '2022'], 1000)
     """
     if persons < _FEWEST or years < 1:
-        what = f"a panel has {_FEWEST:,} persons and one year, or more"
-        raise MicrodataError(what, code="panel", where="persons")
+        message = f"a panel has {_FEWEST:,} persons and one year, or more"
+        raise MicrodataError(message, code="panel", where="persons")
     draw = np.random.default_rng(seed)
     areas = max(8, persons // _PER_AREA)
     weights = draw.lognormal(0.0, 1.2, areas)
     weights /= weights.sum()
     state = _households(persons, 0, 0, first, draw)
     place = draw.choice(areas, int(state.household.max()) + 1, p=weights)
-    made, following = {str(first): _records(state, place, first)}, persons
+    frames, following = {str(first): _records(state, place, first)}, persons
     for year in range(first + 1, first + years):
         state = _aged(state, year, draw)
         households = len(place)
@@ -80,8 +80,8 @@ def panel(
         children = _children(state, following, year, draw)
         following += len(children.person)
         state = state.joined(come).joined(children)
-        made[str(year)] = _records(state, place, year)
-    return made
+        frames[str(year)] = _records(state, place, year)
+    return frames
 
 
 def _households(

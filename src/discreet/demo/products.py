@@ -139,8 +139,8 @@ def agreed_figures(release: str | os.PathLike[str]) -> AgreedFigures:
     paths = [path for path in sorted(out.glob("*.csv")) if ".de." not in path.name]
     paths = [path for path in paths if not path.name.endswith(_LIST)]
     if not paths:
-        what = "there are no tables in this folder"
-        raise PublicationError(what, code="release-folder", where=str(out))
+        message = "there are no tables in this folder"
+        raise PublicationError(message, code="release-folder", where=str(out))
     for path in paths:
         for key, value in _figures(path, own.get(path.name, {})):
             found.setdefault(key, {})[path.name] = value
@@ -157,11 +157,11 @@ def agreed_figures(release: str | os.PathLike[str]) -> AgreedFigures:
 
 def _areas(out: Path) -> dict[str, dict[str, str]]:
     """The area that a file is about, by its name."""
-    found: dict[str, dict[str, str]] = {}
+    areas: dict[str, dict[str, str]] = {}
     for path in out.glob(f"*{_LIST}"):
         with path.open(newline="", encoding="utf-8-sig") as file:
-            found |= {row["file"]: {"region": row["code"]} for row in csv.DictReader(file)}
-    return found
+            areas |= {row["file"]: {"region": row["code"]} for row in csv.DictReader(file)}
+    return areas
 
 
 def _figures(path: Path, area: Mapping[str, str]) -> Iterator[tuple[_Key, str]]:

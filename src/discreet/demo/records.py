@@ -187,12 +187,12 @@ def _cut(
 ) -> tuple[IntArray, IntArray]:
     """First dwelling and number of dwellings of each building; none spans two settlements."""
     dwellings = len(settlement)
-    each = np.bincount(settlement, minlength=len(kind))
-    before = np.cumsum(each) - each
+    counts = np.bincount(settlement, minlength=len(kind))
+    before = np.cumsum(counts) - counts
     size = chances.dwellings.pick(stream.draw(dwellings), kind[settlement]).astype(np.int64)
     begin = np.cumsum(size) - size
     begin -= begin[before][settlement]
-    kept = np.flatnonzero(begin < each[settlement])
+    kept = np.flatnonzero(begin < counts[settlement])
     starts = begin[kept] + before[settlement[kept]]
     return starts, np.diff(starts, append=dwellings)
 

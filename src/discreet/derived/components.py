@@ -51,14 +51,14 @@ def _problems(tables: Mapping[str, Spanning]) -> Iterator[Problem]:
     names = [dimension.name for dimension in reference]
     for name, dimensions in others:
         if [dimension.name for dimension in dimensions] != names:
-            what = f"the spanning variables differ from those of {first}"
+            message = f"the spanning variables differ from those of {first}"
             hint = "tabulate both by the same variables, in the same order"
-            yield Problem(what, name, hint)
+            yield Problem(message, name, hint)
             continue
         for known, given in zip(reference, dimensions, strict=True):
             if len(known.classifications) != len(given.classifications):
-                what = f"{given.name} has other classifications than in {first}"
-                yield Problem(what, name)
+                message = f"{given.name} has other classifications than in {first}"
+                yield Problem(message, name)
                 continue
             for tree, other in zip(known.classifications, given.classifications, strict=True):
                 yield from _tree_problems(tree, other, first, name)
@@ -79,8 +79,8 @@ def _tree_problems(
         if more.found == "missing":
             left -= {more.missing}
         if left and more.found != "all":
-            what = f"the codes of {other.name} differ from those in {first}"
-            yield Problem(what, name, "use one classification for both tables")
+            message = f"the codes of {other.name} differ from those in {first}"
+            yield Problem(message, name, "use one classification for both tables")
             return
 
 
@@ -167,8 +167,8 @@ def find(grid: CellIndex, within: CellPlaces, wanted: CellPlaces) -> IntArray:
 
 def joined(grid: CellIndex, several: Sequence[CellPlaces]) -> CellPlaces:
     """All places of several, each once, in order."""
-    index = [np.concatenate(parts) for parts in zip(*(each.index for each in several), strict=True)]
-    numbers, _ = grid.joined(index, sum(len(each) for each in several))
+    index = [np.concatenate(parts) for parts in zip(*(item.index for item in several), strict=True)]
+    numbers, _ = grid.joined(index, sum(len(item) for item in several))
     first = np.unique(numbers, return_index=True)[1]
     return CellPlaces(tuple(part[first] for part in index), len(first))
 

@@ -64,8 +64,8 @@ def check_codes(figures: Sequence[KeyFigure], dimensions: Sequence[Dimension]) -
     """Refuse figures that name variables or codes that the table has not."""
     problems = [problem for figure in figures for problem in _code_problems(figure, dimensions)]
     if len(figures) > 1 and any(dimension.name == FIGURE for dimension in dimensions):
-        what = f"no spanning variable may be called {FIGURE!r} in a table of several figures"
-        problems.append(Problem(what, FIGURE))
+        message = f"no spanning variable may be called {FIGURE!r} in a table of several figures"
+        problems.append(Problem(message, FIGURE))
     _refuse(problems, "key-figure")
 
 
@@ -86,24 +86,24 @@ def _type_problems(ingredients: Any, figures: Any) -> Iterator[Problem]:
     else:
         for name, made in ingredients.items():
             if not isinstance(made, Ingredient):
-                what = f"an Ingredient is needed, this is a {type(made).__name__}"
+                message = f"an Ingredient is needed, this is a {type(made).__name__}"
                 hint = "make it with count_ingredient or magnitude_ingredient"
-                yield Problem(what, str(name), hint)
+                yield Problem(message, str(name), hint)
     if not isinstance(figures, Sequence) or isinstance(figures, str):
         yield Problem("a list of key figures is needed", "figures")
         return
     for at, figure in enumerate(figures):
         if not isinstance(figure, KeyFigure):
-            what = f"a KeyFigure is needed, this is a {type(figure).__name__}"
-            yield Problem(what, f"figures[{at}]")
+            message = f"a KeyFigure is needed, this is a {type(figure).__name__}"
+            yield Problem(message, f"figures[{at}]")
 
 
 def _name_problems(
     ingredients: Mapping[str, Ingredient], figures: Sequence[KeyFigure]
 ) -> Iterator[Problem]:
     if not any(not figure.hidden for figure in figures):
-        what = "all figures are hidden" if figures else "there is no figure"
-        yield Problem(what, "figures", "a table needs one that is shown")
+        message = "all figures are hidden" if figures else "there is no figure"
+        yield Problem(message, "figures", "a table needs one that is shown")
     for name, times in Counter(figure.name for figure in figures).items():
         if times > 1:
             yield Problem(f"{times} figures have this name", name)
@@ -117,8 +117,8 @@ def _name_problems(
             made = ingredients[figure.shown].protected.figures
             kind = made[0].kind if made else "count"  # a plain count names no figure
             if figure.kind not in (kind, "sum" if kind == "count" else kind):
-                what = f"a {kind} cannot be shown as a {figure.kind}"
-                yield Problem(what, figure.name, f'write kind="{kind}"')
+                message = f"a {kind} cannot be shown as a {figure.kind}"
+                yield Problem(message, figure.name, f'write kind="{kind}"')
 
 
 def _advice(name: str, ingredients: Mapping[str, Ingredient], figures: set[str]) -> str:
@@ -409,10 +409,10 @@ def _fixed(figure: KeyFigure, dimensions: Sequence[Dimension]) -> dict[int, int]
 def _figure(figure: KeyFigure, known: Mapping[str, Component]) -> Figure:
     """How it is printed; a figure shown as it is takes over what is not said."""
     titles, unit, decimals = dict(figure.titles), figure.units, figure.digits
-    for made in known[figure.shown].protected.figures if figure.shown else ():
-        titles = titles or dict(made.titles)
-        unit = unit or dict(made.unit)
-        decimals = made.decimals if figure.decimals is None else decimals
+    for item in known[figure.shown].protected.figures if figure.shown else ():
+        titles = titles or dict(item.titles)
+        unit = unit or dict(item.unit)
+        decimals = item.decimals if figure.decimals is None else decimals
     return Figure(name=figure.name, kind=figure.kind, titles=titles, unit=unit, decimals=decimals)
 
 

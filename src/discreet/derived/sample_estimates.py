@@ -84,8 +84,8 @@ class SampleDesign:
         problems = []
         stratified = any((self.strata, self.units, self.fraction))
         if self.replicates and stratified:
-            what = "replicate weights and strata exclude each other"
-            problems.append(Problem(what, "replicates", "leave one of the two out"))
+            message = "replicate weights and strata exclude each other"
+            problems.append(Problem(message, "replicates", "leave one of the two out"))
         if bool(self.replicates) != (self.factor is not None):
             hint = "(R - 1) / R for a jackknife, 1 / R for balanced replicates"
             problems.append(Problem("replicates go with a factor", "factor", hint))
@@ -129,13 +129,13 @@ class PrecisionClasses:
         limits = list(self.bounds.values())
         problems = []
         rising = all(a < b for a, b in pairwise(limits))
-        if not limits or not rising or not all(0 < each < 1 for each in limits):
-            what = "the bounds are shares above 0 that rise from class to class"
-            problems.append(Problem(what, "bounds", "{ A = 0.02, B = 0.05 }"))
+        if not limits or not rising or not all(0 < limit < 1 for limit in limits):
+            message = "the bounds are shares above 0 that rise from class to class"
+            problems.append(Problem(message, "bounds", "{ A = 0.02, B = 0.05 }"))
         if self.worst in self.bounds:
             problems.append(Problem("the worst class has no bound", "worst"))
         for name in ("bracketed", "withheld"):
-            wrong = [each for each in getattr(self, name) if each not in self.names]
+            wrong = [item for item in getattr(self, name) if item not in self.names]
             if wrong:
                 problems.append(Problem(f"there is no class {wrong[0]!r}", name))
         if set(self.bracketed) & set(self.withheld):
@@ -169,8 +169,8 @@ class PrecisionClasses:
         return Note(
             f"precision-{name}",
             {
-                each: texts_of("discreet.derived", "precision", each)["class"].format(name)
-                for each in _LANGUAGES
+                item: texts_of("discreet.derived", "precision", item)["class"].format(name)
+                for item in _LANGUAGES
             },
         )
 
@@ -219,15 +219,15 @@ def estimate_sample(
 
 
 def _check(figures: Sequence[KeyFigure], round_to: int) -> None:
-    known = {each.name for each in figures}
+    known = {item.name for item in figures}
     problems = []
-    for each in figures:
-        if each.kind not in ("count", "sum", "share"):
-            what = f"a sample gives counts, sums and shares, no {each.kind}"
-            problems.append(Problem(what, each.name))
+    for figure in figures:
+        if figure.kind not in ("count", "sum", "share"):
+            message = f"a sample gives counts, sums and shares, no {figure.kind}"
+            problems.append(Problem(message, figure.name))
         problems += [
-            Problem(f"there is no figure {part!r}", each.name)
-            for part in (each.part, each.whole)
+            Problem(f"there is no figure {part!r}", figure.name)
+            for part in (figure.part, figure.whole)
             if part and part not in known
         ]
     if isinstance(round_to, bool) or not isinstance(round_to, int) or round_to < 1:
@@ -257,7 +257,7 @@ class _Sample:
     ) -> None:
         self.frame, self.by, self.design, self.name = frame, list(by), design, name
         self.figures = figures
-        self.counted = [each for each in figures if each.kind != "share"]
+        self.counted = [figure for figure in figures if figure.kind != "share"]
         self.where = where
         self._check_columns(filters)
         self._prepare(filters)
@@ -266,24 +266,24 @@ class _Sample:
         """Raise for columns that are missing, or hold no weights."""
         import polars as pl
 
-        values = [each.of or each.name for each in self.counted if each.kind == "sum"]
+        values = [entry.of or entry.name for entry in self.counted if entry.kind == "sum"]
         wanted = [*self.design.columns, *values]
         for text in (self.where, *filters.values()):
             wanted += sorted(parse_filter(text).columns) if text else []
-        missing = [each for each in dict.fromkeys(wanted) if each not in self.frame.columns]
-        problems = [Problem(f"column {each!r} is missing", each) for each in missing]
+        missing = [entry for entry in dict.fromkeys(wanted) if entry not in self.frame.columns]
+        problems = [Problem(f"column {entry!r} is missing", entry) for entry in missing]
         weights = [self.design.weight, *self.design.replicates]
-        for each in [*weights, *values]:
-            if each in missing:
+        for item in [*weights, *values]:
+            if item in missing:
                 continue
-            column = self.frame[each]
+            column = self.frame[item]
             if not column.dtype.is_numeric() or (
-                each in weights
+                item in weights
                 and int((~column.cast(pl.Float64).is_finite()).fill_null(True).sum())
             ):
-                problems.append(Problem("a number is needed in every record", each))
-            elif each == self.design.weight and bool((column < 0).any()):
-                problems.append(Problem("a weight is below zero", each))
+                problems.append(Problem("a number is needed in every record", item))
+            elif item == self.design.weight and bool((column < 0).any()):
+                problems.append(Problem("a weight is below zero", item))
         raise_all(MicrodataError, problems, code="sample-columns", where=self.name)
 
     def _prepare(self, filters: Mapping[str, str]) -> None:
@@ -293,28 +293,28 @@ class _Sample:
 
         design = self.design
         frame = nw.from_native(self.frame)
-        for each in self.counted:
-            texts = [text for text in (self.where, filters.get(each.name, "")) if text]
+        for item in self.counted:
+            texts = [text for text in (self.where, filters.get(item.name, "")) if text]
             passing = nw.lit(True)
             for text in texts:
                 passing = passing & parse_filter(text).to_narwhals(frame.schema)
-            frame = frame.with_columns(passing.fill_null(False).alias(_column(each, "in")))
+            frame = frame.with_columns(passing.fill_null(False).alias(_column(item, "in")))
         made: pl.DataFrame = frame.to_native()
         columns: list[pl.Expr] = []
-        for each in self.counted:
-            inside = pl.col(_column(each, "in"))
+        for item in self.counted:
+            inside = pl.col(_column(item, "in"))
             value = pl.lit(1.0)
-            if each.kind == "sum":
-                value = pl.col(each.of or each.name).cast(pl.Float64)
+            if item.kind == "sum":
+                value = pl.col(item.of or item.name).cast(pl.Float64)
                 inside = inside & value.is_not_null()
                 value = value.fill_null(0.0)
             weights = {"w": design.weight} | {f"w{r}": c for r, c in enumerate(design.replicates)}
-            columns.append(inside.cast(pl.Float64).alias(_column(each, "n")))
+            columns.append(inside.cast(pl.Float64).alias(_column(item, "n")))
             columns += [
                 pl.when(inside)
                 .then(pl.col(column).cast(pl.Float64) * value)
                 .otherwise(0.0)
-                .alias(_column(each, key))
+                .alias(_column(item, key))
                 for key, column in weights.items()
             ]
         self.frame = made.with_columns(columns)
@@ -326,7 +326,7 @@ class _Sample:
         return tabulate(
             self.frame,
             self.by,
-            values=[_column(each, key) for each in self.counted for key in keys],
+            values=[_column(item, key) for item in self.counted for key in keys],
             name=self.name,
         )
 
@@ -340,7 +340,7 @@ class _Sample:
         return np.asarray(self.table.sums[_column(figure, key)], dtype=np.float64)
 
     def _figure(self, name: str) -> KeyFigure:
-        return next(each for each in self.counted if each.name == name)
+        return next(item for item in self.counted if item.name == name)
 
     def parts(self, figure: KeyFigure) -> tuple[KeyFigure, KeyFigure, PositionArray]:
         """The counted figures that a share is made of, and where its whole stands."""
@@ -397,11 +397,11 @@ class _Sample:
             pl.col(_UNIT), stratum.alias("stratum"), fraction.alias("fraction")
         ).unique(maintain_order=True)
         if drawn[_UNIT].n_unique() < drawn.height:
-            what = "a unit lies in two strata, or has two sampling fractions"
-            raise MicrodataError(what, code="sample-design", where=design.units or "fraction")
+            message = "a unit lies in two strata, or has two sampling fractions"
+            raise MicrodataError(message, code="sample-design", where=design.units or "fraction")
         if bool((~drawn["fraction"].is_between(0, 1)).fill_null(True).any()):
-            what = "a sampling fraction is a share from 0 to 1"
-            raise MicrodataError(what, code="sample-design", where=design.fraction or "")
+            message = "a sampling fraction is a share from 0 to 1"
+            raise MicrodataError(message, code="sample-design", where=design.fraction or "")
         drawn = drawn.with_columns(pl.len().over("stratum").alias("units"))
         alone = drawn.filter((pl.col("units") == 1) & (pl.col("fraction") < 1))
         if alone.height:
@@ -420,17 +420,17 @@ class _Sample:
 
         if self.design.units is None:
             return self.frame.with_row_index(_UNIT).with_columns(pl.col(_UNIT).cast(pl.Int64))
-        named = [each for each in (self.design.strata, self.design.units) if each is not None]
+        named = [item for item in (self.design.strata, self.design.units) if item is not None]
         rank = pl.struct(named).rank("dense").cast(pl.Int64)
         return self.frame.with_columns(rank.alias(_UNIT))
 
     @cached_property
     def _by_unit(self) -> Table:
         """The sums of contributions of every unit in every cell."""
-        trees: list[Spanning] = [list(each.classifications) for each in self.dimensions]
+        trees: list[Spanning] = [list(dimension.classifications) for dimension in self.dimensions]
         named = self._numbered.rename({_UNIT: "sampling unit"})
         return tabulate(
-            named, [*trees, "sampling unit"], values=[_column(each, "w") for each in self.counted]
+            named, [*trees, "sampling unit"], values=[_column(item, "w") for item in self.counted]
         )
 
     def _units(self, figure: KeyFigure) -> pl.DataFrame:
@@ -492,9 +492,9 @@ class _Sample:
             )
         )
         spread = (pl.col("squares") - pl.col("sum") ** 2 / n).clip(lower_bound=0.0)
-        found = strata.with_columns((scale * spread).alias("variance"))
+        frame = strata.with_columns((scale * spread).alias("variance"))
         variance: FloatArray = np.zeros(len(self.table.count))
-        np.add.at(variance, found["cell"].to_numpy(), found["variance"].to_numpy())
+        np.add.at(variance, frame["cell"].to_numpy(), frame["variance"].to_numpy())
         return variance
 
 
@@ -507,7 +507,7 @@ class _Published:
 
     def __init__(self, sample: _Sample, classes: PrecisionClasses, round_to: int) -> None:
         self.sample, self.classes, self.round_to = sample, classes, round_to
-        self.shown = [each for each in sample.figures if not each.hidden]
+        self.shown = [figure for figure in sample.figures if not figure.hidden]
         sizes = CellIndex.of(sample.dimensions)
         if sizes.size * len(self.shown) > COMPLETE_LIMIT:
             raise TableError(
@@ -521,7 +521,7 @@ class _Published:
         """The protected table."""
         sample = self.sample
         several = len(self.shown) > 1
-        figures = [self._described(each) for each in self.shown]
+        figures = [self._described(item) for item in self.shown]
         dimensions = (*sample.dimensions, *([figure_dimension(figures)] if several else []))
         grid = CellIndex.of(dimensions)
         index = tuple(grid.every()) if dimensions else ()
@@ -594,19 +594,19 @@ class _Published:
         self, index: Sequence[PositionArray], dimensions: Sequence[Dimension], kinds: IntArray
     ) -> Iterator[CellNote]:
         """The class of each figure that is shown."""
-        told = [self.classes.note(number) for number in range(len(self.classes.names))]
+        notes = [self.classes.note(number) for number in range(len(self.classes.names))]
         for cell in np.flatnonzero(kinds >= 0).tolist():
             codes = tuple(
                 dimension.codes[part[cell]]
                 for dimension, part in zip(dimensions, index, strict=True)
             )
-            yield CellNote(codes, told[int(kinds[cell])])
+            yield CellNote(codes, notes[int(kinds[cell])])
 
     def _remarks(self) -> Iterator[Note]:
         """What is said of all figures."""
         texts = {}
-        for each in _LANGUAGES:
-            words = texts_of("discreet.derived", "precision", each)
-            classes = self.classes.text(each)
-            texts[each] = words["statement"].format(self.round_to, classes)
+        for item in _LANGUAGES:
+            words = texts_of("discreet.derived", "precision", item)
+            classes = self.classes.text(item)
+            texts[item] = words["statement"].format(self.round_to, classes)
         yield Note(METHOD, texts)

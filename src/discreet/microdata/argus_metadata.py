@@ -329,8 +329,8 @@ def read_records(
         if _is_number(variable):
             numbers, wrong = _numbers(series, variable)
             lines = [text.lines[at][0] for at in np.flatnonzero(wrong).tolist()]
-            what = f"{variable.name} is not a number"
-            problems += [Problem(what, text.place(line)) for line in lines]
+            message = f"{variable.name} is not a number"
+            problems += [Problem(message, text.place(line)) for line in lines]
             name = f"{variable.name}_value" if variable.coded else variable.name
             frame[name] = numbers.alias(name)
     refuse_lines(text, problems)
@@ -348,10 +348,10 @@ def _fixed(text: ArgusText, metadata: ArgusMetadata) -> dict[str, pl.Series]:
     lines = pl.Series("line", [line for _, line in text.lines])
     needed = max(variable.start for variable in metadata.variables)
     short = (lines.str.len_chars() < needed).to_numpy()
-    what = f"the record is shorter than {needed} positions"
+    message = f"the record is shorter than {needed} positions"
     lacking = np.flatnonzero(short).tolist()
     hint = "is the line cut off, and are the places right that describe it?"
-    refuse_lines(text, [Problem(what, text.place(text.lines[at][0]), hint) for at in lacking])
+    refuse_lines(text, [Problem(message, text.place(text.lines[at][0]), hint) for at in lacking])
     return {
         variable.name: lines.str.slice(variable.start - 1, variable.length).str.strip_chars_end()
         for variable in metadata.variables

@@ -38,13 +38,13 @@ class ArgusText:
 def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> ArgusText:
     """Read the lines of a file, perhaps gzipped."""
     try:
-        found = read_text(path, encoding)
+        text = read_text(path, encoding)
     except ClassificationError as error:
         problem = error.problems[0]
         raise SuppressionError(
             problem.what, code="argus-file", where=problem.where, hint=problem.hint
         ) from None
-    return ArgusText(found.path, tuple(found.lines()))
+    return ArgusText(text.path, tuple(text.lines()))
 
 
 class LineProblems:

@@ -140,12 +140,12 @@ class CsvFile:
             lines = lines.slice(self.before)
         plan = lines.select(odd=(quotes % 2 != 0).any(), ragged=(fields + 1 != width).any())
         try:
-            found = plan.collect(engine="streaming")
+            frame = plan.collect(engine="streaming")
         except pl.exceptions.ComputeError:
             raise _not_utf8(self.path) from None
         except OSError:
             raise _damaged(self.path) from None
-        if any(found.row(0)):
+        if any(frame.row(0)):
             self._check_fields(width)
 
     def _check_fields(self, width: int) -> None:
@@ -274,7 +274,7 @@ def _damaged(path: Path) -> MicrodataError:
 def _separator(path: Path, content: Path | bytes, skip: int) -> str:
     with _opened(path, content) as file:
         line = re.sub(_QUOTED, "", next(islice(file, skip, None), ""))
-        below = [re.sub(_QUOTED, "", each) for each in islice(file, _BELOW) if each.strip()]
+        below = [re.sub(_QUOTED, "", item) for item in islice(file, _BELOW) if item.strip()]
     counts = {mark: line.count(mark) for mark in SEPARATORS}
     most = max(counts.values())
     best = [mark for mark, count in counts.items() if count == most]
@@ -286,8 +286,8 @@ def _separator(path: Path, content: Path | bytes, skip: int) -> str:
             hint='put names that contain separators in quotation marks, or say separator = ";"',
         )
     if not most and below and '"' not in line:
-        fields = {mark: {each.count(mark) for each in below} for mark in SEPARATORS}
-        if any(len(found) == 1 and 0 not in found for found in fields.values()):
+        fields = {mark: {item.count(mark) for item in below} for mark in SEPARATORS}
+        if any(len(field) == 1 and 0 not in field for field in fields.values()):
             raise MicrodataError(
                 "this line has one field, and those below have several",
                 code="csv-separator",
@@ -339,10 +339,10 @@ def check_header(names: list[str], where: str, line: str) -> None:
     ]
     if repeated and any(_NUMBER.fullmatch(name.strip()) for name in names):
         # Not quoted: these are values.
-        what = f"{len(repeated):,} names occur more than once, and some are numbers: a record?"
+        message = f"{len(repeated):,} names occur more than once, and some are numbers: a record?"
         problems = [
             Problem(
-                what,
+                message,
                 line,
                 "put a line of column names above them, or header = 0 with columns",
             )

@@ -142,12 +142,12 @@ class DistantCubes(KeyedBefore):
         self.files = tuple(files)
         first = self.files[0]
         different = [
-            Problem(f"its {key} is not that of {first.path.name}", str(each.path))
-            for each in self.files[1:]
+            Problem(f"its {key} is not that of {first.path.name}", str(file.path))
+            for file in self.files[1:]
             for key in SHARED
-            if each.manifest[key] != first.manifest[key]
+            if file.manifest[key] != first.manifest[key]
         ]
-        seen = [each.manifest["cubes"] for each in self.files if each.manifest["records"]]
+        seen = [file.manifest["cubes"] for file in self.files if file.manifest["records"]]
         twice = next((at for at, one in enumerate(seen) if one in seen[:at]), None)
         if twice is not None:
             raise MicrodataError(
@@ -157,10 +157,14 @@ class DistantCubes(KeyedBefore):
                 hint="records are counted once: leave one of the files out",
             )
         if different:
-            what = "these cubes cannot be joined: they were not made alike"
+            message = "these cubes cannot be joined: they were not made alike"
             hint = "make all of them with the same programme"
             raise MicrodataError(
-                what, code="cubes-differ", where=different[0].where, hint=hint, problems=different
+                message,
+                code="cubes-differ",
+                where=different[0].where,
+                hint=hint,
+                problems=different,
             )
 
     @classmethod
@@ -176,7 +180,7 @@ class DistantCubes(KeyedBefore):
     @property
     def records(self) -> int:
         """How many records were added up."""
-        return sum(int(each.manifest["records"]) for each in self.files)
+        return sum(int(file.manifest["records"]) for file in self.files)
 
     @property
     def record_key(self) -> str | None:

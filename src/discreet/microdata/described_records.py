@@ -187,8 +187,8 @@ def _spss(package: Any, path: Path) -> DescribedRecords:
         elif column.dtype.is_float():
             column = column.fill_nan(None)
         coded = pl.Series([False]).new_from_index(0, len(column))
-        for each in ranges:
-            low, high = (each["lo"], each["hi"]) if isinstance(each, dict) else (each, each)
+        for item in ranges:
+            low, high = (item["lo"], item["hi"]) if isinstance(item, dict) else (item, item)
             coded = coded | column.is_between(low, high).fill_null(value=False)
         values = column.set(coded, None) if coded.any() else column
         reasons = column.cast(pl.String).zip_with(coded, _plain(values))
@@ -201,8 +201,8 @@ def _spss(package: Any, path: Path) -> DescribedRecords:
                 format=meta.original_variable_types.get(name) or "",
                 value_labels=meta.variable_value_labels.get(name, {}),
                 missing=[
-                    each["lo"] if isinstance(each, dict) and each["lo"] == each["hi"] else each
-                    for each in ranges
+                    entry["lo"] if isinstance(entry, dict) and entry["lo"] == entry["hi"] else entry
+                    for entry in ranges
                 ],
                 measure=meta.variable_measure.get(name) or "",
             )
@@ -215,8 +215,8 @@ def check_writable_as(records: DescribedRecords, path: Path) -> str:
     kind = format_of(path, None)
     problems = []
     if kind not in WRITTEN or path.name.lower().endswith(".gz"):
-        what = "described records are written as .dta, .sav, .csv or .parquet"
-        problems.append(Problem(what, str(path)))
+        message = "described records are written as .dta, .sav, .csv or .parquet"
+        problems.append(Problem(message, str(path)))
     if kind in ("stata", "spss"):
         allowed, most = (_STATA_NAME, 32) if kind == "stata" else (re.compile(r"[^\W\d]\w*\Z"), 64)
         problems += [
@@ -338,12 +338,12 @@ def _write_spss(records: DescribedRecords, place: Path) -> None:
             where=str(place),
             hint="pip install 'discreet[stat]'",
         ) from None
-    each = records.variables
-    codes = {one.name: one.missing for one in each if one.missing}
-    labels = {one.name: one.value_labels for one in each if one.value_labels}
-    formats = {one.name: one.format for one in each if one.format and one.format[0] != "%"}
+    variables = records.variables
+    codes = {one.name: one.missing for one in variables if one.missing}
+    labels = {one.name: one.value_labels for one in variables if one.value_labels}
+    formats = {one.name: one.format for one in variables if one.format and one.format[0] != "%"}
     columns = []
-    for one in each:
+    for one in variables:
         values = one.values.cast(pl.String) if one.is_text else one.values
         if one.missing:
             coded = one.reasons.replace("", None).cast(values.dtype)
@@ -353,13 +353,13 @@ def _write_spss(records: DescribedRecords, place: Path) -> None:
         pl.DataFrame(columns),
         str(place),
         file_label=records.label,
-        column_labels={one.name: one.label for one in each if one.label},
+        column_labels={one.name: one.label for one in variables if one.label},
         variable_value_labels={
             name: {key: text for key, text in found.items() if not _is_letter(key, name, records)}
             for name, found in labels.items()
         },
         missing_ranges=codes,
-        variable_measure={one.name: one.measure for one in each if one.measure},
+        variable_measure={one.name: one.measure for one in variables if one.measure},
         variable_format=formats,
     )
     content = bytearray(place.read_bytes())

@@ -113,8 +113,8 @@ class DetectedReading:
             "columns": dict(self.columns),
             "remarks": list(self.remarks),
             "problems": [
-                {"what": each.what, "where": each.where, "hint": each.hint}
-                for each in self.problems
+                {"what": problem.what, "where": problem.where, "hint": problem.hint}
+                for problem in self.problems
             ],
             "toml": self.toml(),
         }
@@ -179,7 +179,7 @@ def _of_columns(path: Path, kind: str, known: ReadingOptions) -> DetectedReading
     """A file whose columns have types."""
     frame: pl.DataFrame = collected(read_path(path, kind, None, None, known))
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    held = {each.name: each for each in profiles(frame.lazy(), texts)}
+    held = {profile.name: profile for profile in profiles(frame.lazy(), texts)}
     described = {}
     for name, dtype in frame.schema.items():
         empty = frame[name].null_count()
@@ -256,7 +256,7 @@ def _of_texts(
         format=kind,
         records=int(renamed.select(pl.len()).collect(engine="streaming").item()),
         options=options,
-        columns={each.name: described_column(each, kinds[each.name]) for each in found},
+        columns={item.name: described_column(item, kinds[item.name]) for item in found},
         remarks=(*remarks, *reading.remarks(options)),
         problems=tuple(problems),
     )
@@ -304,8 +304,8 @@ def _layout(
     rivals = [mark for mark in marks if mark != best and scores[mark][0] >= share > 0]
     rivals = [mark for mark in rivals if scores[mark][1] == width]
     if rivals:
-        what = f"fields may be separated by {best!r} or {rivals[0]!r}"
-        return known, [Problem(what, str(path), 'say which: separator = ";"')]
+        message = f"fields may be separated by {best!r} or {rivals[0]!r}"
+        return known, [Problem(message, str(path), 'say which: separator = ";"')]
     if width > 1 and best != ",":
         known = replace(known, separator="tab" if best == "\t" else best)
     if "skip" not in known.given and width > 1:
@@ -313,9 +313,9 @@ def _layout(
     head = next(csv.reader(lines[known.skip : known.skip + 1], delimiter=best), [])
     numbers = sum(bool(_NUMBER.fullmatch(name.strip())) for name in head)
     if known.header == 1 and numbers and "skip" not in known.given:
-        what = f"line {known.skip + 1} holds {numbers} numbers; is it a header?"
+        message = f"line {known.skip + 1} holds {numbers} numbers; is it a header?"
         hint = 'header = 0 with columns = ["id", "sex"] if not; rename if it is'
-        return known, [Problem(what, str(path), hint)]
+        return known, [Problem(message, str(path), hint)]
     return known, []
 
 

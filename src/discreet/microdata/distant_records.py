@@ -39,8 +39,8 @@ class DistantRecords(ABC):
             columns: list[str] | None, condition: pl.Expr | None, most: int | None, _: int | None
         ) -> Iterator[pl.DataFrame]:
             for part in self.fetched(columns or names, most if condition is None else None):
-                found = part if condition is None else part.filter(condition)
-                left = found if most is None else found.head(most)
+                frame = part if condition is None else part.filter(condition)
+                left = frame if most is None else frame.head(most)
                 most = None if most is None else most - left.height
                 yield left
                 if most == 0:

@@ -35,13 +35,13 @@ def open_frame(frame: Any) -> NarwhalsFrame:
     try:
         opened: NarwhalsFrame = nw.from_native(frame)
     except (TypeError, ValueError) as error:
-        what = (
+        message = (
             "this is not a frame of records"
             if isinstance(error, TypeError)
             else "the frame cannot be used; are its column names unique?"
         )
         raise MicrodataError(
-            what,
+            message,
             code="frame",
             where=type(frame).__name__,
             hint="use polars, pandas, pyarrow, DuckDB or PySpark frames, or read_microdata(path)",

@@ -62,8 +62,8 @@ def check_identifiers(frame: NarwhalsFrame, names: Sequence[str]) -> None:
         if count
     ]
     if repeated:
-        what = f"{repeated:,} of {total:,} records share their identifier with another"
-        problems.append(Problem(what, ", ".join(names), _UNIQUE_HINT))
+        message = f"{repeated:,} of {total:,} records share their identifier with another"
+        problems.append(Problem(message, ", ".join(names), _UNIQUE_HINT))
     many = "identifiers are missing or repeated"
     raise_all(MicrodataError, problems, code="identifiers", many=many, where="")
 

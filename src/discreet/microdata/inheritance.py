@@ -172,16 +172,16 @@ def _for_unit(rows: NarwhalsFrame, key: str, unit: str | None, grid: KeyGrid) ->
         from discreet.microdata import spark
 
         native = spark.with_derived_keys(rows.to_native(), key, _DERIVED, grid, purpose)
-        made: NarwhalsFrame = nw.from_native(native)
+        frame: NarwhalsFrame = nw.from_native(native)
     else:
 
         def keys(columns: pl.DataFrame) -> IntArray:
             return derived_keys(columns.to_series().to_numpy(), grid, purpose)
 
-        made = with_computed(rows, [key], _DERIVED, keys, as_text=False, distinct=True)
+        frame = with_computed(rows, [key], _DERIVED, keys, as_text=False, distinct=True)
     names = rows.collect_schema().names()
     columns = [nw.col(_DERIVED).alias(key) if name == key else nw.col(name) for name in names]
-    return made.select(*columns, nw.col(key).alias(sum_column(key)))
+    return frame.select(*columns, nw.col(key).alias(sum_column(key)))
 
 
 def _check_request(
@@ -404,8 +404,8 @@ def _looked_up(
     """Each unit's key beside it; rows and their order stay."""
     if isinstance(homes, nw.DataFrame):
         places = homes.select(*common).with_row_index("discreet_row")
-        found = places.join(keys, on=list(on), how="left").sort("discreet_row")
-        return with_values(homes, key, found.get_column(key).cast(nw.Int64).to_numpy())
+        frame = places.join(keys, on=list(on), how="left").sort("discreet_row")
+        return with_values(homes, key, frame.get_column(key).cast(nw.Int64).to_numpy())
     names = homes.collect_schema().names()
     places = homes.with_columns(*common)
     if homes.implementation.is_polars():
@@ -413,8 +413,8 @@ def _looked_up(
         native = places.to_native().join(
             keys.to_native(), on=list(on), how="left", maintain_order="left"
         )
-        found = nw.from_native(native)
+        frame = nw.from_native(native)
     else:
-        found = places.join(keys, on=list(on), how="left")
-    chosen: NarwhalsFrame = found.select(*names, key)
+        frame = places.join(keys, on=list(on), how="left")
+    chosen: NarwhalsFrame = frame.select(*names, key)
     return chosen

@@ -195,17 +195,17 @@ def _previous(
     opened, since = _eager(previous, "previous"), since_column(column)
     there = opened.collect_schema().names()
     if maker.option != "same" and column in there and since not in there:
-        what = f"the keys of before are not of the option {maker.option!r}"
+        message = f"the keys of before are not of the option {maker.option!r}"
         hint = "they say no period; begin the option with first=True, all keys being new"
-        raise RecordKeyError(what, code="period-option", where=since, hint=hint)
+        raise RecordKeyError(message, code="period-option", where=since, hint=hint)
     dated = [] if maker.option == "same" else [since]
     require_columns(opened, [*ids, *watched, column, *dated])
     check_identifiers(opened, ids)
     before = eager_columns(opened, [*ids, *watched, column, *dated])
     of = before[since] if dated else pl.repeat("", before.height, dtype=pl.String, eager=True)
     if of.null_count() or of.dtype != pl.String:
-        what = f"{of.null_count():,} of {len(of):,} units do not say since when their key holds"
-        raise RecordKeyError(what, code="period", where=since, hint="do not change this column")
+        message = f"{of.null_count():,} of {len(of):,} units do not say since when their key holds"
+        raise RecordKeyError(message, code="period", where=since, hint="do not change this column")
     if (used := int((of == period).sum())) and dated:
         raise RecordKeyError(
             f"{used:,} of {len(of):,} keys of before are of the period {period!r} itself",

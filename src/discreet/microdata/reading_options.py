@@ -92,7 +92,7 @@ class ReadingOptions:
     @classmethod
     def known(cls) -> list[str]:
         """The keys that can be stated of a file."""
-        return [each.name for each in dataclasses.fields(cls) if each.name != "show_values"]
+        return [item.name for item in dataclasses.fields(cls) if item.name != "show_values"]
 
     @classmethod
     def of(cls, stated: Mapping[str, Any], base: Self | None = None) -> Self:
@@ -161,15 +161,15 @@ class ReadingOptions:
             hint = "a point, a comma, a blank or an apostrophe"
             yield Problem("this cannot stand between thousands", "thousands", hint)
         elif self.thousands == self.decimal:
-            what = "decimals and thousands have the same mark"
-            yield Problem(what, "thousands", 'decimal = "," goes with thousands = "."')
+            message = "decimals and thousands have the same mark"
+            yield Problem(message, "thousands", 'decimal = "," goes with thousands = "."')
         for key in ("skip", "header"):
             if getattr(self, key) < 0:
                 yield Problem("must be at least 0", key, "a number of lines")
         if (self.header == 0) != bool(self.columns):
             hint = 'header = 0 with columns = ["id", "sex"]'
-            what = "names of columns are for files without a header, which need them"
-            yield Problem(what, "columns", hint)
+            message = "names of columns are for files without a header, which need them"
+            yield Problem(message, "columns", hint)
 
     def _text_problems(self) -> Iterator[Problem]:
         try:
@@ -204,8 +204,8 @@ class ReadingOptions:
             yield Problem(f"{name!r} is named twice", "columns", "choose another name")
         for name in self.recode:
             if self.kind(name).partition(":")[0] in ("number", "date"):
-                what = f"{name!r} holds no codes but is stated to be a {self.kind(name)}"
-                yield Problem(what, "recode", "recode texts or whole numbers")
+                message = f"{name!r} holds no codes but is stated to be a {self.kind(name)}"
+                yield Problem(message, "recode", "recode texts or whole numbers")
 
     def refuse(self, kind: str, where: str) -> None:
         """Raise an error for options that say nothing about files of a format."""
@@ -250,7 +250,7 @@ def _plain(name: str, value: Any) -> Any:
 
 def _texts(value: Any) -> bool:
     listed = isinstance(value, Collection) and not isinstance(value, str | Mapping)
-    return listed and all(isinstance(each, str) for each in value)
+    return listed and all(isinstance(item, str) for item in value)
 
 
 def _named(value: Any, inner: Any) -> bool:

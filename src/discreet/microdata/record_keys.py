@@ -122,11 +122,11 @@ def import_record_keys(
     if to != column:
         require_new(records, to)
     _check_key_type(records, column)
-    made = _free_name(records)
+    free_name = _free_name(records)
     if records.implementation.is_pyspark():
         from discreet.microdata import spark
 
-        native = spark.with_grid_keys(records.to_native(), column, made, key_grid, digits)
+        native = spark.with_grid_keys(records.to_native(), column, free_name, key_grid, digits)
         imported: NarwhalsFrame = nw.from_native(native)
     else:
 
@@ -135,8 +135,8 @@ def import_record_keys(
 
         if records.implementation.is_polars() and isinstance(records, nw.LazyFrame):
             _check_plan(records.to_native(), column, keys)
-        imported = with_computed(records, [column], made, keys, as_text=False, distinct=True)
-    return like(_placed(imported, column, made, to), frame)
+        imported = with_computed(records, [column], free_name, keys, as_text=False, distinct=True)
+    return like(_placed(imported, column, free_name, to), frame)
 
 
 def _check_engine(records: NarwhalsFrame) -> None:

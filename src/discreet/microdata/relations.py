@@ -68,8 +68,8 @@ def hand_over(relation: duckdb.DuckDBPyRelation, table: Any) -> str | None:
         The table's name there; None if the relation is of another connection, which finds
         the table by its variable.
     """
-    asked = relation.query("discreet_records", f"select getvariable('{_VARIABLE}')")
-    number = None if asked is None else asked.limit(1).fetchall()
+    query = relation.query("discreet_records", f"select getvariable('{_VARIABLE}')")
+    number = None if query is None else query.limit(1).fetchall()
     connection = _sealed.get(number[0][0]) if number else None
     if connection is None:
         return None

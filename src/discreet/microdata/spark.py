@@ -43,18 +43,18 @@ def read_spark(place: str, master: str | None, near: Callable[[str], Path]) -> n
     try:
         if "/" in place or suffix in _FORMATS:
             path = place if "://" in place else str(near(place).absolute())
-            found = session.read.format(_FORMATS.get(suffix, "parquet")).load(path)
+            table = session.read.format(_FORMATS.get(suffix, "parquet")).load(path)
         else:
-            found = session.table(place)
-        opened = open_frame(found)
+            table = session.table(place)
+        opened = open_frame(table)
     except DiscreetError:
         raise
     except Exception as error:
         # Its text holds the plan, and paths of the cluster.
-        what = f"Spark cannot read this ({type(error).__name__})"
+        message = f"Spark cannot read this ({type(error).__name__})"
         hint = "name a table of the catalogue, or a path of Parquet or ORC files that workers see"
         where = shown_url(place) if "://" in place else place
-        raise MicrodataError(what, code="spark", where=where, hint=hint) from None
+        raise MicrodataError(message, code="spark", where=where, hint=hint) from None
     assert isinstance(opened, nw.LazyFrame)
     return opened
 
@@ -65,8 +65,8 @@ def _session(master: str | None) -> Any:
         from pyspark.sql import SparkSession
     except ImportError:
         hint = "pip install 'discreet[spark]'"
-        what = "records in Spark need the package pyspark"
-        raise MicrodataError(what, code="missing-package", where="spark", hint=hint) from None
+        message = "records in Spark need the package pyspark"
+        raise MicrodataError(message, code="missing-package", where="spark", hint=hint) from None
     session = SparkSession.getActiveSession()
     if session is not None:
         return session
@@ -83,11 +83,11 @@ def _session(master: str | None) -> Any:
     try:
         return builder.getOrCreate()
     except Exception as error:
-        what = f"no session of Spark can be opened ({type(error).__name__})"
+        message = f"no session of Spark can be opened ({type(error).__name__})"
         hint = (
             "is Java 17 there, is the cluster reachable? --master yarn, spark://host:7077, local[*]"
         )
-        raise MicrodataError(what, code="spark", where=master or "spark", hint=hint) from None
+        raise MicrodataError(message, code="spark", where=master or "spark", hint=hint) from None
 
 
 def held(records: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -110,7 +110,7 @@ def fingerprint(frame: Any) -> bytes:
         for seed in range(4)
     ]
     found = frame.agg(functions.count("*"), *sums).first()
-    return repr([str(each) for each in found]).encode()
+    return repr([str(item) for item in found]).encode()
 
 
 def with_keys(

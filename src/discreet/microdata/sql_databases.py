@@ -83,8 +83,8 @@ def _engine(url: str, where: str) -> Any:
     except ImportError as error:
         driver = getattr(error, "name", None) or "of this database"
         hint = f"pip install {driver}" if getattr(error, "name", None) else ""
-        what = f"the driver {driver} is not installed"
-        raise _error(where, what, hint, code="missing-package") from None
+        message = f"the driver {driver} is not installed"
+        raise _error(where, message, hint, code="missing-package") from None
     except Exception:
         # The package quotes the whole URL.
         hint = "kind://user@host/database; signs such as @ in passwords are written %40"
@@ -198,7 +198,7 @@ class DatabaseTable(DistantRecords):
             sums = [alchemy.func.sum(alchemy.func.hashtextextended(row, seed)) for seed in seeds]
             statement = alchemy.select(alchemy.func.count(), *sums).select_from(self.table)
             with reading(self.engine, self.where) as connection:
-                return repr([str(each) for each in connection.execute(statement).one()]).encode()
+                return repr([str(item) for item in connection.execute(statement).one()]).encode()
         count, totals = 0, [0, 0, 0, 0]
         for part in self.fetched(list(self._schema), None):
             count += part.height
@@ -272,8 +272,8 @@ def _fetched(connection: Any, table: str | None, query: str | None, where: str) 
         names = list(result.keys())
         frame = _joined(names, result.partitions(_BATCH), where)
     except alchemy.exc.DBAPIError as error:
-        what = f"the query failed ({_kind(error)})"
-        raise _error(where, what, "try it with the database's own program") from None
+        message = f"the query failed ({_kind(error)})"
+        raise _error(where, message, "try it with the database's own program") from None
     return frame
 
 
@@ -281,7 +281,10 @@ def _tables(found: Any) -> dict[str, tuple[str | None, str]]:
     """Tables and views: the name to call each by → its schema and its own name."""
     own = found.default_schema_name
     known: dict[str, tuple[str | None, str]] = {}
-    for schema in [own, *(each for each in found.get_schema_names() if each != own)]:
+    for schema in [
+        own,
+        *(schema_name for schema_name in found.get_schema_names() if schema_name != own),
+    ]:
         if schema in ("information_schema", "pg_catalog", "sys"):
             continue
         listed = [*found.get_table_names(schema=schema), *found.get_view_names(schema=schema)]

@@ -87,10 +87,12 @@ def _check_coordinates(records: NarwhalsFrame, east: str, north: str) -> None:
     )
     for name, number in row.items():
         if number and name == _HALF:
-            what = f"{number:,} records have one coordinate only"
-            problems.append(Problem(what, f"{east}, {north}", "complete both, or leave out both"))
+            message = f"{number:,} records have one coordinate only"
+            problems.append(
+                Problem(message, f"{east}, {north}", "complete both, or leave out both")
+            )
         elif number:
-            what = f"{number:,} records lie outside of the European grid"
+            message = f"{number:,} records lie outside of the European grid"
             hint = "ETRS89-LAEA in metres (EPSG:3035); grid_coordinates converts degrees"
-            problems.append(Problem(what, name, hint))
+            problems.append(Problem(message, name, hint))
     raise_all(MicrodataError, problems, code="coordinates")

@@ -193,11 +193,13 @@ class StatedColumns:
         problems = []
         for name, (number, row) in self._counted(ready, bad).items():
             base = stated[name].partition(":")[0]
-            what = f"{number:,} {'value is' if number == 1 else 'values are'} no {_NOUNS[base]}"
+            message = f"{number:,} {'value is' if number == 1 else 'values are'} no {_NOUNS[base]}"
             value = self._value(ready, name, row)
             shown = f"; the first is {value!r}" if self.options.show_values else ""
             problems.append(
-                Problem(what + shown, self.place(row, name), self._hint(name, stated[name], value))
+                Problem(
+                    message + shown, self.place(row, name), self._hint(name, stated[name], value)
+                )
             )
         many = "{} columns hold values that are not what is stated"
         raise_all(MicrodataError, problems, code="value-type", many=many)

@@ -95,15 +95,15 @@ def publish(folder: Path, write: Callable[[VersionFiles], Mapping[str, Any]]) ->
     import fcntl
 
     make_folder(folder, 0o700)
-    others = [each.name for each in folder.iterdir()]
+    others = [path.name for path in folder.iterdir()]
     if POINTER not in others and any(not name.startswith((VERSION, ".")) for name in others):
         raise bad_store(folder, "this folder holds something else", "choose another folder")
     with os.fdopen(os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            what = "somebody else is building this store"
-            raise bad_store(folder, what, "wait until that is done") from None
+            message = "somebody else is building this store"
+            raise bad_store(folder, message, "wait until that is done") from None
         before = _pointer(folder)["version"] if (folder / POINTER).is_file() else None
         place = Path(tempfile.mkdtemp(prefix=VERSION, dir=folder))  # mode 0700
         try:
@@ -147,8 +147,8 @@ def file_digest(path: Path) -> str:
 def _pointer(folder: Path) -> dict[str, str]:
     """Name and digest of the current version."""
     try:
-        found = json.loads((folder / POINTER).read_bytes())
-        version, digest = str(found["version"]), str(found["sha256"])
+        document = json.loads((folder / POINTER).read_bytes())
+        version, digest = str(document["version"]), str(document["sha256"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise _damaged(folder) from None
     if not version.startswith(VERSION) or Path(version).name != version:
@@ -180,9 +180,9 @@ class StoredRecords(KeyedBefore):
                 manifest = json.loads(content)
                 if manifest["format"] != _FORMAT:
                     raise bad_store(folder, "another version of discreet made this store")
-                made = cls(folder=folder, place=place, manifest=manifest)
-                made._map_all()
-                return made
+                records = cls(folder=folder, place=place, manifest=manifest)
+                records._map_all()
+                return records
             except FileNotFoundError:
                 if pointer == _pointer(folder):
                     raise _damaged(folder) from None
@@ -226,8 +226,8 @@ class StoredRecords(KeyedBefore):
         """What was found out about the keys when the store was built."""
         tested = self.manifest["keys"]
         if column != self.record_key or tested["grid"] != grid.size:
-            what = "it was built with other record keys, or keys of another grid"
-            raise bad_store(self.folder, what)
+            message = "it was built with other record keys, or keys of another grid"
+            raise bad_store(self.folder, message)
         found = KeyCheck(
             grid=grid,
             records=tested["records"],

@@ -62,7 +62,7 @@ class TextProfile:
 
     def some(self, *spellings: str) -> bool:
         """Whether a value is spelled in one of these ways."""
-        return any(self.spelled[each] for each in spellings)
+        return any(self.spelled[spelling] for spelling in spellings)
 
     @property
     def gaps(self) -> list[str]:
@@ -182,9 +182,9 @@ class ProfileReading:
         commas = [c for c in numbers if _sure(c, "comma") or c.some("grouped_point")]
         points = [c for c in numbers if _sure(c, "point") or c.some("grouped_comma", "float")]
         if not stated and commas and points:
-            what = f"decimals have a comma in {_listed(commas)} and a point in {_listed(points)}"
+            message = f"decimals have a comma in {_listed(commas)} and a point in {_listed(points)}"
             hint = f'decimal = "," with text = [{_quoted(points)}], or the other way round'
-            return options, [Problem(what, "decimal", hint)]
+            return options, [Problem(message, "decimal", hint)]
         if commas and not stated:
             options = replace(options, decimal=",")
         problems: list[Problem] = []
@@ -200,8 +200,10 @@ class ProfileReading:
         gaps = sorted({gap for column in numbers for gap in column.gaps})
         grouped = [c for c in numbers if c.some(f"grouped_{word}")]
         if len(gaps) + bool(grouped) > 1:
-            what = "thousands are marked in several ways"
-            return options, [Problem(what, "thousands", "correct the file, or read them as text")]
+            message = "thousands are marked in several ways"
+            return options, [
+                Problem(message, "thousands", "correct the file, or read them as text")
+            ]
         if gaps or grouped:
             return replace(options, thousands=other if grouped else gaps[0]), []
         unclear = [c for c in numbers if c.some(f"{word}_three")]
@@ -247,9 +249,9 @@ class ProfileReading:
             if options.decimal == "," or numbers[name].some("float"):
                 found[name] = "number"
                 continue
-            what = "some numbers have more decimals than others, as codes like 1.1 and 1.10 have"
+            message = "some numbers have more decimals than others, as codes like 1.1 and 1.10 have"
             hint = f'types = {{ {toml_key(name)} = "number" }}, or text = ["{name}"]'
-            problems.append(Problem(what, f"column {name!r}", hint))
+            problems.append(Problem(message, f"column {name!r}", hint))
         return found, problems
 
     def remarks(self, options: ReadingOptions) -> Iterator[str]:

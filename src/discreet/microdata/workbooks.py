@@ -53,9 +53,9 @@ def read_sheet(path: Path, options: ReadingOptions) -> Sheet:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except Exception as error:
         # The package raises whatever a damaged archive brings about.
-        what = f"the workbook cannot be read ({type(error).__name__})"
+        message = f"the workbook cannot be read ({type(error).__name__})"
         hint = "is it complete, and without a password? Save it anew as .xlsx"
-        raise MicrodataError(what, code="file-content", where=str(path), hint=hint) from None
+        raise MicrodataError(message, code="file-content", where=str(path), hint=hint) from None
     try:
         sheet = _chosen(book, options, path)
         reading = _SheetReading(path, sheet, options)
@@ -105,8 +105,8 @@ def _chosen(book: Any, options: ReadingOptions, path: Path) -> Any:
     if isinstance(named, int):
         if 1 <= named <= len(sheets):
             return sheets[named - 1]
-        what = f"there is no sheet {named}; the workbook has {len(sheets)}"
-        raise MicrodataError(what, code="sheet", where=str(path), hint=hint)
+        message = f"there is no sheet {named}; the workbook has {len(sheets)}"
+        raise MicrodataError(message, code="sheet", where=str(path), hint=hint)
     if named:
         if named in titles:
             return sheets[titles.index(named)]
@@ -115,9 +115,9 @@ def _chosen(book: Any, options: ReadingOptions, path: Path) -> Any:
         )
     filled = [sheet for sheet in sheets if next(sheet.iter_rows(max_row=1, values_only=True), None)]
     if len(filled) != 1:
-        what = "it does not tell which sheet holds the records"
+        message = "it does not tell which sheet holds the records"
         hint = f'{hint}; sheet = "…" names one'
-        raise MicrodataError(what, code="sheet", where=str(path), hint=hint)
+        raise MicrodataError(message, code="sheet", where=str(path), hint=hint)
     return filled[0]
 
 
@@ -149,18 +149,20 @@ class _SheetReading:
                 below += 1
                 continue
             if below:
-                what = f"{below:,} rows with one text stand before this row"
-                self._wrong(what, number, None, "take them out: below the records stand notes")
+                message = f"{below:,} rows with one text stand before this row"
+                self._wrong(message, number, None, "take them out: below the records stand notes")
                 empty = below = 0
             if empty:
-                what = f"{empty:,} empty rows stand before this row"
+                message = f"{empty:,} empty rows stand before this row"
                 hint = "take them out, and what stands below the records"
-                self._wrong(what, number, None, hint)
+                self._wrong(message, number, None, hint)
                 empty = 0
             self._take(row, number, columns, formats)
         if below:
-            what = f"{self.where}: {below:,} rows below the records hold one text, and are not read"
-            warnings.warn(what, DiscreetWarning, stacklevel=2)
+            message = (
+                f"{self.where}: {below:,} rows below the records hold one text, and are not read"
+            )
+            warnings.warn(message, DiscreetWarning, stacklevel=2)
         self._check_formulas()
         many = "{} things on the sheet are no records"
         raise_all(
@@ -192,7 +194,7 @@ class _SheetReading:
                 where=f"{self.where}, row {self.before}",
                 hint="header = 2 if the header has two rows; skip = 1 if this is a title",
             )
-        texts = [["" if each is None else str(each).strip() for each in row] for row in heads]
+        texts = [["" if item is None else str(item).strip() for item in row] for row in heads]
         for row in texts:
             while row and not row[-1]:
                 row.pop()
@@ -321,8 +323,8 @@ def _structure(path: Path, sheet: Any) -> tuple[list[tuple[int, int, int, int]],
         with zipfile.ZipFile(path) as archive, archive.open(name) as file:
             content = file.read()
     except (OSError, KeyError, zipfile.BadZipFile):
-        what = "the sheet cannot be read"
-        raise MicrodataError(what, code="file-content", where=str(path)) from None
+        message = "the sheet cannot be read"
+        raise MicrodataError(message, code="file-content", where=str(path)) from None
     return list(_areas(content)), b"<f>" in content or b"<f " in content
 
 

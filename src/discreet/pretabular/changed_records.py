@@ -129,7 +129,7 @@ class HeldRecords:
         """
         frame = nw.from_native(native, eager_only=True)
         for name in [name for name in frame.columns if name in names & set(self.frame.columns)]:
-            before, after = (set(each[name].unique().to_list()) for each in (self.frame, frame))
+            before, after = (set(item[name].unique().to_list()) for item in (self.frame, frame))
             if not before - after - {None}:
                 continue
             if frame.implementation.is_pandas() and frame.schema[name] in (nw.Categorical, nw.Enum):
@@ -238,9 +238,9 @@ def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:
         return _coded_numbers(columns.to_series())
     plain = columns.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     names = plain.columns
-    found = plain.unique().drop_nulls().sort(names)
-    at = plain.join(found.with_row_index(_AT), on=names, how="left", maintain_order="left")[_AT]
-    return at.cast(pl.Int64).fill_null(-1).to_numpy(), found
+    frame = plain.unique().drop_nulls().sort(names)
+    at = plain.join(frame.with_row_index(_AT), on=names, how="left", maintain_order="left")[_AT]
+    return at.cast(pl.Int64).fill_null(-1).to_numpy(), frame
 
 
 def _coded_numbers(column: pl.Series) -> tuple[IntArray, pl.DataFrame]:
@@ -248,14 +248,14 @@ def _coded_numbers(column: pl.Series) -> tuple[IntArray, pl.DataFrame]:
     low: Any = column.min()
     high: Any = column.max()
     if low is None or high - low > _MANY:
-        found = column.drop_nulls().unique().sort()
-        at = found.search_sorted(column.fill_null(low)).cast(pl.Int64).to_numpy().copy()
+        frame = column.drop_nulls().unique().sort()
+        at = frame.search_sorted(column.fill_null(low)).cast(pl.Int64).to_numpy().copy()
     else:
         at, codes = _ordered(column.fill_null(low).to_numpy(), low, high - low + 1)
-        found = pl.Series(column.name, codes).cast(column.dtype)
+        frame = pl.Series(column.name, codes).cast(column.dtype)
     if column.null_count():
         at[column.is_null().to_numpy()] = -1
-    return at, found.to_frame()
+    return at, frame.to_frame()
 
 
 @compiled(nogil=True)

@@ -75,8 +75,8 @@ class MergedSquares:
         """
         size, north, east = read_squares(squares)
         if (size != self.sizes[-1]).any():
-            what = f"records have squares of {self.sizes[-1]} m, as the tree does"
-            raise MergedSquaresError(what, code="merged-squares", where="squares")
+            message = f"records have squares of {self.sizes[-1]} m, as the tree does"
+            raise MergedSquaresError(message, code="merged-squares", where="squares")
         named = (
             None
             if self.areas is None
@@ -84,8 +84,8 @@ class MergedSquares:
         )
         places = self._places(named)
         if len(places) not in (1, len(north)):
-            what = "each square needs the area in which it lies, and no other"
-            raise MergedSquaresError(what, code="merged-squares", where="areas")
+            message = "each square needs the area in which it lies, and no other"
+            raise MergedSquaresError(message, code="merged-squares", where="areas")
         found = np.full(len(north), "", dtype=np.object_)
         open_, within = np.arange(len(north)), np.broadcast_to(places, len(north))
         for at, tier in enumerate(self.tiers):
@@ -157,8 +157,8 @@ class MergedSquares:
         """
         records = open_frame(frame)
         if (area is None) != (self.areas is None):
-            what = "records need areas where squares were merged within areas, and else none"
-            raise MergedSquaresError(what, code="merged-squares", where="area")
+            message = "records need areas where squares were merged within areas, and else none"
+            raise MergedSquaresError(message, code="merged-squares", where="area")
         names = [square] if area is None else [square, area]
         require_columns(records, names)
         require_new(records, column)
@@ -277,8 +277,8 @@ def merge_squares(
     grids = [_SquareCells.of(each) for each, _ in asked]
     for grid in grids[1:]:
         if grid.sizes != grids[0].sizes or (grid.areas is None) != (grids[0].areas is None):
-            what = "all tables have squares of the same sizes, with areas or without"
-            raise MergedSquaresError(what, code="merged-squares", where="also")
+            message = "all tables have squares of the same sizes, with areas or without"
+            raise MergedSquaresError(message, code="merged-squares", where="also")
     sizes, areas = grids[0].sizes, grids[0].areas
     if areas is not None:
         areas = tuple(dict.fromkeys(code for grid in grids for code in grid.areas or ()))
@@ -299,15 +299,15 @@ def _check(
             continue
         if isinstance(table, Table) != true_counts:
             hint = "protect the table first; or say true_counts=True" * isinstance(table, Table)
-            what = "true counts are used where they are asked for, and only there"
-            problems.append(Problem(what, table.name, hint or "leave out true_counts"))
+            message = "true counts are used where they are asked for, and only there"
+            problems.append(Problem(message, table.name, hint or "leave out true_counts"))
         if isinstance(table, ProtectedTable):
             if table.figures:
                 problems.append(Problem("squares are merged by counts", table.name))
             if table.parts is not None or table.suppressed_parts:
-                what = "whole levels of this table are not shown"
+                message = "whole levels of this table are not shown"
                 hint = "merge by a table of which all levels are shown"
-                problems.append(Problem(what, table.name, hint))
+                problems.append(Problem(message, table.name, hint))
         if not isinstance(least, int) or isinstance(least, bool) or least < 1:
             problems.append(Problem("a minimum is a whole number from 1 on", "least"))
     if not 0 <= share < 1:
@@ -333,22 +333,22 @@ class _SquareCells:
         """Read the codes of a table of squares, or of areas and squares."""
         hint = 'by=[squares], or by=["municipality", squares]'
         if len(table.dimensions) not in (1, 2):
-            what = "squares are merged by a table of squares, or of areas and squares"
-            raise MergedSquaresError(what, code="merged-squares", where=table.name, hint=hint)
+            message = "squares are merged by a table of squares, or of areas and squares"
+            raise MergedSquaresError(message, code="merged-squares", where=table.name, hint=hint)
         squares = table.dimensions[-1]
         (tree, *others) = squares.classifications
         if others:
-            what = "squares are merged by a table of one classification of squares"
-            raise MergedSquaresError(what, code="merged-squares", where=table.name, hint=hint)
+            message = "squares are merged by a table of one classification of squares"
+            raise MergedSquaresError(message, code="merged-squares", where=table.name, hint=hint)
         listed = [at for at, code in enumerate(tree.codes) if at and code != tree.missing]
         parts = [np.zeros(len(tree.codes), dtype=np.int64) for _ in range(3)]
         for part, read in zip(parts, read_squares([tree.codes[at] for at in listed]), strict=True):
             part[listed] = read
         sizes = tuple(sorted({*parts[0][listed].tolist()}, reverse=True))
         if len(sizes) < 2 or any(coarse % fine for coarse, fine in pairwise(sizes)):
-            what = "squares are of two sizes or more, each side a multiple of the next"
+            message = "squares are of two sizes or more, each side a multiple of the next"
             hint = "Classification.from_squares(…, sizes=[1_600, 800, 400, 200, 100])"
-            raise MergedSquaresError(what, code="merged-squares", where=table.name, hint=hint)
+            raise MergedSquaresError(message, code="merged-squares", where=table.name, hint=hint)
         at = table.index[-1]
         chosen, area, areas = parts[0][at] > 0, np.zeros(len(at), dtype=np.int64), None
         if len(table.dimensions) == 2:
@@ -400,7 +400,7 @@ def _levels(grids: Sequence[_SquareCells], areas: tuple[str, ...] | None) -> lis
             for own in [grid.size == size]
         ]
         side = size or EXTENT
-        numbers = [_numbers(side, *each) for each in [*found, *below]]
+        numbers = [_numbers(side, *item) for item in [*found, *below]]
         every, first = np.unique(np.concatenate(numbers), return_index=True)
         value = np.zeros((len(grids), len(every)))
         known = np.ones((len(grids), len(every)), dtype=np.bool_)

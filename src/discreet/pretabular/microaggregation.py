@@ -65,8 +65,8 @@ def microaggregate(
         check_codes(records, layers)
         group = places(records.columns(layers))
     if columns.height and np.bincount(group)[np.unique(group)].min() < k:
-        what = f"a stratum has fewer than {k} records"
-        raise MicrodataError(what, code="microaggregate", where=", ".join(layers) or "records")
+        message = f"a stratum has fewer than {k} records"
+        raise MicrodataError(message, code="microaggregate", where=", ".join(layers) or "records")
     values = columns.select(pl.all().cast(pl.Float64)).to_numpy()
     texts = records.columns(ids).with_columns(pl.all().cast(pl.String))
     rank = texts.with_row_index("\0at").sort(ids)["\0at"].to_numpy()
@@ -117,8 +117,8 @@ def _check_numbers(
     records: HeldRecords, names: Sequence[str], ids: Sequence[str], layers: Sequence[str], k: int
 ) -> pl.DataFrame:
     if {*names} & {*ids, *layers} or k < 2:
-        what = "k is 2 or more; what changes is neither identifier nor stratum"
-        raise MicrodataError(what, code="microaggregate", where="variables, k")
+        message = "k is 2 or more; what changes is neither identifier nor stratum"
+        raise MicrodataError(message, code="microaggregate", where="variables, k")
     columns = records.columns(names)
     problems = [
         Problem("this is no column of numbers, or values are missing", name, "recode them first")

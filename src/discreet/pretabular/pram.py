@@ -280,8 +280,8 @@ def _counts(old: IntArray, stratum: IntArray, size: int) -> IntArray:
             f"{size:,} codes are too many for a matrix", code="pram", where="variables",
             hint="take fewer variables together, or recode them",
         )  # fmt: skip
-    found: IntArray = _tally(stratum, old, int(stratum.max(initial=0)) + 1, size)
-    return found
+    counts: IntArray = _tally(stratum, old, int(stratum.max(initial=0)) + 1, size)
+    return counts
 
 
 @compiled()

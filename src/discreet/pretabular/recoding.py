@@ -59,8 +59,8 @@ def recode(
     values = records.columns([variable]).to_series()
     given = [bool(intervals), codes is not None, classification is not None]
     if sum(given) != 1 or (level is None) != (not given[2]):
-        what = "say one of: a classification with a level, intervals, codes"
-        raise MicrodataError(what, code="recode", where=variable)
+        message = "say one of: a classification with a level, intervals, codes"
+        raise MicrodataError(message, code="recode", where=variable)
     if intervals:
         new = _by_intervals(values, intervals)
     elif codes is not None:
@@ -76,8 +76,8 @@ def recode(
 def _ancestors(tree: Classification, level: int) -> dict[str, str]:
     """Code → its ancestor at a level, or itself where its branch ends before."""
     if not 1 <= level <= tree.depth:
-        what = f"the classification has {tree.depth} levels"
-        raise MicrodataError(what, code="recode", where="level", hint="1 is the coarsest")
+        message = f"the classification has {tree.depth} levels"
+        raise MicrodataError(message, code="recode", where="level", hint="1 is the coarsest")
     above = list(tree.codes)
     for at, (parent, depth) in enumerate(zip(tree.parents, tree.levels.tolist(), strict=True)):
         if depth > level:
@@ -90,8 +90,8 @@ def _by_codes(values: pl.Series, codes: Mapping[str, str], where: str) -> pl.Ser
     unknown = texts.drop_nulls().unique()
     unknown = unknown.filter(~unknown.is_in(list(codes)))
     if len(unknown):
-        what = f"{len(unknown):,} codes of the records are not in {where}"
-        raise MicrodataError(what, code="recode", where=values.name, hint="name all that occur")
+        message = f"{len(unknown):,} codes of the records are not in {where}"
+        raise MicrodataError(message, code="recode", where=values.name, hint="name all that occur")
     return texts.replace_strict(dict(codes), return_dtype=pl.String)
 
 
@@ -102,8 +102,8 @@ def _by_intervals(values: pl.Series, bounds: Sequence[float]) -> pl.Series:
     tree = Classification.from_intervals(values.name, list(bounds), whole=whole)
     numbers = values.cast(pl.Float64)
     if (numbers.drop_nans() < bounds[0]).any():
-        what = "values lie below the first interval"
-        raise MicrodataError(what, code="recode", where=values.name, hint="begin lower")
+        message = "values lie below the first interval"
+        raise MicrodataError(message, code="recode", where=values.name, hint="begin lower")
     at = np.searchsorted(np.asarray(bounds, dtype=np.float64), numbers.fill_null(0).to_numpy(),
                          side="right") - 1  # fmt: skip
     there = (numbers.is_not_null() & numbers.is_not_nan()).to_numpy()
@@ -168,8 +168,8 @@ def _coded_end(
     records = HeldRecords(source, reading)
     values = _numbers(records, variable)
     if (end is None) == (share is None) or (share is not None and not 0 < share < 1):
-        what = "say from which value on, or a share between 0 and 1"
-        raise MicrodataError(what, code="recode", where=variable)
+        message = "say from which value on, or a share between 0 and 1"
+        raise MicrodataError(message, code="recode", where=variable)
     numbers = values.cast(pl.Float64).to_numpy()
     known = np.sort(sign * numbers[np.isfinite(numbers)])
     if end is None:
@@ -179,9 +179,9 @@ def _coded_end(
     with np.errstate(invalid="ignore"):
         coded = sign * numbers > sign * end
     if not coded.sum() >= FEWEST:
-        what = f"fewer than {FEWEST} values would be coded, which tells them"
+        message = f"fewer than {FEWEST} values would be coded, which tells them"
         hint = "choose an end that more values lie beyond"
-        raise MicrodataError(what, code="recode", where=variable, hint=hint)
+        raise MicrodataError(message, code="recode", where=variable, hint=hint)
     put = float(numbers[coded].mean()) if mean else end
     new = np.where(coded, put, numbers)
     given = {"variable": variable, "end": end, "mean": mean}

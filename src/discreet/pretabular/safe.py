@@ -182,8 +182,8 @@ def _check(
     if not variables or isinstance(variables, str) or len(set(variables)) != len(variables):
         problems.append(Problem("name one or more variables, each once", "variables"))
     if {*variables, *strata} & {*ids, key} or {*variables} & {*strata}:
-        what = "variables are neither identifier, record key nor stratum"
-        problems.append(Problem(what, "variables"))
+        message = "variables are neither identifier, record key nor stratum"
+        problems.append(Problem(message, "variables"))
     if not tables or not all({*table} <= {*variables} for table in tables):
         problems.append(Problem("control tables are made of the variables", "controls"))
     if at_least < 2:
@@ -211,7 +211,7 @@ def _content(records: HeldRecords) -> pl.DataFrame:
 def _forbidden(combinations: _Combinations, given: Sequence[str]) -> BoolArray:
     """Which combinations are structural zeros; an error if one occurs."""
     rows = nw.from_native(combinations.rows(), eager_only=True)
-    found = np.zeros(len(rows), dtype=np.bool_)
+    mask = np.zeros(len(rows), dtype=np.bool_)
     for text in given:
         condition = parse_filter(text)
         condition.check(rows.schema)
@@ -219,13 +219,13 @@ def _forbidden(combinations: _Combinations, given: Sequence[str]) -> BoolArray:
             chosen = rows.select(condition.to_narwhals(rows.schema)).to_native().to_series()
         except Exception as error:
             raise filter_failed(error) from None
-        found |= chosen.fill_null(value=False).to_numpy()
-        if combinations.count[found].any():
+        mask |= chosen.fill_null(value=False).to_numpy()
+        if combinations.count[mask].any():
             raise MicrodataError(
                 "there are records that cannot be", code="safe", where=text,
                 hint="correct them, or leave the condition out",
             )  # fmt: skip
-    return found
+    return mask
 
 
 def _counts(

@@ -289,9 +289,9 @@ class _Maker:
         for at, (names, rowwise) in enumerate(self.sets):
             drawn = self._draw(f"together {at}", rows, len(rowwise))
             for place, name in enumerate(names):
-                values = pl.Series([each[place][0] for each in rowwise],
+                values = pl.Series([item[place][0] for item in rowwise],
                                    dtype=found[name][0].dtype)  # fmt: skip
-                reasons = pl.Series([each[place][1] for each in rowwise], dtype=pl.String)
+                reasons = pl.Series([item[place][1] for item in rowwise], dtype=pl.String)
                 found[name] = (values.gather(drawn), reasons.gather(drawn))
         return {
             name: (values.set(reasons.is_not_null(), None), reasons)
@@ -438,7 +438,7 @@ def _check(
 
 
 def _check_sets(names: Sequence[str], together: Sequence[Sequence[str]]) -> None:
-    flat = [name for each in together for name in each]
+    flat = [name for item in together for name in item]
     problems = [
         Problem("there is no such variable", f"together: {name}")
         for name in flat

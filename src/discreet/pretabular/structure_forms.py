@@ -368,7 +368,7 @@ def _calendar(low: float, high: float) -> tuple[int, int]:
 def _nice(length: float) -> int:
     """A length rounded up to 1, 2 or 5 times a power of ten."""
     power = 10 ** math.floor(math.log10(max(length, 1)))
-    return int(next(power * each for each in (1, 2, 5, 10) if power * each >= length))
+    return int(next(power * item for item in (1, 2, 5, 10) if power * item >= length))
 
 
 def _described(form: Form, *, public: bool) -> DescribedVariable:
@@ -402,7 +402,7 @@ def _number(text: str) -> float | None:
 
 def _numbers_of(form: Form) -> list[float]:
     """The ends of all numbers that can appear."""
-    ends = [end * form.scale for each in form.ranges for end in each]
+    ends = [end * form.scale for item in form.ranges for end in item]
     return ends + [float(code) for code in form.codes]
 
 
@@ -437,18 +437,18 @@ def _format(form: Form, one: DescribedVariable, storage: str) -> str:
             left = "-" if layout.startswith("%-") else ""
             return f"%{left}{max(9, int(storage[3:]))}s"
         return f"A{min(_text_width(form), int(layout[1:] or 1))}"
-    found = _WIDTH.match(layout)
-    if not found or form.kind not in ("codes", "numbers"):
+    match = _WIDTH.match(layout)
+    if not match or form.kind not in ("codes", "numbers"):
         return layout
     if layout == _USUAL.get(one.storage):
         return _USUAL[storage]
     stata = layout.startswith("%")
-    decimals = int(re.sub(r"\D", "", found["tail"]) or 0)
+    decimals = int(re.sub(r"\D", "", match["tail"]) or 0)
     ends = _numbers_of(form) or [0]
     whole = max(len(str(int(end))) for end in ends)
-    need = whole + (decimals + 1 if decimals else 0) + (whole // 3 if "c" in found["tail"] else 0)
-    width = int(found["width"])
+    need = whole + (decimals + 1 if decimals else 0) + (whole // 3 if "c" in match["tail"] else 0)
+    width = int(match["width"])
     usual = 9 if stata else _SPSS_WIDTH
     return (
-        f"{found['head']}{width if need >= width else min(width, max(need, usual))}{found['tail']}"
+        f"{match['head']}{width if need >= width else min(width, max(need, usual))}{match['tail']}"
     )

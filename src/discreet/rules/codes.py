@@ -52,8 +52,8 @@ class CodeRules:
 
     def codes(self, variable: str) -> tuple[str, ...]:
         """The codes of a variable."""
-        given = self.cells[variable]
-        return (given,) if isinstance(given, str) else tuple(given)
+        cell = self.cells[variable]
+        return (cell,) if isinstance(cell, str) else tuple(cell)
 
     def takes_over(self, rule: Rule) -> bool:
         """Whether one of its rules takes the place of a general one."""
@@ -103,7 +103,7 @@ def scoped_rules(
     rules: Sequence[Rule | CodeRules], places: CellLookup
 ) -> list[tuple[Rule, BoolArray | None]]:
     """Every rule with the cells that it judges; None for all."""
-    special = [(each, *each.scope(places)) for each in rules if isinstance(each, CodeRules)]
+    special = [(item, *item.scope(places)) for item in rules if isinstance(item, CodeRules)]
     found: list[tuple[Rule, BoolArray | None]] = []
     for rule in rules:
         if isinstance(rule, CodeRules):

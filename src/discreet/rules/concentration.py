@@ -258,10 +258,10 @@ class Request(Rule):
 
     def _sizes(self, cells: CellEvidence) -> FloatArray:
         assert cells.contributions is not None
-        found = self.asked.contributions.get(cells.contributions.column)
-        if found is None:
-            what = "the table of those who asked lacks the largest contributions"
+        contribution = self.asked.contributions.get(cells.contributions.column)
+        if contribution is None:
+            message = "the table of those who asked lacks the largest contributions"
             where = cells.contributions.column
             hint = "tabulate it with the same values and contributions=1"
-            raise SuppressionError(what, code="contributions", where=where, hint=hint)
-        return np.nan_to_num(np.abs(found.top[:, 0]), nan=0.0)
+            raise SuppressionError(message, code="contributions", where=where, hint=hint)
+        return np.nan_to_num(np.abs(contribution.top[:, 0]), nan=0.0)

@@ -97,9 +97,11 @@ class CellEvidence:
             listed = "give the value, and tabulate with contributions=…"
             hints = {"weights": "tabulate with weight=…, or count records"}
             hints |= {"values": listed, "nonzero": listed}
-            what = f"rule {rule} counts what the table does not have"
+            message = f"rule {rule} counts what the table does not have"
             where = self.places.table.name
-            raise SuppressionError(what, code="contributors", where=where, hint=hints.get(of, ""))
+            raise SuppressionError(
+                message, code="contributors", where=where, hint=hints.get(of, "")
+            )
         return self.counts[of]
 
     def total(self, rule: str) -> FloatArray:
@@ -132,21 +134,23 @@ class CellEvidence:
             left -= taken
         cut = (left > _ENOUGH) & (contributions.count > given.sum(axis=1))
         if bool(cut.any()):
-            what = f"rule {rule} needs more of the largest contributions than the table has"
+            message = f"rule {rule} needs more of the largest contributions than the table has"
             where = contributions.column
             hint = f"tabulate with contributions={min(max(m, contributions.k + 1), 16)} or more"
-            raise SuppressionError(what, code="contributions", where=where, hint=hint)
+            raise SuppressionError(message, code="contributions", where=where, hint=hint)
         return total
 
     def _contributions(self, rule: str) -> Contributions:
         if self.value is None:
-            what = f"rule {rule} looks at values, and the table is one of counts"
+            message = f"rule {rule} looks at values, and the table is one of counts"
             hint = 'name the value column: value="turnover"'
-            raise SuppressionError(what, code="rule-value", where=self.places.table.name, hint=hint)
+            raise SuppressionError(
+                message, code="rule-value", where=self.places.table.name, hint=hint
+            )
         if self.contributions is None:
-            what = f"rule {rule} needs the largest contributions, and the table has none"
+            message = f"rule {rule} needs the largest contributions, and the table has none"
             hint = f"tabulate with values=[{self.value!r}] and contributions=3"
-            raise SuppressionError(what, code="contributions", where=self.value, hint=hint)
+            raise SuppressionError(message, code="contributions", where=self.value, hint=hint)
         return self.contributions
 
     def exceeds(self, excess: FloatArray, size: FloatArray, ties: str) -> BoolArray:
@@ -193,17 +197,17 @@ def record_evidence(
     table = places.table
     if value is None:
         if shadow is not None:
-            what = "a shadow variable stands in for a value, and no value is named"
+            message = "a shadow variable stands in for a value, and no value is named"
             hint = 'name the value column: value="turnover"'
-            raise SuppressionError(what, code="rule-value", where="shadow", hint=hint)
+            raise SuppressionError(message, code="rule-value", where="shadow", hint=hint)
         published = table.count.astype(np.float64) if table.weight is None else table.weight
         return CellEvidence(places=places, counts=_counts(table, None), published=published)
     for column in (value, shadow):
         if column is not None and column not in table.sums:
-            found = ", ".join(table.sums) or "none"
-            what = f"the table has no values of {column!r}"
-            hint = f"columns found: {found}"
-            raise SuppressionError(what, code="missing-column", where=table.name, hint=hint)
+            frame = ", ".join(table.sums) or "none"
+            message = f"the table has no values of {column!r}"
+            hint = f"columns found: {frame}"
+            raise SuppressionError(message, code="missing-column", where=table.name, hint=hint)
     published = table.sums[value]
     contributions = table.contributions.get(shadow or value)
     absolute = None if contributions is None else _absolute(contributions, weighted)
@@ -224,18 +228,18 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
     """The evidence of the holdings of the same cells, in a table made by `count_holdings`."""
     table = records.places.table
     if table.weight is not None:
-        what = "rules per holding cannot be applied to weighted tables"
+        message = "rules per holding cannot be applied to weighted tables"
         hint = "a weighted record stands for others, whose holdings nobody knows"
-        raise SuppressionError(what, code="holdings", where=table.name, hint=hint)
+        raise SuppressionError(message, code="holdings", where=table.name, hint=hint)
     place = places_in(table, holdings, "holdings")
     if bool((place < 0).any()):
-        what = "the table of holdings lacks cells that the table has"
+        message = "the table of holdings lacks cells that the table has"
         hint = "make both of the same records, classifications and filter"
-        raise SuppressionError(what, code="other-table", where=table.name, hint=hint)
-    found = None if column is None else holdings.contributions.get(column)
-    contributions = None if found is None else _aligned(found, place)
+        raise SuppressionError(message, code="other-table", where=table.name, hint=hint)
+    contribution = None if column is None else holdings.contributions.get(column)
+    contributions = None if contribution is None else _aligned(contribution, place)
     own = holdings.contributions.get(records.value or "")
-    counts = {name: count[place] for name, count in _counts(holdings, found, own).items()}
+    counts = {name: count[place] for name, count in _counts(holdings, contribution, own).items()}
     absolute = None if contributions is None else contributions.absolute
     scale = None
     if records.scale is not None and absolute is not None:
@@ -255,25 +259,25 @@ def with_unwaived(cells: CellEvidence, table: Table) -> CellEvidence:
     """The evidence of all, with that of those who have not consented in a table of their own."""
     place = places_in(cells.places.table, table, "those who have not consented")
     counts = {name: _filled(part, place, 0.0) for name, part in _counts(table, None).items()}
-    what = ""
+    message = ""
     if bool((counts["records"] > cells.counts["records"]).any()):
-        what = "the table of those who have not consented has more of them than the table"
+        message = "the table of those who have not consented has more of them than the table"
     contributions = None
     if cells.contributions is not None:
-        found = table.contributions.get(cells.contributions.column)
-        if found is None:
-            what = "the table of those who have not consented lacks the largest contributions"
+        contribution = table.contributions.get(cells.contributions.column)
+        if contribution is None:
+            message = "the table of those who have not consented lacks the largest contributions"
         else:
-            parts = {each.name: getattr(found, each.name) for each in fields(found)}
+            parts = {item.name: getattr(contribution, item.name) for item in fields(contribution)}
             moved: dict[str, Any] = {
                 name: _filled(part, place, np.nan if name in ("top", "low", "high") else 0)
                 for name, part in parts.items()
                 if isinstance(part, np.ndarray)
             }
-            contributions = replace(found, **moved)
-    if what:
+            contributions = replace(contribution, **moved)
+    if message:
         hint = "make it with rules.count_waivers of the same records, values and contributions"
-        raise SuppressionError(what, code="waivers", where=cells.places.table.name, hint=hint)
+        raise SuppressionError(message, code="waivers", where=cells.places.table.name, hint=hint)
     absolute = None if contributions is None else _absolute(contributions, cells.weighted)
     own = replace(cells, counts=counts, contributions=contributions, absolute=absolute, _sums={})
     return replace(cells, unwaived=own, _sums={})
@@ -287,7 +291,7 @@ def _filled(part: npt.NDArray[Any], place: IntArray, fill: float) -> npt.NDArray
 
 def _aligned(contributions: Contributions, place: IntArray) -> Contributions:
     """The contributions of other cells, in the order of these."""
-    parts = {each.name: getattr(contributions, each.name) for each in fields(contributions)}
+    parts = {item.name: getattr(contributions, item.name) for item in fields(contributions)}
     moved: dict[str, Any] = {
         name: part[place] for name, part in parts.items() if isinstance(part, np.ndarray)
     }
@@ -314,9 +318,9 @@ def _absolute(contributions: Contributions, weighted: bool) -> npt.NDArray[np.fl
     if weighted or contributions.top_weight is None:
         return contributions.absolute
     if bool((contributions.low < 0).any()):
-        what = "there are negative values, whose absolute sum is known with weights only"
+        message = "there are negative values, whose absolute sum is known with weights only"
         hint = "leave weighted=True, or tabulate without weights"
-        raise SuppressionError(what, code="rule-weights", where=contributions.column, hint=hint)
+        raise SuppressionError(message, code="rule-weights", where=contributions.column, hint=hint)
     return contributions.plain
 
 

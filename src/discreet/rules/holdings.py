@@ -45,9 +45,9 @@ def lone_contributors(table: Table, value: str | None) -> IntArray:
     """
     alone = table.contributors(value) == 1
     number: IntArray | None = table.only.get(value or "", table.only.get(""))
-    given = table.contributions.get(value or "")
+    contribution = table.contributions.get(value or "")
     if number is None and table.grid is not None and table.grid.size >= _DISTINCT:
-        number = table.cell_key if given is None else given.key
+        number = table.cell_key if contribution is None else contribution.key
     named = UNNAMED if number is None else np.where(number < 0, UNNAMED, number)
     return np.where(alone, named, SEVERAL).astype(np.int64)
 
@@ -55,7 +55,7 @@ def lone_contributors(table: Table, value: str | None) -> IntArray:
 def _numbers_of_codes(codes: Sequence[str]) -> IntArray:
     """A number for each code, the same in all tables."""
     digests = (hashlib.sha256(f"holding {code}".encode()).digest() for code in codes)
-    return np.array([int.from_bytes(each[:8], "big") >> 1 for each in digests], dtype=np.int64)
+    return np.array([int.from_bytes(digest[:8], "big") >> 1 for digest in digests], dtype=np.int64)
 
 
 def count_holdings(
@@ -104,9 +104,9 @@ def count_holdings(
     )
     tree = counted.dimensions[-1].classifications[0]
     if tree.missing in tree.index:
-        what = "some records belong to no holding"
+        message = "some records belong to no holding"
         hint = "give records on their own a holding of their own"
-        raise MicrodataError(what, code="holding", where=holding, hint=hint)
+        raise MicrodataError(message, code="holding", where=holding, hint=hint)
     if having is None:
         return _without_holdings(counted, listed, contributions)
     both = having if where is None else f"({where}) and ({having})"
@@ -139,7 +139,7 @@ def _of_some(counted: Table, chosen: Table) -> Table:
 
 
 def _kept(contributions: Contributions, keep: BoolArray) -> Contributions:
-    parts = {each.name: getattr(contributions, each.name) for each in fields(contributions)}
+    parts = {field.name: getattr(contributions, field.name) for field in fields(contributions)}
     cut: dict[str, Any] = {
         name: part[keep] for name, part in parts.items() if isinstance(part, np.ndarray)
     }

@@ -92,8 +92,8 @@ def marked_cells(
     if value is None and count is None:
         raise SuppressionError("name the column of values, or that of counts", code="value")
     frame = to_polars(cells)
-    _check_columns(frame, [status, *(each for each in (value, lower, upper, cost) if each)])
-    sums = {each: _numbers(frame, each) for each in dict.fromkeys((value, cost)) if each}
+    _check_columns(frame, [status, *(item for item in (value, lower, upper, cost) if item)])
+    sums = {item: _numbers(frame, item) for item in dict.fromkeys((value, cost)) if item}
     table = replace(_table(frame, by, count, name), sums=sums)
     verdict = _verdicts(frame[status], meaning or {})
     if published is not None:
@@ -116,7 +116,7 @@ def _table(frame: pl.DataFrame, by: Sequence[Spanning], count: str | None, name:
 
     if count is None:
         free = (f"contributors{at}" for at in range(len(frame.columns) + 1))
-        count = next(each for each in free if each not in frame.columns)
+        count = next(item for item in free if item not in frame.columns)
         frame = frame.with_columns(pl.lit(_SEVERAL).alias(count))
     return Table.from_cells(frame, by, count=count, name=name)
 
@@ -124,9 +124,9 @@ def _table(frame: pl.DataFrame, by: Sequence[Spanning], count: str | None, name:
 def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
     hint = f"columns found: {', '.join(frame.columns[:_SHOWN])}"
     problems = [
-        Problem(f"column {each!r} is missing", "cells", hint)
-        for each in wanted
-        if each not in frame.columns
+        Problem(f"column {item!r} is missing", "cells", hint)
+        for item in wanted
+        if item not in frame.columns
     ]
     raise_all(TableError, problems, code="missing-column", many="{} columns are missing")
 
@@ -140,9 +140,9 @@ def _numbers(frame: pl.DataFrame, column: str, *, empty: bool = False) -> FloatA
     if empty:
         bad &= frame[column].is_not_null()
     if bad.any() or not (frame[column].dtype.is_numeric() or frame[column].null_count()):
-        what = f"{int(bad.sum()):,} cells have no number, in a column of {frame[column].dtype}"
+        message = f"{int(bad.sum()):,} cells have no number, in a column of {frame[column].dtype}"
         hint = "true values are needed of hidden cells, too"
-        raise SuppressionError(what, code="values", where=column, hint=hint)
+        raise SuppressionError(message, code="values", where=column, hint=hint)
     return numbers.to_numpy().astype(np.float64)
 
 
@@ -152,18 +152,18 @@ def _levels(frame: pl.DataFrame, column: str | None, asked: FloatArray) -> Float
         return asked
     given = _numbers(frame, column, empty=True)
     if (given < 0).any():
-        what = "protection levels are at least 0"
-        raise SuppressionError(what, code="values", where=column)
+        message = "protection levels are at least 0"
+        raise SuppressionError(message, code="values", where=column)
     return np.where(np.isnan(given), asked, given)
 
 
 def _verdicts(column: pl.Series, meaning: Mapping[str, str]) -> Any:
     import polars as pl
 
-    wrong = [each for each in meaning.values() if each not in get_args(Status)]
+    wrong = [item for item in meaning.values() if item not in get_args(Status)]
     if wrong:
-        what = "a status means unsafe, safe, protected or secondary"
-        raise SuppressionError(what, code="status", where="meaning")
+        message = "a status means unsafe, safe, protected or secondary"
+        raise SuppressionError(message, code="status", where="meaning")
     own = {text.strip().casefold(): each for text, each in meaning.items()}
     words = column.cast(pl.String).fill_null("").str.strip_chars().to_list()
     found = sorted(set(words))
@@ -190,8 +190,8 @@ def _passing(frame: pl.DataFrame, text: str) -> BoolArray:
     passed = nw.from_native(frame).select(out=parsed.to_narwhals())["out"]
     native = passed.to_native()
     if native.null_count():
-        what = f"of {native.null_count():,} cells it cannot be told whether they are published"
+        message = f"of {native.null_count():,} cells it cannot be told whether they are published"
         hint = "a code is missing there: fill it in, or let the filter ask for it: … is null"
-        raise SuppressionError(what, code="published", where="published", hint=hint)
-    found: BoolArray = native.to_numpy().astype(np.bool_)
-    return found
+        raise SuppressionError(message, code="published", where="published", hint=hint)
+    mask: BoolArray = native.to_numpy().astype(np.bool_)
+    return mask

@@ -154,8 +154,8 @@ class MarkedCells:
 
     def are(self, status: str) -> BoolArray:
         """The cells with this status."""
-        found: BoolArray = self.status == STATUSES.index(status)
-        return found
+        mask: BoolArray = self.status == STATUSES.index(status)
+        return mask
 
 
 def mark_cells(places: CellLookup, marks: Marks, *, ignore_unmatched: bool = False) -> MarkedCells:
@@ -228,7 +228,9 @@ def _matched(places: CellLookup, marks: Marks) -> tuple[IntArray, IntArray, list
             continue
         if len(mark.cells) == len(dimensions):
             full.append(at)
-            positions.append([each.index[mark.cells[each.name]] for each in dimensions])
+            positions.append(
+                [dimension.index[mark.cells[dimension.name]] for dimension in dimensions]
+            )
             continue
         here = _all_of(places, mark)
         if not len(here):

@@ -125,8 +125,8 @@ class Primary:
         return self._are(CellVerdict.secondary)
 
     def _are(self, verdict: CellVerdict) -> BoolArray:
-        found: BoolArray = self.verdict == verdict
-        return found
+        mask: BoolArray = self.verdict == verdict
+        return mask
 
     def conf_status(self) -> npt.NDArray[np.str_]:
         """What SDMX calls each cell if it is hidden, by CL_CONF_STATUS. CONFIDENTIAL.
@@ -134,13 +134,13 @@ class Primary:
         That of the first rule that marks a sensitive cell; "G" where one unit dominates it and
         two do, "C" of cells marked by hand, and "D" of all that are hidden to protect others.
         """
-        found = np.full(len(self), "D")
-        found[self.sensitive] = "C"
+        status = np.full(len(self), "D")
+        status[self.sensitive] = "C"
         for code, marks in reversed(list(zip(self.rule_status, self.rules, strict=False))):
-            found[marks & self.sensitive] = code
+            status[marks & self.sensitive] = code
         single, double = (self._said_by(code) for code in ("O", "T"))
-        found[single & double & np.isin(found, ("O", "T"))] = "G"
-        return found
+        status[single & double & np.isin(status, ("O", "T"))] = "G"
+        return status
 
     def _said_by(self, code: str) -> BoolArray:
         """The cells that a rule with this status marks."""
@@ -169,11 +169,11 @@ class Primary:
             for dimension, part in zip(table.dimensions, table.index, strict=True)
         }
         found, which = np.unique(self.reason, return_inverse=True)
-        reasons = pl.Series([Reason(each).code for each in found], dtype=pl.String)
+        reasons = pl.Series([Reason(item).code for item in found], dtype=pl.String)
         return pl.DataFrame(
             {
                 **codes,
-                "verdict": pl.Series([each.name for each in CellVerdict]).gather(self.verdict),
+                "verdict": pl.Series([item.name for item in CellVerdict]).gather(self.verdict),
                 "reason": reasons.gather(which),
                 "lower": self.lower,
                 "upper": self.upper,
@@ -270,9 +270,9 @@ def _guarded(cells: CellEvidence, waivers: Waivers) -> CellEvidence:
     """The evidence with that of those who have not consented."""
     table = waivers.records if cells.per == "record" else waivers.holdings
     if table is None:
-        what = "a rule looks at holdings, and the waivers say nothing of them"
+        message = "a rule looks at holdings, and the waivers say nothing of them"
         hint = "count_waivers(…, holding=…)"
-        raise SuppressionError(what, code="waivers", where=cells.places.table.name, hint=hint)
+        raise SuppressionError(message, code="waivers", where=cells.places.table.name, hint=hint)
     return with_unwaived(cells, table)
 
 
@@ -299,14 +299,14 @@ def _sorted_out(
     wrong = [at for at, rule in enumerate(rules, 1) if not isinstance(rule, known)]
     if wrong:
         numbers = ", ".join(str(at) for at in wrong)
-        what = f"number {numbers} of the rules is no rule"
+        message = f"number {numbers} of the rules is no rule"
         hint = "rules are objects such as rules.MinimumFrequency(3)"
-        raise SuppressionError(what, code="rules", where="rules", hint=hint)
+        raise SuppressionError(message, code="rules", where="rules", hint=hint)
     judging = [rule for rule in rules if isinstance(rule, Rule | CodeRules)]
     nothing = any(isinstance(rule, NothingSensitive) for rule in rules)
     if nothing and judging:
-        what = "that nothing is sensitive cannot be said beside rules"
-        raise SuppressionError(what, code="rules", where="rules", hint="leave out one of them")
+        message = "that nothing is sensitive cannot be said beside rules"
+        raise SuppressionError(message, code="rules", where="rules", hint="leave out one of them")
     if not (judging or nothing or marked):
         raise SuppressionError(
             "there is no rule and no mark: no cell would be hidden",
@@ -319,9 +319,9 @@ def _sorted_out(
 
 def _of_holdings(records: CellEvidence, holdings: Table | None, column: str | None) -> CellEvidence:
     if holdings is None:
-        what = "a rule looks at holdings, and there is no table of them"
+        message = "a rule looks at holdings, and there is no table of them"
         hint = "make it with rules.count_holdings and give it as holdings="
-        raise SuppressionError(what, code="holdings", where=records.places.table.name, hint=hint)
+        raise SuppressionError(message, code="holdings", where=records.places.table.name, hint=hint)
     return holding_evidence(records, holdings, column)
 
 
@@ -335,7 +335,7 @@ def _by_rules(
 ) -> Primary:
     """What the rules say, with the numbers of the marks beside it."""
     size = len(table)
-    exempt = [each.exempt(evidence["record"]) for each in exempting]
+    exempt = [item.exempt(evidence["record"]) for item in exempting]
     said = np.zeros((len(scoped), size), dtype=np.bool_)
     judged = ~np.any([np.zeros(size, dtype=np.bool_), *exempt], axis=0)
     levels = {name: np.zeros(size) for name in _LEVELS}
@@ -415,13 +415,13 @@ def _by_marks(
 def _contradictions(sensitive: BoolArray, places: CellLookup, marked: MarkedCells) -> list[Problem]:
     """Marks that cannot be followed, given which cells are sensitive."""
     fixed = np.flatnonzero(sensitive & marked.are("protected"))
-    what = "the cell is sensitive by a rule and marked as protected"
+    message = "the cell is sensitive by a rule and marked as protected"
     hint = "a sensitive cell cannot be published; to let it go, mark it as safe"
-    problems = [Problem(what, places.name(int(at)), hint) for at in fixed]
+    problems = [Problem(message, places.name(int(at)), hint) for at in fixed]
     given = np.zeros(len(sensitive), dtype=np.bool_)
     for name in _LEVELS:
         given |= ~np.isnan(marked.numbers[name])
     idle = np.flatnonzero(given & marked.named & ~sensitive)
-    what = "protection levels are given for a cell that is not sensitive"
+    message = "protection levels are given for a cell that is not sensitive"
     hint = "mark it as unsafe as well, or leave the levels out"
-    return problems + [Problem(what, places.name(int(at)), hint) for at in idle]
+    return problems + [Problem(message, places.name(int(at)), hint) for at in idle]

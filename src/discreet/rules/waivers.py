@@ -45,9 +45,9 @@ def without_consent(consent: str) -> str:
     """
     columns = sorted(parse_filter(consent).columns)
     if not columns:
-        what = "consent looks at a column of the data"
+        message = "consent looks at a column of the data"
         hint = "write, for example, consent == 'yes'"
-        raise SuppressionError(what, code="waivers", where="waivers", hint=hint)
+        raise SuppressionError(message, code="waivers", where="waivers", hint=hint)
     named = [name if name.isidentifier() else f"`{name}`" for name in columns]
     return " or ".join([f"not ({consent.strip()})", *(f"{name} is null" for name in named)])
 

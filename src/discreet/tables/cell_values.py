@@ -53,11 +53,11 @@ class ValueColumns:
 
     def __post_init__(self) -> None:
         if isinstance(self.largest, str) or not self.largest:
-            what = "the columns of the largest contributions are a list of one or more"
-            raise TableError(what, code="values", where=self.total)
+            message = "the columns of the largest contributions are a list of one or more"
+            raise TableError(message, code="values", where=self.total)
         if (self.nonzero is None) != (self.nonzero_key is None):
-            what = "nonzero and nonzero_key come together"
-            raise TableError(what, code="values", where=self.total)
+            message = "nonzero and nonzero_key come together"
+            raise TableError(message, code="values", where=self.total)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class ValueColumns:
         if self.smallest is not None:
             low = _numbers(frame[self.smallest], empty=np.nan)
         same = self.nonzero is None or self.nonzero_key is None
-        found = CellValues(
+        values = CellValues(
             total=total,
             top=top,
             count=count,
@@ -87,8 +87,8 @@ class ValueColumns:
             else on_grid(frame[str(self.nonzero_key)], grid, digits, column=str(self.nonzero_key)),
             low=low,
         )
-        found.check(self.total)
-        return found
+        values.check(self.total)
+        return values
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -133,8 +133,8 @@ def _numbers(series: pl.Series, empty: float) -> FloatArray:
     import polars as pl
 
     if not series.dtype.is_numeric() and series.dtype != pl.Null:
-        what = f"values are numbers, the column is of type {series.dtype}"
-        raise TableError(what, code="values", where=series.name)
+        message = f"values are numbers, the column is of type {series.dtype}"
+        raise TableError(message, code="values", where=series.name)
     found = series.cast(pl.Float64).fill_null(empty).to_numpy()
     if np.isinf(found).any():
         raise TableError("a value is infinite", code="values", where=series.name)
@@ -145,6 +145,6 @@ def _whole(series: pl.Series) -> IntArray:
     numbers = _numbers(series, empty=0.0)
     bad = int(np.count_nonzero((numbers < 0) | (numbers != np.floor(numbers))))
     if bad:
-        what = f"{bad:,} cells have a number of records that is not a whole number of at least 0"
-        raise TableError(what, code="values", where=series.name)
+        message = f"{bad:,} cells have a number of records that is not a whole number of at least 0"
+        raise TableError(message, code="values", where=series.name)
     return numbers.astype(np.int64)

@@ -54,11 +54,11 @@ class Dimension:
                 problems.append(Problem(f"{tree.name} has another total code", self.name))
             for code in tree.codes[1:] if several else ():
                 if code in seen:
-                    what = f"code {code!r} stands in {seen[code]} and in {tree.name}"
+                    message = f"code {code!r} stands in {seen[code]} and in {tree.name}"
                     hint = "give the codes different names"
                     if code == tree.missing:
                         hint = "give one of them another code for missing values (missing=…)"
-                    problems.append(Problem(what, self.name, hint))
+                    problems.append(Problem(message, self.name, hint))
                 seen[code] = tree.name
         raise_all(TableError, problems[:10], code="dimension", where=self.name)
 
@@ -188,7 +188,7 @@ def _levels(
 ) -> tuple[list[npt.NDArray[np.int64]], CellIndex]:
     """Per variable the level of each cell, and the numbering of the parts."""
     levels = [level_numbers(dimension) for dimension in dimensions]
-    parts = CellIndex(tuple(int(each.max()) + 1 for each in levels))
+    parts = CellIndex(tuple(int(level.max()) + 1 for level in levels))
     return [each[part] for each, part in zip(levels, index, strict=True)], parts
 
 

@@ -191,10 +191,12 @@ def read_values(
     if not values:
         return {}
     if parts["cell_key"] is None or parts["weight"] is not None:
-        what = "values need cell keys, and cells without weights"
-        raise TableError(what, code="values", where="values", hint="tabulate the records instead")
+        message = "values need cell keys, and cells without weights"
+        raise TableError(
+            message, code="values", where="values", hint="tabulate the records instead"
+        )
     frame = to_polars(cells)
-    _check_columns(frame, [column for each in values.values() for column in each.columns])
+    _check_columns(frame, [column for value in values.values() for column in value.columns])
     read = {name: each.read(frame, grid, digits) for name, each in values.items()}
     return {
         "sums": {name: found.total for name, found in read.items()},
@@ -495,8 +497,8 @@ class Table:
         Args:
             value: The value column; None for counts, to which all records contribute.
         """
-        found = self.contributions.get(value or "")
-        return self.count if found is None else found.count
+        contribution = self.contributions.get(value or "")
+        return self.count if contribution is None else contribution.count
 
     def to_polars(self) -> pl.DataFrame:
         """All cells as a frame. CONFIDENTIAL: true counts and cell keys."""

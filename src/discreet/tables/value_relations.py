@@ -62,16 +62,16 @@ class ValueRelation:
         """
         sides = text.split("=") if isinstance(text, str) else []
         if len(sides) != 2:
-            what = "a relation has two sides, with = between them"
-            raise TableError(what, code="relations", where=where, hint=_HINT)
+            message = "a relation has two sides, with = between them"
+            raise TableError(message, code="relations", where=where, hint=_HINT)
         found: dict[str, int] = {}
         for side, turn in zip(sides, (-1, 1), strict=True):
             for name, factor in _terms(side, where):
                 found[name] = found.get(name, 0) + turn * factor
         coefs = tuple((name, factor) for name, factor in found.items() if factor)
         if len(coefs) < 2:
-            what = "a relation is about two values or more"
-            raise TableError(what, code="relations", where=where, hint=_HINT)
+            message = "a relation is about two values or more"
+            raise TableError(message, code="relations", where=where, hint=_HINT)
         return cls.of(coefs)
 
     @classmethod
@@ -123,14 +123,16 @@ def _terms(side: str, where: str) -> list[tuple[str, int]]:
     while at < len(side.rstrip()):
         match = _TERM.match(side, at)
         if match is None or (terms and match["sign"] is None):
-            what = "this side of a relation is no sum or difference of values"
-            raise TableError(what, code="relations", where=f"{where}: {side.strip()}", hint=_HINT)
+            message = "this side of a relation is no sum or difference of values"
+            raise TableError(
+                message, code="relations", where=f"{where}: {side.strip()}", hint=_HINT
+            )
         factor = int(match["factor"] or 1) * (-1 if match["sign"] == "-" else 1)
         terms.append((match["quoted"] or match["name"], factor))
         at = match.end()
     if not terms:
-        what = "a side of the relation is empty"
-        raise TableError(what, code="relations", where=where, hint=_HINT)
+        message = "a side of the relation is empty"
+        raise TableError(message, code="relations", where=where, hint=_HINT)
     return terms
 
 
@@ -156,14 +158,14 @@ def found_relations(
         return []
     matrix = np.stack([columns[name] for name in names], axis=1)
     rounded = dict.fromkeys(names, 0.0) if units is None else units
-    found: dict[tuple[int, ...], ValueRelation] = {}
+    relations: dict[tuple[int, ...], ValueRelation] = {}
     for coefs in _candidates(matrix):
         relation = ValueRelation.of(_signed(names, coefs))
-        if coefs not in found and _borne_out(
+        if coefs not in relations and _borne_out(
             relation, columns, parts * relation.rounding(rounded), repeated
         ):
-            found[coefs] = relation
-    return independent(list(found.values()))
+            relations[coefs] = relation
+    return independent(list(relations.values()))
 
 
 def _borne_out(
@@ -233,28 +235,28 @@ def _reduced(rows: FloatArray) -> FloatArray:
 def _whole(row: FloatArray, largest: int, rough: float) -> tuple[int, ...] | None:
     """A multiple of the row in small whole numbers; None if there is none."""
     row = row / np.abs(row).max(initial=1e-300)
-    parts = [Fraction(float(each)).limit_denominator(largest) for each in row]
+    parts = [Fraction(float(item)).limit_denominator(largest) for item in row]
     if np.abs(np.array([float(part) for part in parts]) - row).max() > rough:
         return None
     factor = math.lcm(*(part.denominator for part in parts))
     whole = [int(part * factor) for part in parts]
-    most = max(abs(each) for each in whole)
-    if sum(each != 0 for each in whole) < 2 or most > largest:
+    most = max(abs(item) for item in whole)
+    if sum(item != 0 for item in whole) < 2 or most > largest:
         return None
-    first = next(each for each in whole if each)
-    return tuple(each if first < 0 else -each for each in whole)
+    first = next(item for item in whole if item)
+    return tuple(item if first < 0 else -item for item in whole)
 
 
 def independent(
     relations: Sequence[ValueRelation], known: Sequence[ValueRelation] = ()
 ) -> list[ValueRelation]:
     """Those of the relations that do not follow from known ones and those before them."""
-    names = list(dict.fromkeys(n for each in (*known, *relations) for n in each.values))
+    names = list(dict.fromkeys(n for item in (*known, *relations) for n in item.values))
     kept: list[ValueRelation] = []
-    for each in relations:
+    for relation in relations:
         before = _rank([*known, *kept], names)
-        if _rank([*known, *kept, each], names) > before:
-            kept.append(each)
+        if _rank([*known, *kept, relation], names) > before:
+            kept.append(relation)
     return kept
 
 

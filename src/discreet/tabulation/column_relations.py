@@ -50,19 +50,19 @@ def column_relations(
     )
     with refusals(filtered=bool(where.strip())):
         some = [_read(selected.head(_FIRST), own)]
-        some += [_read(selected.filter(nw.col(each) != 0).head(_MORE), own) for each in own]
+        some += [_read(selected.filter(nw.col(item) != 0).head(_MORE), own) for item in own]
         for _ in range(_ROUNDS):
             matrix = np.concatenate(some)
             known = dict(zip(terms, matrix.T, strict=True))
-            found = found_relations(known, repeated=True)
-            if not found:
+            relations = found_relations(known, repeated=True)
+            if not relations:
                 return []
-            wrong = [_contradicted(each, dict(zip(terms, own, strict=True))) for each in found]
+            wrong = [_contradicted(item, dict(zip(terms, own, strict=True))) for item in relations]
             against = _read(
                 selected.filter(nw.any_horizontal(*wrong, ignore_nulls=True)).head(_MORE), own
             )
             if not len(against):
-                return found
+                return relations
             some.append(against)
     return []
 

@@ -65,7 +65,7 @@ def join_cubes(cubes: Sequence[Cube], axes: Sequence[CubeAxis] | None = None) ->
         recoded = [places_among(cube.values[at], joint)[cube.codes[at]] for cube in cubes]
         codes.append(np.concatenate(recoded))
     parts = [cube.layout.select(cube.measures, layout) for cube in cubes]
-    sizes = [max(len(each), 1) for each in values]
+    sizes = [max(len(value), 1) for value in values]
     positions, places = _distinct(codes, sizes, sum(part.shape[1] for part in parts))
     joined = _added(parts, places, distinct=axes is None)
     return Cube(
@@ -82,8 +82,8 @@ def places_among(values: pl.Series, distinct: pl.Series) -> npt.NDArray[np.int32
     """The position of each value among distinct ones; null is a value, too."""
     known = pl.DataFrame({"value": distinct, "at": np.arange(len(distinct), dtype=np.int32)})
     mine = values.to_frame("value")
-    found = mine.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return found["at"].to_numpy()
+    frame = mine.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return frame["at"].to_numpy()
 
 
 def _distinct(

@@ -49,9 +49,9 @@ def cubes_of_records(
     cubes: dict[_About, Cube] = {}
     for group, cube in counted:
         if any(axis.levels for axis in cube.axes):
-            what = "levels that columns tell cannot be told from cubes"
+            message = "levels that columns tell cannot be told from cubes"
             hint = "give the variable a hierarchy: a file with the parent of each code"
-            raise MicrodataError(what, code="cube-levels", where=cube.axes[0].column, hint=hint)
+            raise MicrodataError(message, code="cube-levels", where=cube.axes[0].column, hint=hint)
         if group.where and not isinstance(group.where, str):
             raise MicrodataError("cubes need filters that are texts", code="where", where="where")
         layout = cube.layout.with_shares(cube.layout.possible)
@@ -79,29 +79,29 @@ def joined_files(paths: Sequence[Path]) -> bytes:
     cubes: dict[_About, Cube] = {}
     for first in range(0, len(files), _TOGETHER):
         held: dict[_About, list[Cube]] = {about: [cube] for about, cube in cubes.items()}
-        for each in files[first : first + _TOGETHER]:
-            own = dict(_read(each))
+        for file in files[first : first + _TOGETHER]:
+            own = dict(_read(file))
             if (first or held) and set(own) != set(held or own):
-                what = "its cubes are not those of the other files"
+                message = "its cubes are not those of the other files"
                 hint = "make all of them with the same programme"
-                raise MicrodataError(what, code="cubes-differ", where=str(each.path), hint=hint)
+                raise MicrodataError(message, code="cubes-differ", where=str(file.path), hint=hint)
             for about, cube in own.items():
                 held.setdefault(about, []).append(cube)
         cubes = {about: join_cubes(parts, parts[0].axes) for about, parts in held.items()}
     manifest = {name: files[0].manifest[name] for name in SHARED}
-    manifest |= {"records": sum(each.manifest["records"] for each in files)}
+    manifest |= {"records": sum(item.manifest["records"] for item in files)}
     return _file({**manifest, "keys": _joint_keys(files)}, cubes)
 
 
 def _joint_keys(files: Sequence[CubeFile]) -> dict[str, Any] | None:
     """What the tests of the keys of all files found together."""
-    tested = [each.manifest["keys"] for each in files]
+    tested = [file.manifest["keys"] for file in files]
     if not all(tested):
         return None
     return {
-        "faults": sorted({fault for each in tested for fault in each["faults"]}),
-        "points": min(each["points"] for each in tested),
-        "allowed": any(each["allowed"] for each in tested),
+        "faults": sorted({fault for item in tested for fault in item["faults"]}),
+        "points": min(item["points"] for item in tested),
+        "allowed": any(item["allowed"] for item in tested),
     }
 
 
@@ -139,7 +139,7 @@ def _read(file: CubeFile) -> Iterator[tuple[_About, Cube]]:
     """The cubes of a file."""
     for about, frame in file.cubes():
         try:
-            axes = tuple(_axis(*each) for each in about["axes"])
+            axes = tuple(_axis(*item) for item in about["axes"])
             layout = MeasureLayout(
                 keyed=about["keyed"],
                 weight=about["weight"],
@@ -195,9 +195,9 @@ class CubeEngine(Engine):
 
     def __init__(self, task: TabulationTask) -> None:
         super().__init__(task)
-        found = distant_records(task.records)
-        assert isinstance(found, DistantCubes)
-        self._distant = found
+        records = distant_records(task.records)
+        assert isinstance(records, DistantCubes)
+        self._distant = records
         self._cubes: list[tuple[str, Cube]] = []
 
     @classmethod
@@ -217,9 +217,9 @@ class CubeEngine(Engine):
         """What was found out about the keys where they are."""
         if self.task.record_key is None:
             return None
-        found = checked_keys(self._distant, self.task.grid, allowed=self.task.unsuitable_keys)
-        found.raise_faults(self.task.record_key)
-        return found
+        keys = checked_keys(self._distant, self.task.grid, allowed=self.task.unsuitable_keys)
+        keys.raise_faults(self.task.record_key)
+        return keys
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The cubes of the passes, each from the smallest one that has all of it."""
@@ -242,8 +242,8 @@ def checked_keys(cubes: DistantCubes, grid: KeyGrid, *, allowed: bool) -> KeyChe
     """What tests of the keys found where they were added up."""
     tested = _joint_keys(cubes.files)
     if tested is None or cubes.files[0].manifest["grid"] != grid.size:
-        what = "these cubes were made of records without keys, or of keys of another grid"
-        raise MicrodataError(what, code="cubes-only", where="keys", hint="make them with keys")
+        message = "these cubes were made of records without keys, or of keys of another grid"
+        raise MicrodataError(message, code="cubes-only", where="keys", hint="make them with keys")
     return KeyCheck(
         grid=grid,
         records=min(cubes.records, MOST),
@@ -269,9 +269,9 @@ def codes_in_cubes(cubes: DistantCubes, column: str) -> list[str]:
 
 
 def _absent(where: str) -> MicrodataError:
-    what = "the cubes do not hold what this needs"
+    message = "the cubes do not hold what this needs"
     hint = "make them with the programme that they are for: discreet cube make"
-    return MicrodataError(what, code="cubes-only", where=where, hint=hint)
+    return MicrodataError(message, code="cubes-only", where=where, hint=hint)
 
 
 def _has(cube: Cube, where: str, one: Pass) -> bool:

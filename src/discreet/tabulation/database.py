@@ -144,10 +144,10 @@ class DatabaseEngine(Engine):
 
     def __init__(self, task: TabulationTask) -> None:
         super().__init__(task)
-        found = distant_records(task.records)
-        assert isinstance(found, DatabaseTable)
-        self._source = found
-        self._terms = Terms(found.table, found.schema, found.engine.dialect.name)
+        records = distant_records(task.records)
+        assert isinstance(records, DatabaseTable)
+        self._source = records
+        self._terms = Terms(records.table, records.schema, records.engine.dialect.name)
         #: The last step of the statement that is being made, and their number.
         self._last: Any = None
         self._steps = 0
@@ -172,8 +172,8 @@ class DatabaseEngine(Engine):
         """Number of records."""
         sql, source = self._terms.sql, self._source
         with reading(source.engine, source.where) as connection:
-            found = connection.execute(sql.select(sql.func.count()).select_from(source.table))
-            return int(found.scalar_one())
+            rows = connection.execute(sql.select(sql.func.count()).select_from(source.table))
+            return int(rows.scalar_one())
 
     @cached_property
     def sizes(self) -> Mapping[CubeAxis, int]:
@@ -200,13 +200,13 @@ class DatabaseEngine(Engine):
         task, source = self.task, self._source
         with reading(source.engine, source.where) as connection:
             self._check_types(connection)
-            for one in (each.complete() for each in passes):
+            for one in (item.complete() for item in passes):
                 frame = self._answer(connection, self.grouped(one), one)
                 first = [self._answer(connection, plan, one) for plan in self.largest(one)]
                 if stumbled(frame):
                     raise_flaws(task.records.lazy(), one, task.record_key, task.grid)
-                    what = "the records changed while they were counted"
-                    raise MicrodataError(what, code="engine-failed", where=source.where)
+                    message = "the records changed while they were counted"
+                    raise MicrodataError(message, code="engine-failed", where=source.where)
                 yield cube_of(frame, first, one, task.record_key, task.grid, task.schema)
 
     def _check_types(self, connection: Any) -> None:

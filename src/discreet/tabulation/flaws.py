@@ -46,8 +46,8 @@ def check_types(schema: nw.Schema, queries: Sequence[Query], record_key: str | N
                     raise wrong_type("intervals need numbers", dtype, name)
                 if isinstance(dtype, _WITHOUT_CODES):
                     kind = type(dtype).__name__
-                    what = f"a column of type {kind} cannot hold codes"
-                    raise TableError(what, code="codes", where=name)
+                    message = f"a column of type {kind} cannot hold codes"
+                    raise TableError(message, code="codes", where=name)
         for column in [query.weight, *query.values]:
             if column is not None and not isinstance(schema[column], _OPEN):
                 number(column, schema)

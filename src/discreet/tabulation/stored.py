@@ -99,9 +99,9 @@ class StoreEngine(Engine):
 
     def __init__(self, task: TabulationTask) -> None:
         super().__init__(task)
-        found = distant_records(task.records)
-        assert isinstance(found, StoredRecords)
-        self.store = found
+        records = distant_records(task.records)
+        assert isinstance(records, StoredRecords)
+        self.store = records
 
     @classmethod
     def takes(cls, task: TabulationTask) -> bool:
@@ -173,14 +173,14 @@ class _StorePass:
             [self._condition(part) for part in parse_filter(asked).parts()] if asked else []
         )
         self.passed = {name: np.ones(len(store.values(name)), np.bool_) for name in self._coded()}
-        for each in self.conditions:
-            if len(each.columns) == 1 and each.passed is not None:
-                self.passed[each.columns[0]] &= each.passed
+        for condition in self.conditions:
+            if len(condition.columns) == 1 and condition.passed is not None:
+                self.passed[condition.columns[0]] &= condition.passed
         self.areas = self._areas()
         self.kept, self.tables, self.cells = self._tables()
 
     def _coded(self) -> list[str]:
-        named = [name for each in self.conditions for name in each.columns]
+        named = [name for condition in self.conditions for name in condition.columns]
         plain = [name for name in named if self.store.columns[name]["kind"] == "plain"]
         columns = [*(axis.column for axis in self.one.axes), *named]
         return [name for name in dict.fromkeys(columns) if name not in plain]
@@ -229,7 +229,7 @@ class _StorePass:
             used[position[passed]] = True
             kept.append(np.flatnonzero(used))
             places.append((np.cumsum(used) - 1).clip(0)[position])
-        sizes = [max(len(each), 1) for each in kept]
+        sizes = [max(len(item), 1) for item in kept]
         tables: dict[str, Any] = {
             name: np.where(passed, 0, _OUT).astype(np.int32) for name, passed in self.passed.items()
         }
@@ -261,7 +261,7 @@ class _StorePass:
         counted = one.numbers or one.layout.largest
         found = self._measured(one) if counted else self._counted(one)
         flat = np.flatnonzero(found.measures[0])
-        sizes = [max(len(each), 1) for each in self.kept]
+        sizes = [max(len(item), 1) for item in self.kept]
         positions = np.unravel_index(flat, sizes) if sizes else ()
         found = found.of_cells(flat)
         codings = zip(self.codings, self.kept, strict=True)
@@ -291,17 +291,17 @@ class _StorePass:
         self.loops.start_areas(self.store.offsets, self.area_table, area, start, numbers)
         for codes, table in self.steps:
             self.loops.add_table(codes[start:stop], table, numbers)
-        for each in self.conditions:
-            if len(each.columns) == 1:
+        for condition in self.conditions:
+            if len(condition.columns) == 1:
                 continue
-            if each.passed is None:
-                frame = self.store.frame(sorted(each.filter.columns), start, stop)
-                numbers[~self._mask(each.filter, frame)] += _OUT
+            if condition.passed is None:
+                frame = self.store.frame(sorted(condition.filter.columns), start, stop)
+                numbers[~self._mask(condition.filter, frame)] += _OUT
                 continue
-            sizes = [len(self.store.values(name)) for name in each.columns]
-            codes = [self._codes(name, start, stop) for name in each.columns]
+            sizes = [len(self.store.values(name)) for name in condition.columns]
+            codes = [self._codes(name, start, stop) for name in condition.columns]
             joint = np.ravel_multi_index(codes, sizes)
-            numbers[~each.passed[joint]] += _OUT
+            numbers[~condition.passed[joint]] += _OUT
         return numbers
 
     def _codes(self, name: str, start: int, stop: int) -> Any:

@@ -238,7 +238,7 @@ def _layout(group: QueryGroup, record_key: str | None) -> MeasureLayout:
 
 def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str | None) -> None:
     """All missing columns at once, with the table that names them."""
-    found = ", ".join(list(schema)[:30])
+    frame = ", ".join(list(schema)[:30])
     problems, keyed = [], list[Problem]()
     if not isinstance(record_key, str | None):
         raise MicrodataError(
@@ -251,11 +251,11 @@ def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str 
         problems.append(Problem(f"column {record_key!r} (record keys) is missing", "records"))
     for query in queries:
         if record_key is not None and record_key in query.columns:
-            what = f"column {record_key!r} holds the record keys; no table is made of it"
-            keyed.append(Problem(what, query.name, "keys choose the noise and nothing else"))
+            message = f"column {record_key!r} holds the record keys; no table is made of it"
+            keyed.append(Problem(message, query.name, "keys choose the noise and nothing else"))
         filtered = query.filter.columns if query.filter else frozenset()
         problems += [
-            Problem(f"column {column!r} is missing", query.name, f"columns found: {found}")
+            Problem(f"column {column!r} is missing", query.name, f"columns found: {frame}")
             for column in query.columns
             if column not in schema and column not in filtered
         ]

@@ -249,9 +249,9 @@ def check_policy_outline(before: Iterable[str], outline: Outline) -> None:
     """
     if set(before) != commands_where(lambda row: row.rewriting.before):
         raise ValueError("the policy and the catalogue differ in prefixes with a safe command")
-    told = command_table().policy
-    for part in told.keys() | outline.keys():
-        here, there = told.get(part, {}), outline.get(part, {})
+    policy = command_table().policy
+    for part in policy.keys() | outline.keys():
+        here, there = policy.get(part, {}), outline.get(part, {})
         wrong = sorted(key for key in here.keys() | there.keys() if here.get(key) != there.get(key))
-        if wrong or part not in outline or part not in told:
+        if wrong or part not in outline or part not in policy:
             raise ValueError(f"{part}: policy and catalogue differ in {', '.join(wrong)}")

@@ -215,13 +215,13 @@ def _options(name: str, given: Mapping[str, Any]) -> Iterator[CommandOption]:
         if not isinstance(text, str):
             raise ValueError(f"{name}: {key} is a text")
         for word in text.split():
-            found = _OPTION.match(word)
-            if found is None:
+            match = _OPTION.match(word)
+            if match is None:
                 raise ValueError(f"{name}: {word} is not an option")
-            full = found["name"]
+            full = match["name"]
             capitals = [at for at, one in enumerate(full) if one.isupper()]
             least = capitals[-1] + 1 if capitals else len(full)
             effect = "" if key == "options" else key
             yield CommandOption(
-                full.lower(), least, bool(found["brackets"]), bool(found["may"]), effect
+                full.lower(), least, bool(match["brackets"]), bool(match["may"]), effect
             )

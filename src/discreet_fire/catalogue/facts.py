@@ -105,5 +105,5 @@ def check_facts(
             raise ValueError(f"{field}: more than one value is not listed")
         for value, names in lists.items():
             if differ := set(names.split()) ^ rows.get(value, set()):
-                what = f"{field} = {value}: rows and lists differ in"
-                raise ValueError(f"{what} {', '.join(sorted(differ))}")
+                message = f"{field} = {value}: rows and lists differ in"
+                raise ValueError(f"{message} {', '.join(sorted(differ))}")

@@ -122,7 +122,7 @@ def _document(text: str, place: str) -> dict[str, Any]:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _error([Problem(f"this is not TOML: {error}", place)]) from None
-    wrong = [each for each in document if each not in ("group", "words", "limits", "macros")]
+    wrong = [item for item in document if item not in ("group", "words", "limits", "macros")]
     if wrong:
         problem = Problem(f"{wrong[0]!r} is not known here", place, "write [[group]] or [limits]")
         raise _error([problem])
@@ -158,12 +158,12 @@ def _rules(document: Mapping[str, Any], place: str) -> dict[str, PackageRule]:
         if not isinstance(group, dict) or set(group) != _RULE:
             problems.append(Problem(f"a group has all of {', '.join(sorted(_RULE))}", where))
             continue
-        made = _rule(group, where, problems)
-        if made is not None:
+        rule = _rule(group, where, problems)
+        if rule is not None:
             names = [str(name).upper() for name in group["names"]]
             twice = [name for name in names if name in rules]
             problems += [Problem(f"{name} has two rules", where) for name in twice]
-            rules |= {name: PackageRule(name=name, **made) for name in names}
+            rules |= {name: PackageRule(name=name, **rule) for name in names}
     if problems:
         raise _error(problems)
     return rules
@@ -173,19 +173,19 @@ def _rule(group: Mapping[str, Any], where: str, problems: list[Problem]) -> dict
     """The facts of one group; None, with a problem noted, if they make no sense."""
     action, gate, parts = group["action"], group["gate"], group["parts"]
     reason = group["reason"]
-    what = ""
+    message = ""
     if not isinstance(group["names"], list) or not group["names"]:
-        what = "names are a list"
+        message = "names are a list"
     elif action not in list(Action):
-        what = f"the action is one of {', '.join(Action)}"
+        message = f"the action is one of {', '.join(Action)}"
     elif gate not in GATES or (action == Action.WRAPPED) == (gate == "free"):
-        what = f"the gate is one of {', '.join(GATES)}, and free unless the action is wrapped"
+        message = f"the gate is one of {', '.join(GATES)}, and free unless the action is wrapped"
     elif not isinstance(reason, str) or not reason:
-        what = "the reason is a text"
-    if not what and parts != "any" and not isinstance(parts, dict):
-        what = 'parts are "any", or a table'
-    if what:
-        problems.append(Problem(what, where))
+        message = "the reason is a text"
+    if not message and parts != "any" and not isinstance(parts, dict):
+        message = 'parts are "any", or a table'
+    if message:
+        problems.append(Problem(message, where))
         return None
     made = None
     if isinstance(parts, dict):
@@ -202,8 +202,8 @@ def _part(text: object, where: str, problems: list[Problem]) -> PartRule:
         return PartRule(action=action, known=None, refused=frozenset(), bare=action)
     good = isinstance(text, dict) and set(text) == _PART
     if not isinstance(text, dict) or not good or text["bare"] not in actions:
-        what = f"a part is {', '.join(actions)}, or has all of {', '.join(sorted(_PART))}"
-        problems.append(Problem(what, where))
+        message = f"a part is {', '.join(actions)}, or has all of {', '.join(sorted(_PART))}"
+        problems.append(Problem(message, where))
         return PartRule(action=Action.REFUSED, known=None, refused=frozenset(), bare=Action.REFUSED)
     known = None if text["known"] == "any" else frozenset(str(text["known"]).upper().split())
     refused = frozenset(str(text["refused"]).upper().split())

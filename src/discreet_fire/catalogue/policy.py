@@ -105,8 +105,8 @@ def extended_by_list(tables: PolicyTables, text: str, place: str) -> PolicyTable
     """
     new = tables.copy()
     problems = []
-    told = [line.strip() for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
-    if told and all(line.startswith("##") for line in told):
+    texts = [line.strip() for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
+    if texts and all(line.startswith("##") for line in texts):
         hint = "lines with ## belong to the list for logs: discreet fire post --rules"
         raise _error([Problem("this is no list of commands", place, hint)])
     for number, line in enumerate(text.splitlines(), 1):
@@ -122,8 +122,8 @@ def extended_by_list(tables: PolicyTables, text: str, place: str) -> PolicyTable
         name = canonical(word) or canonical(word.lower()) or word
         old, safe = tables.commands.get(name), f"{SAFE}{name}"
         if _COMMAND.fullmatch(safe) is None:
-            what = f"no command can be called {SAFE} and this name: it is too long"
-            problems.append(Problem(what, f"{place}, line {number}"))
+            message = f"no command can be called {SAFE} and this name: it is too long"
+            problems.append(Problem(message, f"{place}, line {number}"))
         elif old is None or old.action not in (Action.REFUSED, Action.WRAPPED):
             reason = f"named in {place}"
             new.commands[name] = CommandVerdict(
@@ -182,20 +182,20 @@ class _PolicyReader:
             rule = dict(group) if isinstance(group, dict) else {}
             commands = self._names(rule.pop("commands", None), f"{where}.commands")
             options = self._names(rule.pop("options", None), f"{where}.options")
-            made = self._verdict("", rule, where)
-            if made is not None and made.action is Action.WRAPPED:
+            verdict = self._verdict("", rule, where)
+            if verdict is not None and verdict.action is Action.WRAPPED:
                 self._wrong("an option cannot be wrapped", where)
-            if made is None:
+            if verdict is None:
                 continue
             for name in map(_full, commands):
                 for option in options:
                     pattern = WordPattern.of(option)
-                    said = dataclasses.replace(made, name=f"{name}, {pattern.full}")
+                    said = dataclasses.replace(verdict, name=f"{name}, {pattern.full}")
                     self.tables.options.setdefault(name, {})[pattern.full] = (pattern, said)
 
     def _rule(self, names: list[str], rule: Mapping[str, Any], where: str) -> None:
         """One rule for some names, each a command or a command with a second word."""
-        made: CommandVerdict | None = None
+        verdict: CommandVerdict | None = None
         for name in names:
             head, _, word = name.partition(" ")
             if _COMMAND.fullmatch(head) is None or (word and _COMMAND.fullmatch(word) is None):
@@ -204,16 +204,16 @@ class _PolicyReader:
             full = _full(head)
             pattern = WordPattern.of(word) if word else _NO_WORD
             said = f"{full} {pattern.full}" if word else full
-            if made is None or made.safe:
-                made = self._verdict(said, rule, where)
-                if made is None:
+            if verdict is None or verdict.safe:
+                verdict = self._verdict(said, rule, where)
+                if verdict is None:
                     return
             else:  # what was said of the first holds for all
-                made = CommandVerdict(action=made.action, name=said, reason=made.reason)
+                verdict = CommandVerdict(action=verdict.action, name=said, reason=verdict.reason)
             if word:
-                self.tables.words.setdefault(full, {})[pattern.full] = (pattern, made)
+                self.tables.words.setdefault(full, {})[pattern.full] = (pattern, verdict)
             else:
-                self.tables.commands[full] = made
+                self.tables.commands[full] = verdict
 
     def _verdict(self, name: str, rule: Mapping[str, Any], where: str) -> CommandVerdict | None:
         before = len(self.problems)
@@ -285,7 +285,7 @@ class _PolicyReader:
                 continue
             some = {key: value for key, value in lists.items() if key != "default"}
             for key, names in self._listed(some, f"stored.{kind}", tuple(made)):
-                made = {each: [n for n in made[each] if n not in names] for each in made}
+                made = {item: [n for n in made[item] if n not in names] for item in made}
                 made[key] += names
             self.tables.stored[kind] = StoredRules(
                 refused=tuple(made["refused"]),
@@ -360,8 +360,8 @@ class Policy:
         'duplicates list'
         """
         if name in self._tables.words:
-            found = [rule for word in words for rule in self._fitting(name, word)]
-            if (best := strictest(found)) is not None:
+            rules = [rule for word in words for rule in self._fitting(name, word)]
+            if (best := strictest(rules)) is not None:
                 return best
         rule = self._tables.commands.get(name)
         if rule is not None:
@@ -399,8 +399,8 @@ class Policy:
                 for rule in self._tables.options.get(command, {}).values()
             ]
             self._option_rules[name] = rules
-        found = [verdict for pattern, verdict in rules if pattern.matches(word)]
-        return strictest(found)
+        verdicts = [verdict for pattern, verdict in rules if pattern.matches(word)]
+        return strictest(verdicts)
 
     def stored(self, kind: str, name: str) -> Action:
         """What becomes of a command that shows a stored result.

@@ -149,15 +149,15 @@ def _rules(text: str, place: str) -> dict[str, ScriptRule]:
     except tomllib.TOMLDecodeError as error:
         raise _error([Problem(f"this is not TOML: {error}", place)]) from None
     problems = [
-        Problem(f"{each!r} is not known here", f"{place}: {each}", "write [commands] or [[group]]")
-        for each in document
-        if each not in ("commands", "group")
+        Problem(f"{item!r} is not known here", f"{place}: {item}", "write [commands] or [[group]]")
+        for item in document
+        if item not in ("commands", "group")
     ]
     rules: dict[str, ScriptRule] = {}
     for where, names, content in _entries(document, place, problems):
-        made = _rule(where, content, problems)
-        if made is not None:
-            rules |= {name: ScriptRule(name=name, known=True, **made) for name in names}
+        rule = _rule(where, content, problems)
+        if rule is not None:
+            rules |= {name: ScriptRule(name=name, known=True, **rule) for name in names}
     if problems:
         raise _error(problems)
     return rules
@@ -167,25 +167,25 @@ def _entries(
     document: Mapping[str, Any], place: str, problems: list[Problem]
 ) -> list[tuple[str, list[str], dict[str, Any]]]:
     """Each rule with its names."""
-    found = []
+    entries = []
     groups = document.get("group", [])
     for number, group in enumerate(groups if isinstance(groups, list) else [], 1):
         where = f"{place}: group {number}"
         names = group.get("commands") if isinstance(group, dict) else None
         if isinstance(names, list) and all(isinstance(name, str) and name for name in names):
-            found.append((where, names, group))
+            entries.append((where, names, group))
         else:
             problems.append(Problem("write commands = [names]", where))
     single = document.get("commands", {})
     for name, rule in (single if isinstance(single, dict) else {}).items():
         made = {"action": rule} if isinstance(rule, str) else rule
         if isinstance(made, dict):
-            found.append((f"{place}: commands.{name}", [name], made))
+            entries.append((f"{place}: commands.{name}", [name], made))
         else:
             problems.append(Problem('write NAME = "allowed"', f"{place}: commands.{name}"))
     if not isinstance(groups, list) or not isinstance(single, dict):
         problems.append(Problem("write [commands] and [[group]]", place))
-    return found
+    return entries
 
 
 def _rule(where: str, content: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any] | None:
@@ -196,19 +196,19 @@ def _rule(where: str, content: Mapping[str, Any], problems: list[Problem]) -> di
         isinstance(found := content.get(key, []), list) and set(map(str, found)) <= set(known)
         for key, known in (("risks", _RISKS), ("traits", _TRAITS))
     )
-    what = f"{wrong[0]!r} is not known here" if wrong else ""
-    if not what and not texts:
-        what = "action, role, safe and reason are texts"
-    elif not what and content.get("action") not in list(Action):
-        what = f"the action is one of {', '.join(Action)}"
-    elif not what and content.get("role", "data") not in _ROLES:
-        what = f"the role is one of {', '.join(_ROLES)}"
-    elif not what and (content["action"] == Action.WRAPPED) != bool(content.get("safe")):
-        what = "wrapped names have a safe function, others have none"
-    elif not what and (not lists or type(content.get("runs", 0)) is not int):
-        what = f"risks are some of {', '.join(_RISKS)}; runs is a number"
-    if what:
-        problems.append(Problem(what, where))
+    message = f"{wrong[0]!r} is not known here" if wrong else ""
+    if not message and not texts:
+        message = "action, role, safe and reason are texts"
+    elif not message and content.get("action") not in list(Action):
+        message = f"the action is one of {', '.join(Action)}"
+    elif not message and content.get("role", "data") not in _ROLES:
+        message = f"the role is one of {', '.join(_ROLES)}"
+    elif not message and (content["action"] == Action.WRAPPED) != bool(content.get("safe")):
+        message = "wrapped names have a safe function, others have none"
+    elif not message and (not lists or type(content.get("runs", 0)) is not int):
+        message = f"risks are some of {', '.join(_RISKS)}; runs is a number"
+    if message:
+        problems.append(Problem(message, where))
         return None
     risks = content.get("risks")
     return {

@@ -233,7 +233,7 @@ def show_figures(
     from discreet_fire.queue.views import confidential_figures
 
     with open_queue(queue) as opened:
-        found = confidential_figures(opened, number)
+        figures = confidential_figures(opened, number)
     words = _words(language)
     lines = [
         words["figures"].format(line=one["line"], command=one["command"], **_named(fact))
@@ -243,10 +243,10 @@ def show_figures(
             if fact[name] is not None
         )
         + "".join(f"; {label}: {count}" for label, count in fact.get("frequencies", {}).items())
-        for one in found
+        for one in figures
         for fact in one["facts"]
     ]
-    show("\n".join(lines) or words["unbroken"], {"outputs": found}, as_json=as_json)
+    show("\n".join(lines) or words["unbroken"], {"outputs": figures}, as_json=as_json)
 
 
 def _named(fact: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,8 +61,8 @@ def settled(
         if most == 0:
             return False
         most -= 1
-        for each in ordered:
-            look(each)
+        for item in ordered:
+            look(item)
         ordered.reverse()
     return True
 
@@ -101,7 +101,7 @@ def kept(
 
     def look(name: str) -> None:
         bound = values[name]
-        if name in found and not all(each is not None and holds(each) for each in bound):
+        if name in found and not all(item is not None and holds(item) for item in bound):
             found.remove(name)
 
     settled(reversed(list(values)), look, lambda: len(found))
@@ -191,13 +191,15 @@ class ControlFlow(ABC, Generic[_Node]):
         if own := self.frame(node):
             frames = (*frames, (own, node))
         for child, conditions in self.parts(node):
-            self.find_jumps(child, (*frames, *(("condition", each) for each in conditions)))
+            self.find_jumps(
+                child, (*frames, *(("condition", condition) for condition in conditions))
+            )
 
     def find_changes(self, node: _Node, names: tuple[set[str], ...] = ()) -> None:
         """Note what is changed under conditions."""
         found = set(self.changed_by(node)) if names else ()
-        for each in names:
-            each.update(found)
+        for name in names:
+            name.update(found)
         names = (*names, *self._sets(self.jumps.get(id(node), [])))
         inner: tuple[set[str], ...] | None = None
         for child, conditions in self.parts(node):
@@ -206,7 +208,7 @@ class ControlFlow(ABC, Generic[_Node]):
             self.find_changes(child, inner if conditions and inner is not None else names)
 
     def _sets(self, conditions: list[_Node]) -> tuple[set[str], ...]:
-        made = [(each, set[str]()) for each in conditions]
+        made = [(condition, set[str]()) for condition in conditions]
         self.under.extend(made)
         return tuple(names for _, names in made)
 
@@ -260,13 +262,13 @@ class Names(ABC, Generic[_Node]):
         """Follow functions that are given other names, up to so many of these."""
         waiting: dict[str, list[int]] = defaultdict(list)
         for place, (_, value) in enumerate(pairs):
-            for each in set(self._followed(value)) if value is not None else ():
-                waiting[each].append(place)
+            for item in set(self._followed(value)) if value is not None else ():
+                waiting[item].append(place)
         todo = list(range(len(pairs) - 1, -1, -1))
         while todo and most > 0:
             name, value = pairs[todo.pop()]
-            found = set[str]() if value is None else self._functions_in(value)
-            if new := found - self.aliases.get(name, set()):
+            functions = set[str]() if value is None else self._functions_in(value)
+            if new := functions - self.aliases.get(name, set()):
                 self.aliases.setdefault(name, set()).update(new)
                 most -= len(new)
                 todo.extend(waiting.get(name, ()))

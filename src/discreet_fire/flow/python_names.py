@@ -91,8 +91,8 @@ class PythonFlows(ControlFlow[ast.AST]):
         calls: dict[str, set[str]] = {}
         for node in own:
             changed.setdefault(node.name, set()).update(self._below(node))
-            inside = (each for each in ast.walk(node) if isinstance(each, ast.Call))
-            calls.setdefault(node.name, set()).update(word_of(each.func) for each in inside)
+            inside = (item for item in ast.walk(node) if isinstance(item, ast.Call))
+            calls.setdefault(node.name, set()).update(word_of(item.func) for item in inside)
         size = -1
         while size != (size := sum(map(len, changed.values()))):
             for name, others in calls.items():
@@ -101,7 +101,7 @@ class PythonFlows(ControlFlow[ast.AST]):
         return changed
 
     def _below(self, node: ast.AST) -> set[str]:
-        return {name for each in ast.walk(node) for name in self.changed_by(each)}
+        return {name for item in ast.walk(node) for name in self.changed_by(item)}
 
     def changed_by(self, node: ast.AST) -> Iterator[str]:
         """The names that a node itself changes."""
@@ -118,7 +118,7 @@ class PythonFlows(ControlFlow[ast.AST]):
             if attribute and word and self.acts(word):
                 yield from roots_of(attribute[0])
             elif word == "next":
-                yield from (name for each in node.args for name in roots_of(each))
+                yield from (name for arg in node.args for name in roots_of(arg))
             yield from self._changed.get(word, ())
 
 
@@ -153,9 +153,9 @@ def _children(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
 def failing(node: ast.Try | ast.TryStar) -> Iterator[ast.expr]:
     """The expressions that decide whether the body of a `try` fails."""
     for statement in node.body:
-        for each in ast.walk(statement):
-            if isinstance(each, ast.stmt):
-                inside = ast.iter_child_nodes(each)
+        for item in ast.walk(statement):
+            if isinstance(item, ast.stmt):
+                inside = ast.iter_child_nodes(item)
                 yield from (part for part in inside if isinstance(part, ast.expr))
 
 
@@ -224,7 +224,7 @@ class PythonNames(Names[ast.AST]):
         if isinstance(node, ast.IfExp):
             return self.resolved(node.body) | self.resolved(node.orelse)
         if isinstance(node, ast.BoolOp):
-            return frozenset[str]().union(*(self.resolved(each) for each in node.values))
+            return frozenset[str]().union(*(self.resolved(value) for value in node.values))
         if isinstance(node, ast.NamedExpr):
             return self.resolved(node.value)
         attribute = attribute_of(node)
@@ -261,31 +261,31 @@ class PythonNames(Names[ast.AST]):
         if rule.known and not rule.name.endswith(".*"):
             return [rule]
         parts = name.split(".")
-        found = [rule]
+        rules = [rule]
         if not rule.known:
-            return found + self._of_modules(parts, 1)
+            return rules + self._of_modules(parts, 1)
         method = self.policy.rule(f".{parts[-1]}")
         if method.action is Action.REFUSED:
-            found.append(method)
+            rules.append(method)
         elif rule.name in _LARGE and len(parts) > 2 and parts[-2][:1].isupper():
             # A method of a class of a large package: ``polars.DataFrame.serialize``.
             unknown = not method.known and not parts[-1].startswith(_MAKING)
-            found += [method] if unknown else []
-        found += self._of_modules(parts, rule.name.count("."))
+            rules += [method] if unknown else []
+        rules += self._of_modules(parts, rule.name.count("."))
         builtin = self.policy.rule(f"builtins.{parts[-1]}")
         shows = builtin.role == "shows" or builtin.name == "builtins.open"
         if not builtin.name.endswith("*") and (builtin.action is Action.REFUSED or shows):
-            found.append(builtin)
-        return found
+            rules.append(builtin)
+        return rules
 
     def _of_modules(self, parts: list[str], first: int) -> list[ScriptRule]:
         """The rules on modules that another one has loaded: ``typing.sys.modules``."""
-        found = []
+        rules = []
         for place in range(first, len(parts) - 1):
             part = parts[place].strip("_")
             if part in _MODULES and (place > 1 or part != parts[0]):
-                found.append(self.policy.rule(".".join([part, *parts[place + 1 :]])))
-        return found
+                rules.append(self.policy.rule(".".join([part, *parts[place + 1 :]])))
+        return rules
 
     def given_names(self, function: ast.AST) -> frozenset[str]:
         """The full names of a function that an import or Python gives.
@@ -397,14 +397,14 @@ class PythonNames(Names[ast.AST]):
         found = self.own.get(node.id) if isinstance(node, ast.Name) else None
         if not isinstance(found, ast.ClassDef) or node.id in self.tainted:  # type: ignore[attr-defined]
             return False
-        quiet = all(isinstance(each, ast.Pass | ast.Expr) for each in found.body)
+        quiet = all(isinstance(item, ast.Pass | ast.Expr) for item in found.body)
         return quiet and not found.keywords and all(
-            isinstance(each, ast.Name) and (each.id in _BUILTINS or self.is_plain_error(each))
-            for each in found.bases
+            isinstance(base, ast.Name) and (base.id in _BUILTINS or self.is_plain_error(base))
+            for base in found.bases
         )  # fmt: skip
 
     def _clean_call(self, node: ast.Call) -> bool:
-        if not all(self.clean(each) for each in (*node.args, *node.keywords)):
+        if not all(self.clean(item) for item in (*node.args, *node.keywords)):
             return False
         if self.is_own(node.func):
             return self.is_plain_error(node.func)
@@ -437,8 +437,8 @@ class PythonNames(Names[ast.AST]):
         return roots_of(value) if isinstance(value, _FOLLOWED) else ()
 
     def _functions_in(self, value: ast.AST) -> set[str]:
-        short = {each for each in self.resolved(value) if each.count(".") <= _MOST_PARTS}
-        return {each for each in short if self.policy.rule(each).known}
+        short = {item for item in self.resolved(value) if item.count(".") <= _MOST_PARTS}
+        return {item for item in short if self.policy.rule(item).known}
 
     # ------------------------------------------------------------ what is tainted
 
@@ -475,25 +475,25 @@ class PythonNames(Names[ast.AST]):
         targets: set[str] = set()
         full = self.resolved(call.func)
         if attribute is not None and not self.resolved(attribute[0]):
-            targets |= {each for each in roots_of(attribute[0]) if not self.aliases.get(each)}
+            targets |= {root for root in roots_of(attribute[0]) if not self.aliases.get(root)}
         if full and any(rule.role == "acts" for rule in self.rules(call.func)):
-            targets |= {name for each in arguments for name in roots_of(each)}
-        out = [each.value for each in call.keywords if each.arg == "out"]
-        targets |= {name for each in out for name in roots_of(each)}
+            targets |= {name for item in arguments for name in roots_of(item)}
+        out = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+        targets |= {name for item in out for name in roots_of(item)}
         if targets := self._fillable(targets & self.bound):
-            units.extend((each, targets) for each in arguments)
+            units.extend((item, targets) for item in arguments)
             if out and attribute is not None:
                 units.append((attribute[0], targets))
-        plain = {each.id for each in arguments if isinstance(each, ast.Name)} & self.bound
+        plain = {item.id for item in arguments if isinstance(item, ast.Name)} & self.bound
         if self.is_own(call.func) or not (full or attribute):
             self.tainted |= self._fillable(plain)
-        if any(isinstance(each, ast.Lambda) or self._is_function(each) for each in arguments):
+        if any(isinstance(item, ast.Lambda) or self._is_function(item) for item in arguments):
             # A function that is handed over may fill what is handed over beside it.
             self.tainted |= self._fillable(plain - set(self.aliases))
-        for each in arguments:
+        for argument in arguments:
             # A method that fills its object is handed over: ``map(found.append, df.x)``.
-            if isinstance(each, ast.Attribute) and self.acts(each.attr):
-                self.tainted |= self._fillable(roots_of(each) & self.bound)
+            if isinstance(argument, ast.Attribute) and self.acts(argument.attr):
+                self.tainted |= self._fillable(roots_of(argument) & self.bound)
 
     def _is_function(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id in self.functions
@@ -525,4 +525,4 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _mentioned(node: ast.AST) -> Iterator[str]:
-    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return (item.id for item in ast.walk(node) if isinstance(item, ast.Name))

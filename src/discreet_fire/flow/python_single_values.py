@@ -48,7 +48,7 @@ class PythonPicks(SingleValues[ast.AST]):
         pairs = [*names.direct]
         for name in sorted(names.functions):
             given = (n for n in ast.walk(names.own[name]) if isinstance(n, ast.Return))
-            pairs += [(name, each.value) for each in given]
+            pairs += [(name, item.value) for item in given]
         super().__init__(names, pairs, ast.walk(names.tree))
 
     def _kind(self, node: ast.AST) -> str:
@@ -83,7 +83,7 @@ class PythonPicks(SingleValues[ast.AST]):
         return word_of(node.func) if isinstance(node, ast.Call) else ""
 
     def _carries(self, node: ast.AST) -> bool:
-        given = {each.arg for each in node.keywords} if isinstance(node, ast.Call) else set()
+        given = {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else set()
         filled = self._called(node) in ("fillna", "fill_null") and given & {"method", "strategy"}
         return bool(filled) or super()._carries(node)
 
@@ -96,7 +96,9 @@ class PythonPicks(SingleValues[ast.AST]):
 
     def _crosses(self, node: ast.AST) -> bool:
         assert isinstance(node, ast.Call)
-        return any(text_of(each.value) == "cross" for each in node.keywords if each.arg == "how")
+        return any(
+            text_of(keyword.value) == "cross" for keyword in node.keywords if keyword.arg == "how"
+        )
 
     def _picks_place(self, node: ast.AST) -> bool:
         assert isinstance(node, ast.Subscript)
@@ -143,17 +145,17 @@ class PythonPicks(SingleValues[ast.AST]):
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(each, ast.Attribute | ast.Subscript) for each in targets):
+            if any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets):
                 return node.value if self._of_data(targets) else None
         return None
 
     def _of_data(self, targets: list[ast.expr]) -> bool:
         """Whether targets are parts of names that hold data from elsewhere too."""
-        return any(root_of(each) in self.names.tainted for each in targets)
+        return any(root_of(target) in self.names.tainted for target in targets)
 
     def _label_from(self, node: ast.AST) -> list[ast.expr]:
         if isinstance(node, ast.Assign):
-            parts = [each for each in node.targets if isinstance(each, ast.Attribute)]
+            parts = [target for target in node.targets if isinstance(target, ast.Attribute)]
             labels = any(map(self._is_label, parts)) and self._of_data(node.targets)
             return [node.value] if labels else []
         if isinstance(node, ast.Call) and attribute_of(node.func) is not None:
@@ -179,11 +181,11 @@ class PythonPicks(SingleValues[ast.AST]):
         attribute = attribute_of(node.func)
         full = self.names.given_names(node.func)
         inside = [*([attribute[0]] if attribute is not None and not full else []), *node.args]
-        values = [each.value for each in node.keywords]
+        values = [keyword.value for keyword in node.keywords]
         if self.names.may(node.func, "turns"):
             given = [*inside, *([] if full == {"builtins.dict"} else values)]
             return not all(map(self.names.clean, given))
-        named = [each.value for each in node.keywords if each.arg in _NAMING]
+        named = [keyword.value for keyword in node.keywords if keyword.arg in _NAMING]
         if self.names.may(node.func, "frames") and not all(map(self._schema, named)):
             return True
         if isinstance(node.func, ast.Name):
@@ -194,7 +196,7 @@ class PythonPicks(SingleValues[ast.AST]):
         """Whether an expression may be a frame whose columns are called by values."""
         if isinstance(node, ast.Dict | ast.DictComp):
             keys = [node.key] if isinstance(node, ast.DictComp) else node.keys
-            if not all(each is None or self._schema(each) for each in keys):
+            if not all(key is None or self._schema(key) for key in keys):
                 return True
         return super().turns(node)
 
@@ -202,13 +204,13 @@ class PythonPicks(SingleValues[ast.AST]):
         places: list[ast.expr] = []
         target: ast.expr | None = None
         if isinstance(node, ast.Assign):
-            for each in node.targets:
-                if isinstance(each, ast.Subscript) and getattr(each.value, "attr", "") != "iloc":
-                    target = each
-                    places.append(_parts(each.slice)[-1])
+            for item in node.targets:
+                if isinstance(item, ast.Subscript) and getattr(item.value, "attr", "") != "iloc":
+                    target = item
+                    places.append(_parts(item.slice)[-1])
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "insert":
             target, places = node.func, node.args[1:2]
-        if target is None or all(self._schema(each) or self._mask(each) for each in places):
+        if target is None or all(self._schema(place) or self._mask(place) for place in places):
             return None
         return root_of(target)
 
@@ -267,8 +269,8 @@ def _inner_quantile(node: ast.AST) -> bool:
     """Whether a share is far from the ends."""
     shares = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
     return all(
-        isinstance(each, ast.Constant)
-        and isinstance(each.value, float)
-        and _QUANTILES[0] <= each.value <= _QUANTILES[1]
-        for each in shares
+        isinstance(share, ast.Constant)
+        and isinstance(share.value, float)
+        and _QUANTILES[0] <= share.value <= _QUANTILES[1]
+        for share in shares
     )

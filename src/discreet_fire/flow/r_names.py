@@ -36,8 +36,8 @@ class RFlows(ControlFlow[RNode]):
             self.find_jumps(top)
         for top in tree:
             self.find_changes(top)
-        functions = (each for top in tree for each in top.walk() if each.kind == "function")
-        for node in (each for function in functions for each in function.walk()):
+        functions = (node for top in tree for node in top.walk() if node.kind == "function")
+        for node in (item for function in functions for item in function.walk()):
             if node.kind == "binary" and node.value in _OUTWARD:
                 self.loose.update(name for name, _ in assigned(node))
 
@@ -96,7 +96,7 @@ def assigned(node: RNode) -> list[tuple[str, RNode | None]]:
         # `!!name := value` names a column by what `name` holds, which stays as it is.
         name = root_of(target) if target.kind != "unary" else ""
         # Where something is put tells as much as what: ``flags[max(d$x)] <- 1``.
-        return [(name, value), *((name, each) for each in _places(target))] if name else []
+        return [(name, value), *((name, place) for place in _places(target))] if name else []
     if node.kind == "for":
         return [(node.value, node.parts[0])]
     if node.kind == "function":
@@ -108,15 +108,15 @@ def assigned(node: RNode) -> list[tuple[str, RNode | None]]:
 
 def _places(node: RNode) -> list[RNode]:
     """The indexes of a target."""
-    found: list[RNode] = []
+    places: list[RNode] = []
     while node.kind in ("index", "call", "binary") and node.parts:
         if node.kind == "binary":
             node = node.parts[0]
             continue
         inner = 1 if node.kind == "call" and len(node.parts) > 1 else 0
-        found += [each for each in node.parts[inner + 1 :] if each.kind != "missing"]
+        places += [part for part in node.parts[inner + 1 :] if part.kind != "missing"]
         node = node.parts[inner]
-    return found
+    return places
 
 
 def root_of(node: RNode) -> str:
@@ -208,9 +208,9 @@ class RNames(Names[RNode]):
         parts = name.split(".")
         if self.policy.rule(name).known:
             return False
-        found = {".".join(parts[:place]) for place in range(1, len(parts))}
+        frames = {".".join(parts[:place]) for place in range(1, len(parts))}
         own = SYNTAX | _GROUPS | _TEXTS
-        inner = {each for each in found if each in own or self.policy.rule(each).known}
+        inner = {item for item in frames if item in own or self.policy.rule(item).known}
         self.dispatched |= inner
         return bool(inner)
 
@@ -220,14 +220,14 @@ class RNames(Names[RNode]):
 
     def _functions_in(self, value: RNode) -> set[str]:
         found = self._meant(value)
-        return found if any(self.policy.rule(each).known for each in found) else set()
+        return found if any(self.policy.rule(item).known for item in found) else set()
 
     def _meant(self, value: RNode) -> set[str]:
         """The functions that the value of an expression may be."""
         while value.kind in ("paren", "block") and value.parts:
             value = value.parts[-1]
         if value.kind == "if":
-            return set[str]().union(*(self._meant(each) for each in value.parts[1:]))
+            return set[str]().union(*(self._meant(part) for part in value.parts[1:]))
         return self.called(value)
 
     def called(self, function: RNode) -> set[str]:
@@ -320,7 +320,7 @@ class RNames(Names[RNode]):
 
 
 def _mentioned(node: RNode) -> Iterator[str]:
-    return (each.value for each in node.walk() if each.kind == "name")
+    return (item.value for item in node.walk() if item.kind == "name")
 
 
 def arguments(node: RNode) -> Iterator[tuple[str | None, RNode]]:

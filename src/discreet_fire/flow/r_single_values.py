@@ -44,7 +44,7 @@ class RPicks(SingleValues[RNode]):
     def __init__(self, names: RNames) -> None:
         self.names = names
         bound = ((name, value) for name, value in names.direct if value is not None)
-        pairs = [(name, each) for name, value in bound for each in _given(value)]
+        pairs = [(name, item) for name, value in bound for item in _given(value)]
         super().__init__(names, pairs, names.changes)
 
     def _kind(self, node: RNode) -> str:
@@ -70,8 +70,8 @@ class RPicks(SingleValues[RNode]):
 
     def _copies(self, name: str, value: RNode) -> bool:
         return any(
-            each.kind == "name" and each.value != name and each.value in self.names.values
-            for each in value.walk()
+            node.kind == "name" and node.value != name and node.value in self.names.values
+            for node in value.walk()
         )
 
     def _called(self, node: RNode) -> str:
@@ -165,7 +165,7 @@ class RPicks(SingleValues[RNode]):
         if node.kind == "call":
             return self.names.has(node.parts[0], "chooses")
         if node.kind == "binary" and node.value in ("&", "|", ":", "+", "-"):
-            return all(self._mask(each) or self.names.clean(each) for each in node.parts)
+            return all(self._mask(part) or self.names.clean(part) for part in node.parts)
         if node.kind in ("unary", "paren"):
             return self._mask(node.parts[0])
         return node.kind == "missing" or (node.kind == "binary" and node.value in _COMPARED)
@@ -201,5 +201,5 @@ def _given(value: RNode) -> list[RNode]:
     last = value.parts[-1]
     while last.kind in ("block", "paren") and last.parts:
         last = last.parts[-1]
-    calls = (each for each in value.walk() if each.kind == "call" and len(each.parts) > 1)
-    return [last, *(each.parts[1] for each in calls if each.parts[0].value == "return")]
+    calls = (node for node in value.walk() if node.kind == "call" and len(node.parts) > 1)
+    return [last, *(call.parts[1] for call in calls if call.parts[0].value == "return")]

@@ -89,9 +89,9 @@ def names_that_move(
 ) -> set[str]:
     """Names that have other values each time a statement runs."""
     counters = set(moving) if part.statement.in_program else set[str]()
-    for each in conditions:
-        if each.repeats:
-            counters |= {*_COUNTER.findall(each.outside)[:1], *moving}
+    for condition in conditions:
+        if condition.repeats:
+            counters |= {*_COUNTER.findall(condition.outside)[:1], *moving}
     return counters
 
 
@@ -136,10 +136,10 @@ def _tests(part: StatementParts) -> Iterator[Condition]:
 def any_record(conditions: Iterable[Condition]) -> bool:
     """Whether it is asked again and again if there is any such record: ``if r(N) == 0``."""
     repeated = False
-    for each in conditions:
-        if each.kind == "test" and repeated and _ANY_RECORD.search(each.outside):
+    for condition in conditions:
+        if condition.kind == "test" and repeated and _ANY_RECORD.search(condition.outside):
             return True
-        repeated = repeated or each.repeats
+        repeated = repeated or condition.repeats
     return False
 
 
@@ -178,7 +178,7 @@ def file_named(text: str) -> str:
 
 def chosen_files(placed: Iterable[tuple[StatementParts, Surroundings]]) -> set[str]:
     """Files that are saved of records which a condition has chosen: they may be of few."""
-    chosen, kept, found = False, False, set[str]()
+    chosen, kept, files = False, False, set[str]()
     for part, _ in placed:
         text = part.statement.source[part.start : part.statement.end]
         if part.name == "preserve":
@@ -187,12 +187,12 @@ def chosen_files(placed: Iterable[tuple[StatementParts, Surroundings]]) -> set[s
             chosen = kept
         elif part.name in _LOADING:
             chosen = _CHOSEN_BY.search(part.outside.partition("using")[0]) is not None
-            chosen = chosen or file_named(text.rpartition("using")[2]) in found
+            chosen = chosen or file_named(text.rpartition("using")[2]) in files
         elif part.name in _CHOOSING:
-            given = _CHOSEN_BY.search(part.outside)
-            chosen |= given is not None and not all(
-                map(_PLAIN_CHOICE.fullmatch, re.split(r"[&|]", given[1]))
+            match = _CHOSEN_BY.search(part.outside)
+            chosen |= match is not None and not all(
+                map(_PLAIN_CHOICE.fullmatch, re.split(r"[&|]", match[1]))
             )
         elif part.name in ("save", "saveold") and chosen:
-            found.add(file_named(text))
-    return found
+            files.add(file_named(text))
+    return files

@@ -37,7 +37,7 @@ def related_counts(
     placed: Sequence[tuple[StatementParts, Surroundings]], moving: Set[str]
 ) -> dict[int, str]:
     """What counts show together with others, by the place of their statement."""
-    found: dict[int, str] = {}
+    counts: dict[int, str] = {}
     before: list[frozenset[str]] = []
     for part, around in _shown_counts(placed):
         condition = CONDITION.search(part.statement.source[part.start : part.statement.end])
@@ -46,11 +46,11 @@ def related_counts(
         if all(map(OF_MISSING.fullmatch, own)):
             continue
         if not counters.isdisjoint(names_in(part.outside)):
-            found[part.statement.start] = OF_LOOP
+            counts[part.statement.start] = OF_LOOP
         elif any(one < own or own < one for one in before):
-            found[part.statement.start] = NESTED
+            counts[part.statement.start] = NESTED
         before.append(own)
-    return found
+    return counts
 
 
 def _shown_counts(
@@ -70,9 +70,9 @@ def _shown_counts(
             text = part.statement.source[part.start : part.statement.end]
             if not _RESULT.search(text) and holders.isdisjoint(re.findall(r"\w+", text)):
                 continue
-            given = _GIVEN.match(part.outside)
-            if part.name in ("local", "global", "scalar") and given is not None:
-                holders.add(given[1])
+            match = _GIVEN.match(part.outside)
+            if part.name in ("local", "global", "scalar") and match is not None:
+                holders.add(match[1])
             else:
                 yield quiet
                 quiet = None

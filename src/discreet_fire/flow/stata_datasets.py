@@ -176,7 +176,7 @@ def _posted_files(dofile: DoFile, following: FigureFlow) -> frozenset[str]:
     for part, _ in following.placed:
         text = part.statement.source[part.start : part.statement.end]
         stated = part.statement.source[part.statement.start : part.statement.end]
-        made = _POSTED.fullmatch(text) if part.name == "postfile" else None
+        match = _POSTED.fullmatch(text) if part.name == "postfile" else None
         row = rows.get(part.name)
         if part.name not in dofile.programs and (row is None or row.rewriting.calls):
             return frozenset()  # it may post anything
@@ -188,8 +188,8 @@ def _posted_files(dofile: DoFile, following: FigureFlow) -> frozenset[str]:
             part.name == "post" and not _of_models(part, following, counters)
         ):
             return frozenset()
-        if made is not None and not (part.statement.prefixes or part.statement.readings):
-            posted.add(made[1])
+        if match is not None and not (part.statement.prefixes or part.statement.readings):
+            posted.add(match[1])
         elif part.name not in ("tempfile", "use", "postfile") or part.statement.prefixes:
             others.append(stated)
         elif part.name == "postfile":

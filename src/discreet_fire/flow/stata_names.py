@@ -113,8 +113,8 @@ def _ends(text: str) -> tuple[str, str]:
     >>> _ends(" mean`i'_top 5"), _ends("m`=1 + 2' 5")
     (('mean', '_top'), ('m', ''))
     """
-    found = _WITH_MACROS.match(text)
-    return (found[1], found[2] or "") if found else ("", "")
+    match = _WITH_MACROS.match(text)
+    return (match[1], match[2] or "") if match else ("", "")
 
 
 def _may_be_meant(name: str, begun: Iterable[tuple[str, str]]) -> bool:
@@ -146,23 +146,23 @@ def _saved_words(parts: Sequence[StatementParts], programs: Set[str]) -> set[str
     """All words of statements that may write data sets; a star where a macro or a command of
     users may name one.
     """
-    found: set[str] = set()
+    saved_words: set[str] = set()
     temporary = temporary_files(parts, or_numbers=True)
     known = command_table().rows.keys() | programs
     for part in parts:
         stated = part.statement.source[part.statement.start : part.statement.end]
         if part.by_macro or part.name not in known or part.name in _LANGUAGES:
-            found.add("*")
+            saved_words.add("*")
         if not _SAVES.search(stated):
             continue
-        found.update(map(str.lower, _WORD.findall(stated)))
+        saved_words.update(map(str.lower, _WORD.findall(stated)))
         last = re.split(r"[/\\]", stated)[-1]
         whole = part.statement.source[part.start : part.statement.end]
         if part.name in ("save", "saveold") and not whole.partition(",")[0].strip():
-            found.add("*")  # it goes to the file it came from
+            saved_words.add("*")  # it goes to the file it came from
         if any(name not in temporary for name in re.findall(r"[`$]\{?(\w*)", last)):
-            found.add("*")
-    return found
+            saved_words.add("*")
+    return saved_words
 
 
 def _through_lists(
@@ -255,9 +255,9 @@ class FigureFlow:
         }
         #: Variables with the same value throughout: a group by them is all records.
         self.constants = {
-            found[1]
+            match[1]
             for part in parts
-            if (found := _CONSTANT.fullmatch(part.outside)) and part.name in _GIVE_VARIABLES
+            if (match := _CONSTANT.fullmatch(part.outside)) and part.name in _GIVE_VARIABLES
         }
         #: Names that loops and programs give other values.
         self.moving = (
@@ -343,8 +343,8 @@ class FigureFlow:
         if held.rank < BAD and (part.by_macro or part.name in _TESTING or _is_own(part.name)):
             held = Held(BAD, "the records")
         if held.rank >= BAD:
-            what = f"whether {part.name} failed, which tells of {held.what}"
-            note(self.taints.results, ("c", "rc"), Held(DOUBT, what))
+            message = f"whether {part.name} failed, which tells of {held.what}"
+            note(self.taints.results, ("c", "rc"), Held(DOUBT, message))
 
     # ------------------------------------------------------------ what names are given
 
@@ -358,11 +358,11 @@ class FigureFlow:
             defined = _DEFINE.match(text)
             kind = "local" if defined and defined[1] else "global"
             text = text[defined.end() :] if defined else ""
-        found = _FIRST.match(text)
-        if found is None:
+        match = _FIRST.match(text)
+        if match is None:
             return
         table = self.taints.local if kind == "local" else self.taints.globals
-        name, rest = found.group(1), text[found.end() :]
+        name, rest = match.group(1), text[match.end() :]
         by_name = self.taints.within(name, self.policy)
         if by_name.rank >= BAD:  # whether the macro is there tells the figure
             table.give(name, by_name.at_most(DOUBT))
@@ -509,16 +509,16 @@ class FigureFlow:
                     self._note_variable(part, name, held)
 
     def _give_foreach(self, part: StatementParts) -> None:
-        found = _FIRST.match(part.outside)
-        if found is None:
+        match = _FIRST.match(part.outside)
+        if match is None:
             return
-        rest = part.outside[found.end() :]
+        rest = part.outside[match.end() :]
         held = max(self._held(rest, part.inside), self.taints.named(rest), self._in_texts(part))
         if part.name == "forvalues":
             held = held.at_most(DOUBT)
-        elif not all_numbers(part, found.end(), self.known.get(found.group(1))):
-            self.names.add(found.group(1))
-        self.taints.local.give(found.group(1), held)
+        elif not all_numbers(part, match.end(), self.known.get(match.group(1))):
+            self.names.add(match.group(1))
+        self.taints.local.give(match.group(1), held)
 
     def _give_tokens(self, part: StatementParts) -> None:
         held = self._held(part.outside, part.inside)
@@ -533,14 +533,14 @@ class FigureFlow:
 
     def _give_result(self, part: StatementParts) -> None:
         """``return scalar x = …`` makes ``r(x)`` hold it, ``ereturn post B V`` makes ``e(b)``."""
-        found = re.match(r"\s*(?:sca|loc|mat|glo)\w*\s+(\w+)\s*(.*)", part.outside, re.S)
+        match = re.match(r"\s*(?:sca|loc|mat|glo)\w*\s+(\w+)\s*(.*)", part.outside, re.S)
         if part.word.startswith(("pos", "rep")):
             for name in ("b", "V"):
                 note(self.taints.results, ("e", name), self._held(part.outside, ""))
-        elif found is not None:
-            held = self._held(found[2], part.inside)
-            note(self.taints.results, (part.name[0], found[1]), held)
-            self.taints.returned.add((part.name[0], found[1]))
+        elif match is not None:
+            held = self._held(match[2], part.inside)
+            note(self.taints.results, (part.name[0], match[1]), held)
+            self.taints.returned.add((part.name[0], match[1]))
 
     def _give_numbers(self, part: StatementParts) -> None:
         """``numlist`` gives ``r(numlist)``."""
@@ -551,7 +551,7 @@ class FigureFlow:
         handle = _FIRST.match(part.outside)
         code = part.outside[handle.end() if handle else 0 :]
         held = self.taints.held(code, part.inside, self.policy)
-        scalars = {name for found in _NAMED_SCALAR.findall(code) for name in found.split()}
+        scalars = {name for item in _NAMED_SCALAR.findall(code) for name in item.split()}
         known = scalars <= self.taints.known_scalars
         return held.rank == 0 and known and not self._may_be_first(code) and "$" not in code
 

@@ -114,13 +114,13 @@ def displayed(
     held = CLEAN
     code = part.outside
     for name in named(code, names):
-        what = f"the macro {name}, which may name a variable; its first value is shown"
-        held = max(held, Held(BAD, what))
-    for found in _COMPOSED.finditer(code):
-        if among(found.group(1), taints.known_scalars, begun=True):
-            start, end = found.span()
+        message = f"the macro {name}, which may name a variable; its first value is shown"
+        held = max(held, Held(BAD, message))
+    for match in _COMPOSED.finditer(code):
+        if among(match.group(1), taints.known_scalars, begun=True):
+            start, end = match.span()
             scalars.append((part.start + start, part.start + end))
-            held = max(held, taints.scalars.of_begun(found.group(1)))
+            held = max(held, taints.scalars.of_begun(match.group(1)))
             code = code[:start] + " " * (end - start) + code[end:]
     for name in _SCALAR.findall(code):
         if not among(name, taints.known_scalars):
@@ -130,8 +130,8 @@ def displayed(
         if among(word, taints.known_scalars):
             scalars.append((part.start + start, part.start + start + len(word)))
         elif word not in taints.known_matrices:
-            what = f"the first value of {word}; if it is a scalar, write scalar({word})"
-            held = max(held, Held(BAD, what))
+            message = f"the first value of {word}; if it is a scalar, write scalar({word})"
+            held = max(held, Held(BAD, message))
     scalars.sort()
     return held
 
@@ -221,15 +221,15 @@ class StatementJudge:
 
     def shown(self, placed: Sequence[tuple[StatementParts, Surroundings]]) -> list[ShownStatement]:
         """The statements that would show a figure, in their order."""
-        found = []
+        statements = []
         counts = related_counts(placed, self.moving)
         for part, around in placed:
             one = self._by_form(part, self._decided_around(part, around.all))
             if one is None and (what := counts.get(part.statement.start)) is not None:
                 one = ShownStatement(part.statement, Action.REVIEW, what)
             if one is not None:
-                found.append(one)
-        return found
+                statements.append(one)
+        return statements
 
     def _decided_around(self, part: StatementParts, conditions: Sequence[Condition]) -> Held:
         """What the conditions around a statement compare, if it must not be told of."""
@@ -371,7 +371,7 @@ class StatementJudge:
 
     def _joined(self, code: str) -> Held:
         """What macros hold that are part of a name: ``generate v`top' = 1``."""
-        parts = " ".join(found.group() for found in _GLUED.finditer(code))
+        parts = " ".join(match.group() for match in _GLUED.finditer(code))
         held = self.taints.within(parts, self.policy) if parts else CLEAN
         return Held(DOUBT, f"{held.what}, by a name") if held.rank >= BAD else CLEAN
 
@@ -391,8 +391,8 @@ class StatementJudge:
                 held = Held(DOUBT, "something of each group")
             if self.taints.columns and self._names_columns(part):
                 held = max(held, self.taints.columns["values"])
-            given = self.arguments | _POSITIONS if statement.in_program else self.arguments
-            if held.rank == 0 and (words := named(part.outside, given)):
+            arguments = self.arguments | _POSITIONS if statement.in_program else self.arguments
+            if held.rank == 0 and (words := named(part.outside, arguments)):
                 held = Held(DOUBT, f"the first value of what {words[0]} names")
         elif part.name in ("matlist", "matrix"):
             held = max(held, listed(part, self.taints.known_matrices))

@@ -182,8 +182,8 @@ class Taints:
         """How much is noted; it only grows."""
         names = (self.local, self.globals, self.scalars, self.matrices, self.variables)
         noted = [*self.results.values(), *self.unnamed.values(), *self.columns.values()]
-        for each in names:
-            noted += each.all()
+        for name in names:
+            noted += name.all()
         known = len(self.known_scalars) + len(self.known_matrices) + len(self.returned)
         return sum(held.rank for held in noted) + known
 
@@ -219,13 +219,13 @@ class Taints:
 
     def _macros(self, code: str) -> Iterator[Held]:
         inner = 0  # up to where a macro names another one
-        for found in _LOCAL.finditer(code):
-            name, close = found.groups()
+        for match in _LOCAL.finditer(code):
+            name, close = match.groups()
             begun = close in "`$"
             held = self.local.of_begun(name) if begun else self.local.of(name)
             # Which macro is meant may tell a figure; the values of a category tell none.
-            yield held if found.start() >= inner or held.rank >= BAD else CLEAN
-            inner = max(inner, found.end() + 1 if begun else 0)
+            yield held if match.start() >= inner or held.rank >= BAD else CLEAN
+            inner = max(inner, match.end() + 1 if begun else 0)
         for braced, close, plain, more in _GLOBAL.findall(code):
             name = braced or plain
             begun = more == "`" or close in ("`", "$")
@@ -315,7 +315,7 @@ def bare_words(code: str) -> list[tuple[int, str]]:
     # Names of stored results and of scalars stand in brackets of their own.
     if "(" in code:
         code = _OF_RESULTS.sub(lambda found: " " * len(found.group()), code)
-    return [(found.start(), found.group()) for found in _WORD.finditer(code)]
+    return [(match.start(), match.group()) for match in _WORD.finditer(code)]
 
 
 def without_macros(code: str) -> str:
@@ -469,7 +469,7 @@ class StatementParts:
         """What the strings expand, but for those within some parts of the code."""
         if not self.inside:
             return ""
-        gone = [found.span() for found in left_out.finditer(self.outside)]
+        gone = [match.span() for match in left_out.finditer(self.outside)]
         source = self.statement.source
         return " ".join(
             expansions(source[first:last])

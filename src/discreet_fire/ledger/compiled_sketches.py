@@ -68,13 +68,13 @@ def add_power_sums(units: Any, sums: Any) -> None:
 def add_marks(units: Any, most: Any, marks: Any, count: Any) -> Any:
     """Write down the marks of units up to the largest that matters; how many there are now."""
     for at in range(units.size):
-        found = units[at]
-        found ^= found >> np.uint64(30)
-        found *= np.uint64(0xBF58476D1CE4E5B9)
-        found ^= found >> np.uint64(27)
-        found *= np.uint64(0x94D049BB133111EB)
-        found >>= _32
-        if found <= most:
-            marks[count] = found
+        unit = units[at]
+        unit ^= unit >> np.uint64(30)
+        unit *= np.uint64(0xBF58476D1CE4E5B9)
+        unit ^= unit >> np.uint64(27)
+        unit *= np.uint64(0x94D049BB133111EB)
+        unit >>= _32
+        if unit <= most:
+            marks[count] = unit
             count += 1
     return count

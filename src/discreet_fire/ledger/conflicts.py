@@ -242,7 +242,7 @@ class ReleasedUniverses:
 
     def joined(self, one: LedgerUniverse, release: int = 0) -> ReleasedUniverses:
         """The same shelf with one more universe at its end; quicker than to make it anew."""
-        found = ReleasedUniverses(
+        universes = ReleasedUniverses(
             names=[*self.names, one.name],
             releases=np.append(self.releases, release),
             counts=np.append(self.counts, one.count),
@@ -253,9 +253,9 @@ class ReleasedUniverses:
             once = self.distinct
             known = (once.sums == one.sums).all(axis=(1, 2)).any()
             if not known:
-                once = found if once is self else once.joined(one, release)
-            found.__dict__["distinct"] = once
-        return found
+                once = universes if once is self else once.joined(one, release)
+            universes.__dict__["distinct"] = once
+        return universes
 
     def conflict(self, kind: str, new: LedgerUniverse, *places: int) -> Conflict:
         """A conflict with some of them."""
@@ -320,10 +320,10 @@ def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Confli
 
 def _each_once(new: Sequence[LedgerUniverse]) -> list[LedgerUniverse]:
     """Universes without those of the same units as one before; their names go with the first."""
-    found: dict[bytes, LedgerUniverse] = {}
+    universes: dict[bytes, LedgerUniverse] = {}
     for one in new:
-        found.setdefault(one.sums.tobytes(), one)
-    return list(found.values())
+        universes.setdefault(one.sums.tobytes(), one)
+    return list(universes.values())
 
 
 def few_differing(sums: IntArray, size: int) -> BoolArray:

@@ -90,15 +90,15 @@ class MarkIndex:
     def joined(self, marks: Marks) -> MarkIndex:
         """The same with the marks of one more set, put where they belong in order."""
         number, size = np.uint64(len(self.ends)), len(self.flat) + len(marks)
-        found = MarkIndex(flat=np.concatenate([self.flat, marks]), ends=np.append(self.ends, size))
+        index = MarkIndex(flat=np.concatenate([self.flat, marks]), ends=np.append(self.ends, size))
         wide, half = marks.astype(np.uint64), np.uint64(32)
         if "_sorted" in self.__dict__:
             new = (wide << half) | number
             places = np.searchsorted(self._sorted, new)
-            found.__dict__["_sorted"] = np.insert(self._sorted, places, new)
+            index.__dict__["_sorted"] = np.insert(self._sorted, places, new)
         if "_by_set" in self.__dict__:
-            found.__dict__["_by_set"] = np.concatenate([self._by_set, (number << half) | wide])
-        return found
+            index.__dict__["_by_set"] = np.concatenate([self._by_set, (number << half) | wide])
+        return index
 
     def at(self, place: int) -> Marks:
         """The marks of one set."""
@@ -114,8 +114,8 @@ class MarkIndex:
         if rows is not None:
             if len(rows) > _FEW:
                 return self.shared(marks)[rows]
-            each = [np.isin(self.at(row), marks, assume_unique=True) for row in rows.tolist()]
-            return np.array([one.sum() for one in each], dtype=np.int64)
+            masks = [np.isin(self.at(row), marks, assume_unique=True) for row in rows.tolist()]
+            return np.array([one.sum() for one in masks], dtype=np.int64)
         return np.bincount(self._rows(marks)[1], minlength=len(self.ends)).astype(np.int64)
 
     def relation(self, marks: Marks) -> Relation:

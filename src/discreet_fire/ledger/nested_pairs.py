@@ -68,9 +68,9 @@ def _nested(every: ReleasedUniverses, size: int) -> tuple[IntArray, IntArray]:
     for at in range(len(every)):
         inside = counts <= counts[at] - size
         inside[inside] = ((bits[inside] & ~bits[at]) == 0).all(axis=1)
-        found = np.flatnonzero(inside)
-        whole.append(np.full(len(found), at, dtype=np.int64))
-        part.append(found)
+        rows = np.flatnonzero(inside)
+        whole.append(np.full(len(rows), at, dtype=np.int64))
+        part.append(rows)
     return np.concatenate(whole), np.concatenate(part)
 
 

@@ -102,7 +102,7 @@ def few_members(sums: IntArray, prime: int) -> BoolArray:
     [True, False]
     """
     size = (sums.shape[1] + 1) // 2
-    found = np.zeros(len(sums), dtype=np.bool_)
+    members = np.zeros(len(sums), dtype=np.bool_)
     open_ones = np.arange(len(sums))
     length = np.zeros(len(sums), dtype=np.int64)
     recurrence = np.zeros((len(sums), size + 1), dtype=np.int64)
@@ -123,5 +123,5 @@ def few_members(sums: IntArray, prime: int) -> BoolArray:
         if not kept.all():
             open_ones, length, recurrence = open_ones[kept], length[kept], recurrence[kept]
             before, last = before[kept], last[kept]
-    found[open_ones] = True
-    return found
+    members[open_ones] = True
+    return members

@@ -56,8 +56,8 @@ class SketchSum:
         self.count += int(counts.sum())
         primes = np.array(PRIMES, dtype=np.uint64)[:, None]
         self._sums = (self._sums + sums.sum(axis=0).astype(np.uint64)) % primes
-        for each in marks:
-            some = each[: np.searchsorted(each, self._most, side="right")]
+        for mark in marks:
+            some = mark[: np.searchsorted(mark, self._most, side="right")]
             self._marks[self._held : self._held + len(some)] = some
             self._held += len(some)
             if self._held > _HELD:

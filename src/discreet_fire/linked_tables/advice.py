@@ -64,11 +64,11 @@ def linked_findings(
     ()
     """
     known = _looked(earlier, limits, until) if earlier else _Looked()
-    told = {one.system.name(each.cell) for one in known.found for each in one.ranges}
+    names = {one.system.name(item.cell) for one in known.found for item in one.ranges}
     looked = _looked([*tables, *earlier], limits, until)
     news = []
     for one in looked.found:
-        ranges = [each for each in one.ranges if one.system.name(each.cell) not in told]
+        ranges = [item for item in one.ranges if one.system.name(item.cell) not in names]
         news += [replace(one, ranges=ranges)] if ranges else []
     mixed = _mixed([*tables, *earlier])
     return (*_told(news, until), *_not_told(looked), *mixed)
@@ -79,10 +79,10 @@ def _mixed(tables: Sequence[ShownTable]) -> Iterator[Finding]:
     counts = [one for one in tables if isinstance(one, ShownCounts)]
     weighted = [one.place for one in tables if isinstance(one, ShownSums) and one.weighted]
     if counts and weighted and any(one.withheld.any() for one in [*counts, *weighted]):
-        what = "tables with weights were not held against those without"
+        message = "tables with weights were not held against those without"
         named = "; ".join(dict.fromkeys(one.name for one in weighted[:_TERMS]))
         hint = "look whether both together tell what one of them withholds"
-        yield replace(_finding(f"{what}: {named}", hint), rule=LEFT)
+        yield replace(_finding(f"{message}: {named}", hint), rule=LEFT)
 
 
 def _looked(tables: Sequence[ShownTable], limits: SafeLimits, until: float | None) -> _Looked:
@@ -95,13 +95,13 @@ def _looked(tables: Sequence[ShownTable], limits: SafeLimits, until: float | Non
     for systems in (systems_of(counts, limits), sum_systems_of(sums, limits)):
         for system in _in_time(systems, looked, until):
             looked.apart |= system.apart
-            asked = np.flatnonzero(system.asked)
-            work -= int(system.entries * asked.size)
+            rows = np.flatnonzero(system.asked)
+            work -= int(system.entries * rows.size)
             if work < 0:
                 looked.large += 1
                 continue
             try:
-                opened = _opened(system, asked.tolist(), until)
+                opened = _opened(system, rows.tolist(), until)
             except TimeOverError:
                 looked.late += 1
                 continue
@@ -136,14 +136,14 @@ def _told(found: Sequence[_Opened], until: float | None) -> Iterator[Finding]:
     """A sentence for some of the open cells, and what helps, for some of the systems."""
     named: set[str] = set()
     for one in found:
-        for each in one.ranges:
-            name = one.system.name(each.cell)
+        for item in one.ranges:
+            name = one.system.name(item.cell)
             if len(named) < _FINDINGS and name not in named:
-                yield _finding(_sentence(one, each), "")
+                yield _finding(_sentence(one, item), "")
             named.add(name)
     for one in found[:_SYSTEMS]:
-        what = f"the tables give withheld cells away, taken together: {_titles(one.system)}"
-        yield _finding(what, _advice(one.system, until))
+        message = f"the tables give withheld cells away, taken together: {_titles(one.system)}"
+        yield _finding(message, _advice(one.system, until))
     more, cells = max(len(found) - _SYSTEMS, 0), max(len(named) - _FINDINGS, 0)
     if more or cells:
         yield _finding(f"{cells} more withheld cells are open, and {more} more sets of tables", "")
@@ -153,16 +153,16 @@ def _not_told(looked: _Looked) -> Iterator[Finding]:
     """What was not looked at; an officer must know, as anything may be there."""
     if looked.large:
         many = f"{looked.large} sets of tables were not held against each other"
-        what = f"{many}: they are too large, or could not be solved"
+        message = f"{many}: they are too large, or could not be solved"
         yield replace(
-            _finding(what, "show fewer tables in one program, or coarser ones"), rule=LEFT
+            _finding(message, "show fewer tables in one program, or coarser ones"), rule=LEFT
         )
     if looked.late:
-        what = "not all tables were held against each other: the time of the run was over"
-        yield replace(_finding(what, "allow more time, or show fewer tables"), rule=LEFT)
+        message = "not all tables were held against each other: the time of the run was over"
+        yield replace(_finding(message, "allow more time, or show fewer tables"), rule=LEFT)
     if looked.apart:
-        what = "so many tables are linked that they were held against each other by twos only"
-        yield replace(_finding(what, "show fewer tables in one program"), rule=LEFT)
+        message = "so many tables are linked that they were held against each other by twos only"
+        yield replace(_finding(message, "show fewer tables in one program"), rule=LEFT)
 
 
 def _sentence(opened: _Opened, one: CellRange) -> str:

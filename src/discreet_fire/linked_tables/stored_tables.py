@@ -52,7 +52,7 @@ def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
         for axis, each in enumerate(place.axes):
             arrays[f"{at} axis {axis}"] = each.codes
         told: dict[str, Any] = {"name": place.name, "silent": place.silent}
-        told["axes"] = [[each.name, list(each.labels)] for each in place.axes]
+        told["axes"] = [[item.name, list(item.labels)] for item in place.axes]
         if isinstance(one, ShownSums):
             arrays[f"{at} values"] = one.values
             told |= {"variable": one.variable, "digits": one.digits}
@@ -65,7 +65,7 @@ def table_bytes(tables: Sequence[ShownTable], left: Sequence[str]) -> bytes:
 
 def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
     """Tables from bytes, with the names of outputs that cannot be followed."""
-    found: list[ShownTable] = []
+    tables: list[ShownTable] = []
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         described = json.loads(arrays["described"].tobytes())
         for at, told in enumerate(described["tables"]):
@@ -82,7 +82,7 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
                 silent=told["silent"],
             )
             if "variable" not in told:
-                found.append(place)
+                tables.append(place)
                 continue
             sums = ShownSums(
                 place=place,
@@ -90,5 +90,5 @@ def read_tables(data: bytes) -> tuple[list[ShownTable], list[str]]:
                 values=arrays[f"{at} values"],
                 digits=told["digits"],
             )
-            found.append(sums)
-    return found, list(described["left"])
+            tables.append(sums)
+    return tables, list(described["left"])

@@ -164,15 +164,15 @@ def sum_systems_of(tables: Sequence[ShownSums], limits: SafeLimits) -> Iterator[
 
 def _same_values(tables: Sequence[ShownSums]) -> list[list[ShownSums]]:
     """Sums of variables that have the same values wherever both are known."""
-    found: list[list[ShownSums]] = []
+    same_values: list[list[ShownSums]] = []
     for one in tables:
-        for group in found:
+        for group in same_values:
             if all(map(one.agrees, group)) and any(map(one.meets, group)):
                 group.append(one)
                 break
         else:
-            found.append([one])
-    return found
+            same_values.append([one])
+    return same_values
 
 
 def _of_sums(system: LinkedSystem, sums: Sequence[ShownSums], limits: SafeLimits) -> LinkedSystem:

@@ -34,11 +34,11 @@ class MoreWithheld:
 
     def hidden(self, system: LinkedSystem) -> BoolArray:
         """All that is not shown then."""
-        found = system.hidden.copy()
-        found[self.cells] = True
+        mask = system.hidden.copy()
+        mask[self.cells] = True
         for table in self.tables:
-            found[system.cells_of(table)] = True
-        return found
+            mask[system.cells_of(table)] = True
+        return mask
 
 
 def more_withheld(system: LinkedSystem, until: float | None = None) -> MoreWithheld | None:

@@ -79,8 +79,8 @@ def _condition(block: EchoBlock) -> str:
     """The condition of the ``count`` of a block."""
     for one in block.statements:
         if one.command is not None and one.command.canonical == "count":
-            found = CONDITION.search(one.text, one.command.end - one.start)
-            return found[1] if found else ""
+            match = CONDITION.search(one.text, one.command.end - one.start)
+            return match[1] if match else ""
     return ""
 
 

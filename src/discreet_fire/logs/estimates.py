@@ -117,10 +117,10 @@ def _head(lines: Sequence[LogLine]) -> int:
 
 def _is_header(text: str) -> bool:
     """Whether a line holds known names with values, words, or sums of squares, only."""
-    if (found := _FORM.anova.match(text)) is not None:
+    if (match := _FORM.anova.match(text)) is not None:
         text = re.sub(r"^.{0,40}\bMS\b|^.{0,60}Prob ?> ?F", "", text)
-    elif (found := _FORM.anova_row.fullmatch(text) or _FORM.anova_rule.fullmatch(text)) is not None:
-        text = found["rest"]
+    elif (match := _FORM.anova_row.fullmatch(text) or _FORM.anova_rule.fullmatch(text)) is not None:
+        text = match["rest"]
     if _FORM.clusters.fullmatch(text):
         return True
     return bool(
@@ -202,8 +202,8 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
 
 def _has_few_left(key: str, rules: CleaningRules) -> bool:
     """Whether an F test has too few residual degrees of freedom: absorbed effects count there."""
-    found = _FORM.f_test.fullmatch(key)
-    left = None if found is None else numeric(found["df"])
+    match = _FORM.f_test.fullmatch(key)
+    left = None if match is None else numeric(match["df"])
     return left is not None and left < rules.residual_df
 
 
@@ -216,10 +216,10 @@ def _cases(header: Sequence[LogLine]) -> float | None:
 
 def _values(text: str, at: int) -> Iterator[LogCut]:
     """All values of one line of a header."""
-    if (found := _FORM.anova_row.fullmatch(text)) is not None:
+    if (match := _FORM.anova_row.fullmatch(text)) is not None:
         for name in ("ss", "df", "ms"):
-            if found[name] not in ("#", "."):
-                yield LogCut(at, *found.span(name), "model")
+            if match[name] not in ("#", "."):
+                yield LogCut(at, *match.span(name), "model")
     for part in _FORM.part.finditer(text):
         if part["value"] != "#":
             yield LogCut(at, *part.span("value"), "model")
@@ -227,9 +227,9 @@ def _values(text: str, at: int) -> Iterator[LogCut]:
 
 def _likelihood(text: str) -> Iterator[LogCut]:
     """The value of a step; it goes if the model goes."""
-    found = _FORM.iteration.fullmatch(text)
-    if found is not None and found["value"] not in (None, "#"):
-        yield LogCut(0, *found.span("value"), "model", align="none")
+    match = _FORM.iteration.fullmatch(text)
+    if match is not None and match["value"] not in (None, "#"):
+        yield LogCut(0, *match.span("value"), "model", align="none")
 
 
 def _panel_extremes(text: str, at: int) -> Iterator[LogCut]:
@@ -241,5 +241,5 @@ def _panel_extremes(text: str, at: int) -> Iterator[LogCut]:
 
 def _row_values(text: str, at: int) -> Iterator[LogCut]:
     bar = text.find("|")
-    for found in _FORM.row_value.finditer(text[bar + 1 :]):
-        yield LogCut(at, bar + 1 + found.start(), bar + 1 + found.end(), "model")
+    for match in _FORM.row_value.finditer(text[bar + 1 :]):
+        yield LogCut(at, bar + 1 + match.start(), bar + 1 + match.end(), "model")

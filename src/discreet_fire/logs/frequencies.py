@@ -138,8 +138,8 @@ class CrosstabCounts:
     @property
     def total(self) -> CountRow | None:
         """The line of totals."""
-        found = [row for row in self.counted if row.stub in _TOTALS]
-        return found[-1] if found else None
+        rows = [row for row in self.counted if row.stub in _TOTALS]
+        return rows[-1] if rows else None
 
     @property
     def closed(self) -> bool:
@@ -164,9 +164,9 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
     if cuts or table.closed:
         # Statistics with the totals give back a table of two by two.
         cuts += [
-            LogCut(at, *found.span("value"), "small-cells", align="none")
+            LogCut(at, *match.span("value"), "small-cells", align="none")
             for at in range(table.end, end)
-            for found in _FORM.value.finditer(lines[at].text)
+            for match in _FORM.value.finditer(lines[at].text)
         ]
     review = "" if table.has_total_column and table.total else "part of a wide table"
     return Claim(end, "crosstab", list(dict.fromkeys(cuts)), review)
@@ -186,9 +186,9 @@ def _key(lines: Sequence[LogLine]) -> tuple[int, list[str]]:
         return 0, []
     words: list[str] = []
     for at, line in enumerate(lines[2:12], 2):
-        found = _FORM.key_word.fullmatch(line.text)
-        if found:
-            words.append(found["word"].strip())
+        match = _FORM.key_word.fullmatch(line.text)
+        if match:
+            words.append(match["word"].strip())
         elif words and is_rule(line.text):
             return behind_blanks(lines, at + 1), words
     return 0, []
@@ -349,11 +349,11 @@ def read_stset(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
 
 def read_count(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The single number of ``count``."""
-    found = _FORM.count.fullmatch(lines[0].text)
-    if found is None:
+    match = _FORM.count.fullmatch(lines[0].text)
+    if match is None:
         return None
-    few = rules.few(numeric(found["count"]))
-    return Claim(1, "count", [LogCut(0, *found.span("count"), "few-cases")] if few else [])
+    few = rules.few(numeric(match["count"]))
+    return Claim(1, "count", [LogCut(0, *match.span("count"), "few-cases")] if few else [])
 
 
 def read_reshape(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
@@ -362,9 +362,9 @@ def read_reshape(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
         return None
 
     def row(text: str, at: int) -> list[LogCut] | None:
-        if (found := _FORM.reshape.fullmatch(text)) is not None:
-            few = [name for name in ("a", "b") if rules.few(numeric(found[name]))]
-            return [LogCut(at, *found.span(name), "few-cases") for name in few]
+        if (match := _FORM.reshape.fullmatch(text)) is not None:
+            few = [name for name in ("a", "b") if rules.few(numeric(match[name]))]
+            return [LogCut(at, *match.span(name), "few-cases") for name in few]
         return [] if _FORM.reshape_row.fullmatch(text) else None
 
     cuts, end = read_rows(lines, 1, row)
@@ -381,8 +381,8 @@ def read_group_heading(lines: Sequence[LogLine], rules: CleaningRules) -> Claim 
 def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The triangle of ``correlate`` and ``pwcorr``."""
     start, count = 0, None
-    if (found := _FORM.observed.fullmatch(lines[0].text)) is not None:
-        count, start = numeric(found["count"]), behind_blanks(lines, 1)
+    if (match := _FORM.observed.fullmatch(lines[0].text)) is not None:
+        count, start = numeric(match["count"]), behind_blanks(lines, 1)
     head = [line.text for line in lines[start : start + 2]]
     if len(head) < 2 or not (_FORM.correlation_head.fullmatch(head[0]) and is_rule(head[1])):
         return None
@@ -394,8 +394,8 @@ def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim |
 
     rows, end = read_rows(lines, start + 2, row)
     shown = [some for some in rows if some]
-    cuts = _correlation_cuts(lines, shown, count, rules, known=found is not None)
-    known = found is not None or _counts_follow(lines[start + 2 : end])
+    cuts = _correlation_cuts(lines, shown, count, rules, known=match is not None)
+    known = match is not None or _counts_follow(lines[start + 2 : end])
     review = "" if known else "correlations without their number of cases"
     return Claim(end, "correlations", cuts, review)
 
@@ -417,8 +417,8 @@ def _correlation_cuts(
                 cuts += withheld([figure], "few-cases")
             if small:  # the coefficient, and its significance, stand above their count
                 cuts += _above(rows[:at], place)
-    if few and (found := NUMBER.search(lines[0].text)) is not None:
-        cuts.append(LogCut(0, *found.span(), "few-cases", align="none"))
+    if few and (match := NUMBER.search(lines[0].text)) is not None:
+        cuts.append(LogCut(0, *match.span(), "few-cases", align="none"))
     return cuts
 
 

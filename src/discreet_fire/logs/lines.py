@@ -86,8 +86,8 @@ def shown(source: str, start: int, end: int) -> _Shown:
     opened: list[_Open] = []
     at = start
     while at < end:
-        found = (_BRACE if opened else _OPENING).search(source, at, end)
-        brace = end if found is None else found.start()
+        match = (_BRACE if opened else _OPENING).search(source, at, end)
+        brace = end if match is None else match.start()
         if brace > at:
             seen.put(source[at:brace], at, brace, literal=True)
         if brace >= end:
@@ -225,11 +225,11 @@ def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
     """
     groups: list[list[_Physical]] = []
     joined = False
-    for found in _PHYSICAL.finditer(text):
-        if found.start() == found.end():
+    for match in _PHYSICAL.finditer(text):
+        if match.start() == match.end():
             break
-        start = found.start()
-        end = start + len(found[0].rstrip(_ENDS))
+        start = match.start()
+        end = start + len(match[0].rstrip(_ENDS))
         if smcl:
             seen = shown(text, start, end)
             line, joins = LogLine(seen.text, start, end, seen.pieces, (), seen.hidden), seen.joins

@@ -67,16 +67,16 @@ def role_of(words: str) -> FigureRole | None:
     >>> role_of("Std. Deviation").kind, role_of("25th Pctl").name, role_of("income")
     ('spread', 'p25', None)
     """
-    found = FORM.role.fullmatch(FORM.mark.sub("", " ".join(words.split())))
-    if found is None or found.lastgroup is None:
+    match = FORM.role.fullmatch(FORM.mark.sub("", " ".join(words.split())))
+    if match is None or match.lastgroup is None:
         return None
-    name = found[0]
+    name = match[0]
     for group in _SHARED:
-        if found[group]:
-            name = f"p{float(found[group].replace(',', '.')):g}"
-    quartile = "p25" if found["lower"] else "p75" if found["upper"] else ""
-    median = "median" if found[0].lower() == "zentralwert" else ""
-    return FigureRole(found.lastgroup, quartile or median or name)
+        if match[group]:
+            name = f"p{float(match[group].replace(',', '.')):g}"
+    quartile = "p25" if match["lower"] else "p75" if match["upper"] else ""
+    median = "median" if match[0].lower() == "zentralwert" else ""
+    return FigureRole(match.lastgroup, quartile or median or name)
 
 
 def role_of_parts(parts: Sequence[str]) -> FigureRole | None:
@@ -404,9 +404,9 @@ def _of_valid(table: ListingTable, first: int) -> list[LogCut]:
 def _values_in_label(row: ListingRow, first: int) -> Iterator[LogCut]:
     """The value that few cases have, if the label of a row is a number."""
     for one in (one for some in row.cells[:first] for one in some):
-        for found in _LAST_WORD.finditer(row.text, one.start, one.end):
-            if figure_text(found[0], commas=False) or figure_text(found[0], commas=True):
-                yield LogCut(one.line, *found.span(), "few-cases", align="none")
+        for match in _LAST_WORD.finditer(row.text, one.start, one.end):
+            if figure_text(match[0], commas=False) or figure_text(match[0], commas=True):
+                yield LogCut(one.line, *match.span(), "few-cases", align="none")
 
 
 def _without_total(lines: Sequence[FigureLine], rules: CleaningRules) -> list[LogCut]:
@@ -632,8 +632,8 @@ def _matrix(
     cells = table.figures(first)
     if any(not is_figure(one) for one in cells):
         return _unknown(table)
-    if (found := FORM.cases_in_title.fullmatch(table.title)) is not None:
-        scope.count(LogFigure(found["count"], 0, 0, 0), rules)
+    if (match := FORM.cases_in_title.fullmatch(table.title)) is not None:
+        scope.count(LogFigure(match["count"], 0, 0, 0), rules)
     for one in cells:
         if one.text.isdecimal() or one.hidden:
             scope.count(one, rules)

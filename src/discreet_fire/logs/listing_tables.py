@@ -77,10 +77,10 @@ def figure_text(text: str, *, commas: bool) -> str | None:
     >>> figure_text("1,234.5", commas=False), figure_text("male", commas=False)
     ('1234.5', None)
     """
-    found = _FIGURE.fullmatch(text.strip())
-    if found is None:
+    match = _FIGURE.fullmatch(text.strip())
+    if match is None:
         return None
-    number = found["number"].lstrip("<>").replace("'", "")
+    number = match["number"].lstrip("<>").replace("'", "")
     if commas:
         number = number.replace(".", "").replace(",", ".")
     return number.replace(",", "")
@@ -521,7 +521,7 @@ def boxed_counts(texts: Sequence[str], start: int, *, commas: bool) -> BoxedCoun
     kinds = [kind for kind in kinds if kind]
     if not kinds:
         return None
-    found = BoxedCounts(start, head + 1, kinds, [name for name in names if name], [], odd=False)
+    counts = BoxedCounts(start, head + 1, kinds, [name for name in names if name], [], odd=False)
     for at in range(head + 1, len(texts)):
         text = texts[at]
         if not text.strip():
@@ -531,7 +531,7 @@ def boxed_counts(texts: Sequence[str], start: int, *, commas: bool) -> BoxedCoun
             inner = [(a + 1, b) for a, b in pairwise([*edges, max(len(text), edges[-1] + 2)])]
             cells = [_cell(text[a:b].rstrip("| "), at, a, commas=commas) for a, b in inner]
             shown = [one for one in cells if one.text]
-            found.odd = found.odd or not all(map(is_figure, shown))
-            found.rows.append((label, shown))
-        found.end = at + 1
-    return found
+            counts.odd = counts.odd or not all(map(is_figure, shown))
+            counts.rows.append((label, shown))
+        counts.end = at + 1
+    return counts

@@ -337,8 +337,8 @@ class _ListingReader:
             return self.put(at, at + 1)
         if self._is_page(at):
             self.named = False
-            found = FORM.page.fullmatch(text)
-            title = found["title"] or "" if found else _PAGE_NUMBER.sub("", text)
+            match = FORM.page.fullmatch(text)
+            title = match["title"] or "" if match else _PAGE_NUMBER.sub("", text)
             odd = _DIGIT.search(title) and not FORM.system.fullmatch(text)
             return self.put(at, at + 1, review=_TEXT if odd else "")
         if not self.named:
@@ -555,9 +555,9 @@ def _read_and_used(
 def _small_missing(texts: Sequence[str], line: int, rules: CleaningRules) -> Iterator[LogCut]:
     """A small number in lines such as Frequency Missing = 2."""
     for form in (FORM.missing_line, FORM.sample_line):
-        found = form.fullmatch(texts[line])
-        if found is not None and found["count"] != "#":
-            figure = LogFigure(found["count"], line, *found.span("count"))
+        match = form.fullmatch(texts[line])
+        if match is not None and match["count"] != "#":
+            figure = LogFigure(match["count"], line, *match.span("count"))
             if rules.few(figure.value):
                 yield figure.cut("few-cases")._replace(align="none")
 
@@ -577,9 +577,9 @@ class _LogReader(_ListingReader):
         text = self.texts[at].replace("\x0c", "")
         if FORM.log_program.fullmatch(text):
             return self.put(at, at + 1, echo=True)
-        if (found := FORM.log_symbol.fullmatch(text)) is not None:
-            hidden = found["value"] == HIDDEN
-            cut = LogCut(at, *found.span("value"), "macro-value", align="none")
+        if (match := FORM.log_symbol.fullmatch(text)) is not None:
+            hidden = match["value"] == HIDDEN
+            cut = LogCut(at, *match.span("value"), "macro-value", align="none")
             return self.put(at, at + 1, [] if hidden else [cut])
         if FORM.log_dump.fullmatch(text):
             return self.put(at, self._dump_end(at), gone=True)
@@ -587,10 +587,10 @@ class _LogReader(_ListingReader):
         end = at + 1
         while note and end < len(self.texts) and self._continues(end):
             end += 1
-        said = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
-        if end > at + 1 and any(True for _ in self.passages.in_output(said, at)):
+        frame = " ".join(" ".join(self.texts[at:end]).split()) if end > at + 1 else text
+        if end > at + 1 and any(True for _ in self.passages.in_output(frame, at)):
             return self.put(at, end, gone=True)  # a number may be parted from its word
-        known = FORM.log_plain.fullmatch(text) or self._is_safe(text) or self._counts_only(said)
+        known = FORM.log_plain.fullmatch(text) or self._is_safe(text) or self._counts_only(frame)
         return self.put(at, end, review="" if known else _TEXT)
 
     def _dump_end(self, at: int) -> int:

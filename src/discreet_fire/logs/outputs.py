@@ -275,7 +275,7 @@ class Passages:
         if not self._near.search(text):
             return False
         some = (message for message in self.rules.messages if message.may_be_in(text))
-        spans = [found.span() for message in some for found in message.find.finditer(text)]
+        spans = [match.span() for message in some for match in message.find.finditer(text)]
         if not spans:
             return False
         told = {at for start, end in spans for at in range(start, end)}
@@ -309,8 +309,8 @@ class Passages:
         """Texts of the centre's own list, and paths."""
         yield from self.own_texts(text, line)
         if "/" in text or "\\" in text:
-            for found in self._paths.finditer(text):
-                yield LogCut(line, *found.span("folder"), "path", put="<path>/", align="none")
+            for match in self._paths.finditer(text):
+                yield LogCut(line, *match.span("folder"), "path", put="<path>/", align="none")
 
     def own_texts(self, text: str, line: int) -> Iterator[LogCut]:
         """Texts of the centre's own list."""
@@ -321,10 +321,10 @@ class Passages:
         for message in some:
             if not (message.put and message.may_be_in(text)):
                 continue
-            for found in message.find.finditer(text):
-                put = self._put(message, found)
-                if put is not None and put != found[0]:
-                    yield LogCut(line, *found.span(), message.name, put=put, align="none")
+            for match in message.find.finditer(text):
+                put = self._put(message, match)
+                if put is not None and put != match[0]:
+                    yield LogCut(line, *match.span(), message.name, put=put, align="none")
 
     def _put(self, message: Message, found: re.Match[str]) -> str | None:
         """The message without its small numbers; None if it may stay."""
@@ -359,10 +359,10 @@ def observation_numbers(text: str, line: int) -> Iterator[LogCut]:
     """
     if " in " not in text or _FORM.loops.search(text):
         return
-    strings = [found.span() for found in _FORM.quoted.finditer(text)]
-    for found in _FORM.qualifier.finditer(text):
-        if not any(start < found.start() < end for start, end in strings):
-            yield LogCut(line, *found.span("range"), "observation-number", align="none")
+    strings = [item.span() for item in _FORM.quoted.finditer(text)]
+    for match in _FORM.qualifier.finditer(text):
+        if not any(start < match.start() < end for start, end in strings):
+            yield LogCut(line, *match.span("range"), "observation-number", align="none")
 
 
 #: What stands in place of output that is withheld as a whole, by language.
@@ -593,12 +593,12 @@ def _notice(
     if not names and not block.echo:
         names = {""}
     forms = [one.forms for one in rules.notices if not names.isdisjoint(one.commands)]
-    said, claim = "", None
+    frame, claim = "", None
     for count, line in enumerate(window[:_MOST_LINES] if forms else (), 1):
-        if not line.text.strip() or len(said) + len(line.text) > _LONGEST:
+        if not line.text.strip() or len(frame) + len(line.text) > _LONGEST:
             break
-        said = " ".join(f"{said} {line.text}".split())
-        found = next(filter(None, (form.fullmatch(said) for some in forms for form in some)), None)
+        frame = " ".join(f"{frame} {line.text}".split())
+        found = next(filter(None, (form.fullmatch(frame) for some in forms for form in some)), None)
         if found is not None:
             groups = found.groupdict()
             name = _FORM.folders.sub("", groups.get("told") or "")
@@ -685,8 +685,8 @@ def _behind_name(text: str) -> int:
     """Where the figures of a row start, behind its name if it has one; of a legend, nowhere."""
     if _FORM.legend.fullmatch(text):
         return len(text)
-    found = _FORM.row_name.match(text)
-    name = text.partition("|")[0] if "|" in text else found[0] if found else ""
+    match = _FORM.row_name.match(text)
+    name = text.partition("|")[0] if "|" in text else match[0] if match else ""
     return len(name) if any(map(str.isalpha, name)) else 0
 
 

@@ -174,35 +174,35 @@ def _extended(rules: CleaningRules, document: dict[str, Any], name: str) -> Clea
 
 def _unknown(document: dict[str, Any]) -> list[Problem]:
     """What does not belong into a file of rules."""
-    found = [
+    problems = [
         Problem("there is no such part", key, f"parts: {', '.join(_PARTS)}")
         for key in document
         if key not in _PARTS
     ]
     if document.get("language", "en") not in LANGUAGES:
-        found.append(Problem(f"is one of {', '.join(LANGUAGES)}", "language"))
+        problems.append(Problem(f"is one of {', '.join(LANGUAGES)}", "language"))
     if type(document.get("own_first", False)) is not bool:
-        found.append(Problem("is true or false", "own_first"))
+        problems.append(Problem("is true or false", "own_first"))
     limits = document.get("limits", {})
     if not isinstance(limits, dict):
-        return [*found, Problem("is a table: [limits]", "limits")]
+        return [*problems, Problem("is a table: [limits]", "limits")]
     for key, value in limits.items():
         low, high = _LIMITS.get(key, (0, -1))
         if high < 0:
-            found.append(Problem("there is no such limit", key, f"limits: {', '.join(_LIMITS)}"))
+            problems.append(Problem("there is no such limit", key, f"limits: {', '.join(_LIMITS)}"))
         elif type(value) is not int or not low <= value <= high:
-            found.append(Problem(f"is a whole number from {low} to {high}", key))
+            problems.append(Problem(f"is a whole number from {low} to {high}", key))
     for key in _LISTS:
         value = document.get(key, [])
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            found.append(Problem("is a list of texts", key))
-    found.extend(_unknown_notices(document.get("notice", [])))
+            problems.append(Problem("is a list of texts", key))
+    problems.extend(_unknown_notices(document.get("notice", [])))
     messages = document.get("message", [])
     if not isinstance(messages, list) or not all(isinstance(entry, dict) for entry in messages):
-        return [*found, Problem("is a list of tables: [[message]]", "message")]
+        return [*problems, Problem("is a list of tables: [[message]]", "message")]
     for number, entry in enumerate(messages, 1):
-        found.extend(_unknown_message(entry, f"message {number}"))
-    return found
+        problems.extend(_unknown_message(entry, f"message {number}"))
+    return problems
 
 
 def _unknown_notices(notices: object) -> list[Problem]:
@@ -223,24 +223,24 @@ def _notice(entry: dict[str, Any], name: str) -> Notice:
 
 
 def _unknown_message(entry: dict[str, Any], where: str) -> list[Problem]:
-    found = [
+    problems = [
         Problem(f"there is no {key!r} in a message", where, f"keys: {', '.join(_MESSAGE_KEYS)}")
         for key in sorted(set(entry) - _MESSAGE_KEYS)
     ]
-    found += [
+    problems += [
         Problem(f"{key!r} is missing or no text", where)
         for key in ("name", "find")
         if not isinstance(entry.get(key), str) or not entry[key]
     ]
     for key, kind in (("put", str), ("review", str), ("always", bool), ("everywhere", bool)):
         if not isinstance(entry.get(key, kind()), kind):
-            found.append(Problem(f"{key!r} is of the wrong kind", where))
+            problems.append(Problem(f"{key!r} is of the wrong kind", where))
     near = entry.get("near", [])
     if not isinstance(near, list) or not all(isinstance(word, str) and word for word in near):
-        found.append(Problem("'near' is a list of words", where))
-    if not found and not (entry.get("put") or entry.get("review")):
-        found.append(Problem("says neither what to put nor what to review", where))
-    return found
+        problems.append(Problem("'near' is a list of words", where))
+    if not problems and not (entry.get("put") or entry.get("review")):
+        problems.append(Problem("says neither what to put nor what to review", where))
+    return problems
 
 
 def _message(entry: dict[str, Any], name: str) -> Message:
@@ -249,8 +249,8 @@ def _message(entry: dict[str, Any], name: str) -> Message:
     try:
         put.format(**dict.fromkeys(pattern.groupindex, ""))
     except (KeyError, IndexError, ValueError):
-        what = f"message {entry['name']}: 'put' names a group that 'find' does not have"
-        raise _error(what, name) from None
+        message = f"message {entry['name']}: 'put' names a group that 'find' does not have"
+        raise _error(message, name) from None
     near = tuple(entry.get("near", ()))
     return Message(**{**entry, "near": near, "find": pattern, "put": put})
 
@@ -273,9 +273,9 @@ def _legacy(text: str, name: str) -> list[Replacement]:
         elif line.strip():
             raise _error(f"a line does not start with {_LEGACY}", f"{name}, line {number}")
     if len(marked) % 2:
-        what = "the last text to find has no text to put"
+        message = "the last text to find has no text to put"
         hint = f"add a line that starts with {_LEGACY}"
-        raise _error(what, f"{name}, line {marked[-1][0]}", hint)
+        raise _error(message, f"{name}, line {marked[-1][0]}", hint)
     found = []
     for (number, find), (_, put) in zip(marked[::2], marked[1::2], strict=True):
         if not find.strip():

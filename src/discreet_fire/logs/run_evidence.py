@@ -126,8 +126,8 @@ class RunEvidence:
             return None
         found = cls(**values)
         seal = mark[_SEAL]
-        told = seal.encode("utf-8", "replace") if isinstance(seal, str) else b""
-        return found if hmac.compare_digest(found._seal(key).encode(), told) else None
+        content = seal.encode("utf-8", "replace") if isinstance(seal, str) else b""
+        return found if hmac.compare_digest(found._seal(key).encode(), content) else None
 
 
 def _digest(log: str) -> str:

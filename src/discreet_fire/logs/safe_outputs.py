@@ -69,7 +69,7 @@ class _Lines:
         if at and (is_rule(text) or text in LEGENDS):
             return True
         forms = (form for name in sorted(self.names) for form in _FORMS.get(name, ()))
-        found = next((found for form in forms if (found := form.fullmatch(text))), None)
+        found = next((match for form in forms if (match := form.fullmatch(text))), None)
         if found is None:
             return "fdztabstat" in self.names and self._tabstat(text, at)
         told = found.groupdict()
@@ -114,6 +114,6 @@ class _Lines:
         """All figures of a line from a place on go if it breaks a rule."""
         if broken:
             self.cuts += [
-                LogCut(at, found.start(), found.end(), "safe-command")
-                for found in NUMBER.finditer(text, start)
+                LogCut(at, match.start(), match.end(), "safe-command")
+                for match in NUMBER.finditer(text, start)
             ]

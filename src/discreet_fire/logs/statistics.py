@@ -106,9 +106,9 @@ def _with_foot(claim: Claim, lines: Sequence[LogLine]) -> Claim:
         end = at + 1 if text.strip() else end
         if claim.cuts:
             claim.cuts += [
-                LogCut(at, *found.span("value"), "secondary", align="none")
-                for found in _FORM.test_value.finditer(text)
-                if found["value"] != "#"
+                LogCut(at, *match.span("value"), "secondary", align="none")
+                for match in _FORM.test_value.finditer(text)
+                if match["value"] != "#"
             ]
     claim.count = end
     return claim
@@ -140,8 +140,8 @@ def read_compact(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
 
 def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """A table with one statistic in each row: tabstat without or with groups."""
-    given = _FORM.summary.fullmatch(lines[0].text)
-    cycle = None if given is None else _header(" ".join(given["names"].replace(",", " ").split()))
+    match = _FORM.summary.fullmatch(lines[0].text)
+    cycle = None if match is None else _header(" ".join(match["names"].replace(",", " ").split()))
     head = 0
     while head < len(lines) and "|" not in lines[head].text and head < 4:
         head += 1
@@ -158,10 +158,10 @@ def _header(heads: str) -> list[tuple[str, str]] | None:
     """Kind and name of each column; None if a word is not known."""
     names: list[tuple[str, str]] = []
     length = 0
-    for found in _FORM.word.finditer(heads):
-        kind = str(found.lastgroup)
-        length += len(found[0].replace(" ", ""))
-        names += [(kind, found[0])] * (2 if kind == "interval" else 1)
+    for match in _FORM.word.finditer(heads):
+        kind = str(match.lastgroup)
+        length += len(match[0].replace(" ", ""))
+        names += [(kind, match[0])] * (2 if kind == "interval" else 1)
     return names if names and length == len(heads.replace(" ", "")) else None
 
 
@@ -347,9 +347,9 @@ def read_detail(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         return None
     block = lines[start : start + _DETAIL_LINES]
     sides = {
-        found[1]: (at, found)
+        match[1]: (at, match)
         for at, line in enumerate(block)
-        if (found := _FORM.side.search(line.text)) is not None
+        if (match := _FORM.side.search(line.text)) is not None
     }
     last = max((at for at, _ in sides.values()), default=0)
     count = numeric(sides["Obs"][1][2]) if "Obs" in sides else None
@@ -373,12 +373,12 @@ def _left_side(
     at: int, text: str, count: float | None, everything: bool, rules: CleaningRules
 ) -> Iterator[LogCut]:
     """Percentiles and the smallest or largest values beside them."""
-    found = _FORM.percentile.match(text)
-    if found is None:
+    match = _FORM.percentile.match(text)
+    if match is None:
         return
-    if everything or _far_out(int(found["share"]), count or 0, rules):
-        yield from _cut(at, found.start("value"), found["value"], "percentiles")
-    for more in _FORM.middle.finditer(text, found.end()):
+    if everything or _far_out(int(match["share"]), count or 0, rules):
+        yield from _cut(at, match.start("value"), match["value"], "percentiles")
+    for more in _FORM.middle.finditer(text, match.end()):
         yield from _cut(at, more.start(), more[0], "extremes")
 
 
@@ -414,8 +414,8 @@ def _fields(lines: Sequence[LogLine]) -> dict[str, list[int]]:
     fields: dict[str, list[int]] = {}
     name = ""
     for at, line in enumerate(lines):
-        if (found := _FORM.field.match(line.text)) is not None:
-            name = found["name"].lower()
+        if (match := _FORM.field.match(line.text)) is not None:
+            name = match["name"].lower()
         if name and line.text.strip():
             fields.setdefault(name, []).append(at)
     return fields
@@ -424,8 +424,8 @@ def _fields(lines: Sequence[LogLine]) -> dict[str, list[int]]:
 def _cases(lines: Sequence[LogLine]) -> float | None:
     """Cases with a value; None if nothing says how many."""
     for line in lines[3:]:
-        if (found := _FORM.missing.search(line.text)) is not None and "issing" in line.text:
-            missing, cases = numeric(found["missing"]), numeric(found["all"])
+        if (match := _FORM.missing.search(line.text)) is not None and "issing" in line.text:
+            missing, cases = numeric(match["missing"]), numeric(match["all"])
             return None if cases is None else cases - (missing or 0)
     return None
 
@@ -435,14 +435,14 @@ def _codebook_cuts(
 ) -> Iterator[LogCut]:
     text = lines[at].text
     few = cases is None or rules.few(cases)
-    if (found := _FORM.missing.search(text)) is not None and rules.few(numeric(found["missing"])):
-        yield LogCut(at, *found.span("missing"), "few-cases", align="none")
-    if name == "range" and (found := _FORM.range.search(text)) is not None and found[0] != "[#,#]":
-        yield LogCut(at, *found.span(), "extremes", put="[#,#]", align="left")
+    if (match := _FORM.missing.search(text)) is not None and rules.few(numeric(match["missing"])):
+        yield LogCut(at, *match.span("missing"), "few-cases", align="none")
+    if name == "range" and (match := _FORM.range.search(text)) is not None and match[0] != "[#,#]":
+        yield LogCut(at, *match.span(), "extremes", put="[#,#]", align="left")
     elif name == "unique values":
         rest = text.find(":") + 1
-        if (found := _FORM.count.match(text, rest)) is not None:
-            yield LogCut(at, *found.span("count"), "distinct-values", align="left")
+        if (match := _FORM.count.match(text, rest)) is not None:
+            yield LogCut(at, *match.span("count"), "distinct-values", align="left")
     elif name == "examples":
         rest = text.find(":") + 1 if _FORM.field.match(text) else 0
         shown = text[rest:].strip()
@@ -450,8 +450,8 @@ def _codebook_cuts(
             start = text.index(shown, rest)
             yield LogCut(at, start, start + len(shown), "examples", align="left")
     elif name in ("mean", "std. dev") and few:
-        for found in NUMBER.finditer(text, text.find(":") + 1):
-            yield LogCut(at, *found.span(), "few-cases")
+        for match in NUMBER.finditer(text, text.find(":") + 1):
+            yield LogCut(at, *match.span(), "few-cases")
     elif name == "percentiles":
         # the line above names the percentiles
         shares = [int(share) for share in _FORM.shares.findall(lines[at - 1].text)]
@@ -477,11 +477,11 @@ def _percentiles(
 
 def _tabulation(text: str, at: int, rules: CleaningRules) -> Iterator[LogCut]:
     rest = text.find(":") + 1 if _FORM.field.match(text) else 0
-    found = _FORM.counted.match(text, rest)
-    if found is not None and rules.few(numeric(found["count"])):
-        yield LogCut(at, *found.span("count"), "few-cases")
-        shown = text[found.end("count") :]
-        start = found.end("count") + len(shown) - len(shown.lstrip())
+    match = _FORM.counted.match(text, rest)
+    if match is not None and rules.few(numeric(match["count"])):
+        yield LogCut(at, *match.span("count"), "few-cases")
+        shown = text[match.end("count") :]
+        start = match.end("count") + len(shown) - len(shown.lstrip())
         yield LogCut(at, start, len(text.rstrip()), "few-cases", align="left")
 
 
@@ -498,18 +498,18 @@ def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         nonlocal few
         if _FORM.xtsum_gap.fullmatch(text):
             return []
-        found = _FORM.xtsum_row.fullmatch(text)
-        shown = figures(text[: found.end("values")], at, found.start("values")) if found else None
-        if found is None or shown is None or len(shown) < 2:
+        match = _FORM.xtsum_row.fullmatch(text)
+        shown = figures(text[: match.end("values")], at, match.start("values")) if match else None
+        if match is None or shown is None or len(shown) < 2:
             return None
-        count = numeric(found["count"])
-        if found["part"] == "overall":
+        count = numeric(match["count"])
+        if match["part"] == "overall":
             few = count is None or rules.few(count) or numeric(shown[1].text) == 0
-        little = found["name"] in ("N", "n") and rules.few(count)
+        little = match["name"] in ("N", "n") and rules.few(count)
         keep = 0 if few or little else len(shown) - 2
         reason = "few-cases" if few or little else "extremes"
         return withheld(shown[keep:], reason) + (
-            [LogCut(at, *found.span("count"), "few-cases")] if little else []
+            [LogCut(at, *match.span("count"), "few-cases")] if little else []
         )
 
     cuts, end = read_rows(lines, 1, row)
@@ -553,9 +553,9 @@ def _patterns(
     """Patterns with too few entities; also a second one where one could be worked out."""
 
     def row(text: str, at: int) -> tuple[re.Match[str], list[LogFigure]] | None:
-        found = _FORM.pattern.fullmatch(text)
-        shown = figures(found["figures"], at) if found else None
-        return (found, shown) if found and shown else None
+        match = _FORM.pattern.fullmatch(text)
+        shown = figures(match["figures"], at) if match else None
+        return (match, shown) if match and shown else None
 
     rows, end = read_rows(lines, start, row)
     totals = [shown[0].value for _, shown in rows if len(shown) < 3]

@@ -55,19 +55,19 @@ class FigureLine:
 def _cells(text: str, at: int, start: int) -> list[LogFigure] | None:
     """All figures from a place on, without stars and brackets; None if there is anything else."""
     text = _FORM.no_value.sub(lambda one: " " * len(one[0]), text)
-    found = [
+    figures = [
         LogFigure(one["figure"], at, *one.span("figure"))
         for one in _FORM.cells.finditer(text, start)
     ]
     left = _FORM.cells.sub(lambda one: " " * len(one[0]), text[start:])
-    return None if left.strip() else found
+    return None if left.strip() else figures
 
 
 def _behind_bar(text: str, at: int) -> FigureLine | None:
     stub, bar, _ = text.partition("|")
     start = len(stub) + 1
-    found = _cells(text, at, start) if bar else None
-    return None if found is None else FigureLine(stub.strip(), found, start, len(text))
+    cells = _cells(text, at, start) if bar else None
+    return None if cells is None else FigureLine(stub.strip(), cells, start, len(text))
 
 
 def _behind_gap(text: str, at: int) -> FigureLine | None:
@@ -75,8 +75,8 @@ def _behind_gap(text: str, at: int) -> FigureLine | None:
     blanks = len(text) - len(text.lstrip())
     stub = text[blanks:].partition("  ")[0].rstrip() if blanks <= _INDENTED else ""
     start = blanks + len(stub)
-    found = _cells(text, at, start)
-    return None if found is None else FigureLine(stub, found, start, len(text))
+    cells = _cells(text, at, start)
+    return None if cells is None else FigureLine(stub, cells, start, len(text))
 
 
 def _all(lines: Iterable[FigureLine], rule: str) -> list[LogCut]:
@@ -326,9 +326,9 @@ def read_utest(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         text = line.text
         row = _FORM.u_row.fullmatch(text) or _FORM.u_test.fullmatch(text)
         if row is not None:
-            found = _cells(text, at, row.start("values"))
-            cuts += withheld(found or (), "extremes")
-            if found is None:
+            cells = _cells(text, at, row.start("values"))
+            cuts += withheld(cells or (), "extremes")
+            if cells is None:
                 break
         elif text.strip() and not (is_rule(text) or _FORM.u_line.fullmatch(text)):
             break

@@ -64,24 +64,24 @@ def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
     """What of a submission is not what was handed in."""
     if not own or own[0].kind != "submitted":
         return ["the record does not say that it was handed in"]
-    found = []
+    problems = []
     if own[0].facts.get("content") != content_digest(queue.connection, number):
-        found.append("what belongs to it was changed")
+        problems.append("what belongs to it was changed")
     token = queue.told(number, "token")
     query = "SELECT role, name, sha256 FROM files WHERE submission = ?"
     rows = queue.connection.execute(query, (number,)).fetchall()
     for role, name, digest in rows if token is not None else ():
         path = queue.store(token) / ("program" if role == "program" else "outputs") / name
         if not path.is_file():
-            found.append(f"{name} is missing")
+            problems.append(f"{name} is missing")
         elif digest_of(path) != digest:
-            found.append(f"{name} was changed")
+            problems.append(f"{name} was changed")
     sealed = own[0].facts.get("tables")
     if sealed is not None and token is not None:
         path = queue.store(token) / TABLES
         if not path.is_file() or digest_of(path) != sealed:
-            found.append("what its tables show was changed")
-    return found
+            problems.append("what its tables show was changed")
+    return problems
 
 
 def check_contents(queue: Queue, number: int) -> None:
@@ -89,13 +89,13 @@ def check_contents(queue: Queue, number: int) -> None:
     where = f"submission {number}"
     with intact(where):
         own = list(events(queue.connection, number))
-        found = content_problems(queue, number, own)
+        problems = content_problems(queue, number, own)
         if any(seal(queue.record_key, event) != event.digest for event in own):
-            found.append("an entry of the record was changed or added")
-    if found:
-        what = f"it is not what was handed in: {'; '.join(found[:5])}"
+            problems.append("an entry of the record was changed or added")
+    if problems:
+        message = f"it is not what was handed in: {'; '.join(problems[:5])}"
         hint = "do not decide on it; look at: discreet fire queue verify"
-        raise queue_error(what, "queue-damaged", where, hint)
+        raise queue_error(message, "queue-damaged", where, hint)
 
 
 def submitted_files(queue: Queue, number: int) -> tuple[SubmittedFile, ...]:
@@ -229,7 +229,7 @@ def released_numbers(queue: Queue) -> frozenset[int]:
 
 def tables_of_others(queue: Queue) -> dict[int, tuple[list[ShownTable], list[str]]]:
     """What all submissions show that are released or may still be, without what is held back."""
-    found = {}
+    tables = {}
     released = released_numbers(queue)
     for number, token in queue.connection.execute("SELECT id, token FROM submissions").fetchall():
         path = queue.store(token) / TABLES
@@ -237,8 +237,8 @@ def tables_of_others(queue: Queue) -> dict[int, tuple[list[ShownTable], list[str
             open_now = standing(events(queue.connection, number)).state.open
         if (open_now or number in released) and path.is_file():
             held = _held_tables(queue, number)
-            found[number] = shown_by(path, number, lambda name, held=held: not held(name))
-    return found
+            tables[number] = shown_by(path, number, lambda name, held=held: not held(name))
+    return tables
 
 
 def _universe(table: str, label: str, count: int, sums: bytes, marks: bytes) -> LedgerUniverse:

@@ -33,8 +33,8 @@ def translated(where: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _full(where) from None
-        what = f"the queue cannot be read or written ({error.strerror})"
-        raise queue_error(what, "queue-folder", where, "check the permissions") from None
+        message = f"the queue cannot be read or written ({error.strerror})"
+        raise queue_error(message, "queue-folder", where, "check the permissions") from None
 
 
 @contextmanager
@@ -110,8 +110,8 @@ def connect(path: Path) -> sqlite3.Connection:
         hint = "make a queue with: discreet fire queue init"
         raise queue_error("this is no queue", "queue-damaged", str(path), hint)
     hint = "use the version of discreet that made it"
-    what = f"the queue has form {version}; this program knows form {VERSION}"
-    raise queue_error(what, "queue-version", str(path), hint)
+    message = f"the queue has form {version}; this program knows form {VERSION}"
+    raise queue_error(message, "queue-version", str(path), hint)
 
 
 def lay_out(path: Path) -> None:

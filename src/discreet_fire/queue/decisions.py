@@ -72,8 +72,8 @@ def _checked(
     for at, one in sorted(decisions.items()):
         comment = plain_text(one.comment, "comment")
         if one.verdict is not PartVerdict.accept and not comment:
-            what = "what is held back, or accepted as an exception, needs a comment"
-            raise queue_error(what, "reason", f"{where}, output {at}", "say why")
+            message = "what is held back, or accepted as an exception, needs a comment"
+            raise queue_error(message, "reason", f"{where}, output {at}", "say why")
         chosen[str(at)] = [one.verdict.value, comment]
     return chosen
 
@@ -83,8 +83,8 @@ def check_decided(queue: Queue, number: int, found: Standing) -> None:
     where = f"submission {number}"
     if found.undecided:
         open_ones = ", ".join(str(one.number) for one in found.undecided[:20])
-        what = f"nobody decided on these outputs yet: {open_ones}"
-        raise queue_error(what, "undecided", where, "decide on each output")
+        message = f"nobody decided on these outputs yet: {open_ones}"
+        raise queue_error(message, "undecided", where, "decide on each output")
     if found.decisions and not found.shown:
         hint = "reject the submission, or send it back"
         raise queue_error("all outputs are held back", "no-output", where, hint)
@@ -109,14 +109,14 @@ def approve(
         check_contents(queue, number)
         found = standing_of(queue, number)
         if found.question:
-            what = f"the researcher has not answered yet: {found.question}"
-            raise queue_error(what, "asked", f"submission {number}", "wait, or send it back")
+            message = f"the researcher has not answered yet: {found.question}"
+            raise queue_error(message, "asked", f"submission {number}", "wait, or send it back")
         check_decided(queue, number, found)
         conflicts = conflict_sentences(queue, number)
         if conflicts and not despite_conflicts:
             hint = "reject it, or approve with --despite-conflicts and say why"
-            what = "; ".join(conflicts[:5])
-            raise queue_error(what, "conflict", f"submission {number}", hint)
+            message = "; ".join(conflicts[:5])
+            raise queue_error(message, "conflict", f"submission {number}", hint)
         payload: dict[str, object] = {"conflicts": conflicts, "decided": found.decided}
         queue.append("approved", person=who, reason=reason, submission=number, payload=payload)
         return standing_of(queue, number)
@@ -146,8 +146,8 @@ def permit(queue: Queue, number: int, *, person: str, reason: str, version: int)
     standing_of(queue, number)
     check_contents(queue, number)
     if NOT_RUN not in queue.rules(number):
-        what = "nothing kept its program from being run"
-        raise queue_error(what, "permit", f"submission {number}", "decide on its outputs")
+        message = "nothing kept its program from being run"
+        raise queue_error(message, "permit", f"submission {number}", "decide on its outputs")
     return _end(queue, number, "permitted", person, reason, version)
 
 
@@ -162,8 +162,8 @@ def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing
     with queue.writing():
         found = standing_of(queue, number)
         if not same_person(queue.told(number, "researcher"), researcher):
-            what = "only who handed it in answers"
-            raise queue_error(what, "unknown-person", plain_name(researcher))
+            message = "only who handed it in answers"
+            raise queue_error(message, "unknown-person", plain_name(researcher))
         if not found.question:
             raise queue_error("nothing was asked", "asked", f"submission {number}")
         return _talk(queue, number, ANSWERED, plain_name(researcher), text)
@@ -187,8 +187,8 @@ def _talk(queue: Queue, number: int, kind: str, who: str, text: str) -> Standing
     """An entry of a conversation, within a transaction."""
     found = standing_of(queue, number)
     if not found.state.open:
-        what = f"the submission is closed: {found.state.value}"
-        raise queue_error(what, "closed", f"submission {number}")
+        message = f"the submission is closed: {found.state.value}"
+        raise queue_error(message, "closed", f"submission {number}")
     queue.append(kind, person=who, reason=text, submission=number)
     return standing_of(queue, number)
 
@@ -214,9 +214,9 @@ def standing_of(queue: Queue, number: int) -> Standing:
 def check_version(found: Standing, number: int, version: int) -> None:
     """Refuse to act on what has changed since it was seen."""
     if found.version != version:
-        what = "the submission has changed since you looked at it"
+        message = "the submission has changed since you looked at it"
         hint = f"look again: discreet fire queue show {number}"
-        raise queue_error(what, "changed", f"submission {number}", hint)
+        raise queue_error(message, "changed", f"submission {number}", hint)
 
 
 def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
@@ -225,8 +225,8 @@ def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
     found = standing_of(queue, number)
     check_version(found, number, version)
     if not found.state.open:
-        what = f"the submission is closed: {found.state.value}"
-        raise queue_error(what, "closed", f"submission {number}")
+        message = f"the submission is closed: {found.state.value}"
+        raise queue_error(message, "closed", f"submission {number}")
     check_not_own(queue, number, who)
     return who
 

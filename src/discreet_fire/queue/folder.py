@@ -116,9 +116,9 @@ class Queue:
         if last is not None and seal(self.record_key, last) == last.digest:
             with suppress(ValueError, TypeError, KeyError):
                 return QueueSettings.from_dict(last.facts)
-        what = "the settings of the queue cannot be read"
+        message = "the settings of the queue cannot be read"
         hint = "is queue.key the key that the queue was made with?"
-        raise queue_error(what, "queue-damaged", str(self.folder), hint)
+        raise queue_error(message, "queue-damaged", str(self.folder), hint)
 
     def add_person(self, name: str, *, by: str, reason: str) -> None:
         """Let another person decide."""
@@ -126,8 +126,8 @@ class Queue:
             now = self.settings
             person = now.person(by)
             if any(same_person(name, other) for other in now.persons):
-                what = "there is a person whose name is the same or looks so"
-                raise queue_error(what, "queue-settings", plain_name(name))
+                message = "there is a person whose name is the same or looks so"
+                raise queue_error(message, "queue-settings", plain_name(name))
             facts = {**now.to_dict(), "persons": [*now.persons, plain_name(name)]}
             self.append("settings", person=person, reason=reason, payload=facts)
 

@@ -120,18 +120,18 @@ def findings_against(
         number: [one for one in told if np.isin(_records(one), mine).any()]
         for number, (told, _) in others.items()
     }
-    earlier = [one for told in near.values() for one in told]
-    found = list(_news(tables, earlier, limits, until)) if earlier and tables else []
+    earlier = [one for item in near.values() for one in item]
+    findings = list(_news(tables, earlier, limits, until)) if earlier and tables else []
     unknown = left + [
         f"submission {number}, {one}" for number, (_, missing) in others.items() for one in missing
     ]
     if others and unknown:
         places = "; ".join(unknown[:_PLACES])
         places += f" and {len(unknown) - _PLACES} more" if len(unknown) > _PLACES else ""
-        what = f"not held against tables of other submissions: {places}"
+        message = f"not held against tables of other submissions: {places}"
         hint = "look whether they tell numbers that another submission withholds"
-        found.append(_left(what, hint))
-    return found
+        findings.append(_left(message, hint))
+    return findings
 
 
 def _records(one: ShownTable) -> IntArray:
@@ -145,11 +145,11 @@ def _news(
     until: float,
 ) -> list[Finding]:
     """Findings on all tables that are not on those of the submission alone."""
-    found = linked_findings(tables, limits=limits, earlier=earlier, until=until)
-    if not found:
+    findings = linked_findings(tables, limits=limits, earlier=earlier, until=until)
+    if not findings:
         return []
     alone = {one.what for one in linked_findings(tables, limits=limits, until=until)}
-    return [one for one in found if one.what not in alone]
+    return [one for one in findings if one.what not in alone]
 
 
 def _left(what: str, hint: str) -> Finding:

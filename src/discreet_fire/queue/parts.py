@@ -96,10 +96,10 @@ class OutputPart:
 
     def covers(self, universe: str) -> bool:
         """Whether a universe is of this output."""
-        found = _LINE.match(universe)
-        if found is None or self.lines is None:
+        match = _LINE.match(universe)
+        if match is None or self.lines is None:
             return False
-        return self.lines[0] <= int(found[1]) < self.lines[1]
+        return self.lines[0] <= int(match[1]) < self.lines[1]
 
     def shares_names(self, other: OutputPart) -> bool:
         """Whether two outputs tell, or may tell, of the same variables."""
@@ -116,11 +116,11 @@ def _meet(some: Collection[str], others: Collection[str]) -> bool:
 def parts_of(outputs: Sequence[Path], programs: Sequence[Path]) -> tuple[OutputPart, ...]:
     """The single outputs of logs."""
     codes = [_Program.read(program) for program in dict.fromkeys(programs)]
-    found: list[OutputPart] = []
+    parts: list[OutputPart] = []
     for path in outputs:
         own = _file_parts(path, codes)
-        found += own if 0 < len(own) <= MOST_PARTS else [_whole(path)]
-    return tuple(replace(one, number=at) for at, one in enumerate(found, start=1))
+        parts += own if 0 < len(own) <= MOST_PARTS else [_whole(path)]
+    return tuple(replace(one, number=at) for at, one in enumerate(parts, start=1))
 
 
 def without(path: Path, held: Iterable[OutputPart]) -> bytes:
@@ -163,15 +163,15 @@ def _file_parts(path: Path, codes: Sequence[_Program]) -> list[OutputPart]:
     # it and in no loop: what looks like a command besides may be output of it.
     starts = sorted(at for at, line in places.items() if not code.depths[line - 1])
     starts = starts or sorted(echoes)
-    found = []
+    file_parts = []
     for at, behind in zip([-1, *starts], [*starts, len(lines)], strict=True):
         empty = _HEAD if at < 0 else _RULE
         shown = (line.text for line in lines[at + 1 : behind])
         if any(text.strip() and not empty.match(text) for text in shown):
             there = places.get(behind, len(code.lines) + 1) if at in places else None
             span = None if there is None else (places[at], there)
-            found.append(_part(source, path.name, lines, at, behind, span, code))
-    return found
+            file_parts.append(_part(source, path.name, lines, at, behind, span, code))
+    return file_parts
 
 
 def _echo(line: LogLine) -> str:

@@ -162,8 +162,8 @@ class Standing:
 
     def verdict(self, part: OutputPart) -> PartVerdict:
         """What becomes of an output; without decisions on single ones all are accepted alike."""
-        found = self.decisions.get(part.number)
-        return PartVerdict.accept if found is None else found.verdict
+        decision = self.decisions.get(part.number)
+        return PartVerdict.accept if decision is None else decision.verdict
 
 
 def decided_digest(parts: Iterable[OutputPart], decisions: Mapping[int, OutputDecision]) -> str:

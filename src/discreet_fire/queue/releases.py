@@ -86,9 +86,9 @@ def _complete(queue: Queue, number: int, reason: str, target: Path) -> None:
             found = standing_of(queue, number)
             queue.append("released", person=found.releaser, reason=reason, submission=number)
     except OutputCheckError as error:
-        what = f"the folder is released, but the record is not complete yet ({error.what})"
+        message = f"the folder is released, but the record is not complete yet ({error.what})"
         hint = "the next command completes it; make room, or wait for others"
-        raise queue_error(what, error.code, str(target), hint) from None
+        raise queue_error(message, error.code, str(target), hint) from None
 
 
 def _intend(queue: Queue, number: int, person: str, reason: str, version: int, target: Path) -> str:
@@ -99,12 +99,12 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
     check_not_own(queue, number, who)
     where = f"submission {number}"
     if found.state is not State.approved:
-        what = f"only approved submissions are released; this one is {found.state.value}"
+        message = f"only approved submissions are released; this one is {found.state.value}"
         count = f"{len(found.approvals)} of {found.needed} persons approved"
-        raise queue_error(what, "not-approved", where, count)
+        raise queue_error(message, "not-approved", where, count)
     if found.question:
-        what = f"the researcher has not answered yet: {found.question}"
-        raise queue_error(what, "asked", where, "wait for the answer")
+        message = f"the researcher has not answered yet: {found.question}"
+        raise queue_error(message, "asked", where, "wait for the answer")
     outputs = queue.outputs(number)
     if not outputs:
         raise queue_error("there is no output to release", "no-output", where)
@@ -149,7 +149,7 @@ def _check_conflicts(queue: Queue, number: int, found: Standing) -> None:
     """Refuse conflicts that arose after the approvals, such as by another release."""
     now = conflict_sentences(queue, number)
     accepting = [set(accepted) for accepted in found.approvals.values()]
-    new = [one for one in now if sum(one in each for each in accepting) < max(found.needed, 1)]
+    new = [one for one in now if sum(one in item for item in accepting) < max(found.needed, 1)]
     if new:
         hint = "approve it again with --despite-conflicts, or reject it"
         raise queue_error("; ".join(new[:5]), "conflict", f"submission {number}", hint)
@@ -194,8 +194,8 @@ def _make(queue: Queue, number: int, record: str, target: Path) -> None:
         else:
             copy.write_bytes(cut)
         if digest_of(copy) != digest:
-            what = "an output is not what was approved"
-            raise queue_error(what, "queue-damaged", f"submission {number}: {name}")
+            message = "an output is not what was approved"
+            raise queue_error(message, "queue-damaged", f"submission {number}: {name}")
     manifest = {
         "made_by": f"discreet {__version__}",
         "submission": number,
@@ -332,31 +332,33 @@ def head_of(queue: Queue) -> str:
 
 
 def _record_problems(queue: Queue, entries: list[Event], known_head: str | None) -> list[str]:
-    found, previous = [], START
+    record_problems, previous = [], START
     for at, event in enumerate(entries, 1):
         if event.seq != at or event.previous != previous:
-            found.append(f"record: entries before number {event.seq} are missing or were added")
+            record_problems.append(
+                f"record: entries before number {event.seq} are missing or were added"
+            )
             break
         if seal(queue.record_key, event) != event.digest:
-            found.append(f"record: entry {event.seq} was changed")
+            record_problems.append(f"record: entry {event.seq} was changed")
             break
         previous = event.digest
     if known_head is not None and all(event.digest != known_head for event in entries):
-        found.append("record: it does not hold the entry that was noted")
-    return found
+        record_problems.append("record: it does not hold the entry that was noted")
+    return record_problems
 
 
 def _submission_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
     where = f"submission {number}"
     problems = content_problems(queue, number, own)
-    found = [f"{where}: {one}" for one in problems]
+    submission_problems = [f"{where}: {one}" for one in problems]
     if not own or own[0].kind != "submitted":
-        return found
+        return submission_problems
     now = standing(own)
     if now.state is State.released:
         problem = folder_problem(target_of(queue, now), now.intent, now.record)
         if problem:
-            found.append(f"{where}: released folder: {problem}")
+            submission_problems.append(f"{where}: released folder: {problem}")
     elif now.state is State.releasing:
-        found.append(f"{where}: a release was begun and not ended")
-    return found
+        submission_problems.append(f"{where}: a release was begun and not ended")
+    return submission_problems

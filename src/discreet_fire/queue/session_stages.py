@@ -48,8 +48,10 @@ def take_in(work: SubmissionWork) -> None:
     target = work.folder / "outputs"
     target.mkdir(mode=0o700)
     if handed.project != work.submission.project:
-        what = f"the session is of the project {handed.project!a}"
-        work.note("session", "project", Severity.REVIEW, what, "is it the project handed in for?")
+        message = f"the session is of the project {handed.project!a}"
+        work.note(
+            "session", "project", Severity.REVIEW, message, "is it the project handed in for?"
+        )
     for one in handed.outputs:
         for name in one.files:
             copy = target / name
@@ -68,8 +70,10 @@ def _note_output(work: SubmissionWork, one: HandedOutput) -> None:
     if one.comment:
         _note(work, one, "comment", Severity.INFO, f"the researcher says: {one.comment}")
     if one.exception:
-        what = f"an exception is asked for: {one.exception}"
-        _note(work, one, "exception-requested", Severity.REVIEW, what, "accept it or hold it back")
+        message = f"an exception is asked for: {one.exception}"
+        _note(
+            work, one, "exception-requested", Severity.REVIEW, message, "accept it or hold it back"
+        )
 
 
 def _note(
@@ -90,17 +94,17 @@ def repeat(work: SubmissionWork) -> None:
     handed = read_manifest(work.folder / "program")
     data = work.submission.data
     if not data:
-        what = "nobody repeated the session; its outputs are what the researcher handed in"
+        message = "nobody repeated the session; its outputs are what the researcher handed in"
         hint = "hand it in with --data to have every output made again"
-        work.note("session", "not-repeated", Severity.REVIEW, what, hint)
+        work.note("session", "not-repeated", Severity.REVIEW, message, hint)
         return
     if len(data) > 1:
-        what = "a session is repeated on one file of data"
-        raise queue_error(what, "submission", MANIFEST, "name it with --data")
+        message = "a session is repeated on one file of data"
+        raise queue_error(message, "submission", MANIFEST, "name it with --data")
     unit = work.submission.unit or handed.entity
     if handed.entity != unit:
-        what = "the session did not count cases by the variable that the centre names"
-        work.note("session", "entity", Severity.REVIEW, what, "begin it with entity=…")
+        message = "the session did not count cases by the variable that the centre names"
+        work.note("session", "entity", Severity.REVIEW, message, "begin it with entity=…")
     records = SessionData.of(Path(data[0]), unit)
     done = repeated(handed, records, work.submission.limits or SafeLimits())
     same = [one for one in done.outputs if _is_same(work, one)]
@@ -109,8 +113,8 @@ def repeat(work: SubmissionWork) -> None:
         assert one.result is not None
         record_universes(work, _statistic(one.handed, one.result, records))
     for at in done.unfollowed:
-        what = f"output {at}: its counts were not held against those of other tables"
-        work.note("session", "linked-tables", Severity.REVIEW, what, "weighted tables are not")
+        message = f"output {at}: its counts were not held against those of other tables"
+        work.note("session", "linked-tables", Severity.REVIEW, message, "weighted tables are not")
     work.findings += [StageFinding.of("session", MANIFEST, one) for one in done.linked]
     known = {one.handed.number: one.result for one in same}
     work.parts = [
@@ -128,9 +132,9 @@ def _is_same(work: SubmissionWork, one: RepeatedOutput) -> bool:
     home = work.folder / "outputs"
     files = {name: text.encode() for name, text in one.files.items()}
     if files != {name: (home / name).read_bytes() for name in one.handed.files}:
-        what = "made again on the data of the centre it is another one"
+        message = "made again on the data of the centre it is another one"
         hint = "other data, other rules, or a changed output"
-        _note(work, one.handed, "repeated-differs", Severity.ERROR, what, hint)
+        _note(work, one.handed, "repeated-differs", Severity.ERROR, message, hint)
         return False
     _note(work, one.handed, "repeated", Severity.INFO, "made again, and the same")
     return True
@@ -209,8 +213,8 @@ def _note_sacro(
 
 def _title(name: str, call: str) -> str:
     """What an output is called, in signs that show as they are, whoever wrote them."""
-    told = " ".join(f"{name}: {call}".split())
-    return "".join(one if one.isprintable() else "?" for one in told)[:200]
+    frame = " ".join(f"{name}: {call}".split())
+    return "".join(one if one.isprintable() else "?" for one in frame)[:200]
 
 
 def _sacro_part(name: str, one: SacroOutput, file: str, data: bytes) -> OutputPart:

@@ -80,15 +80,15 @@ def file_copy(source: Path, target: Path) -> Path:
     try:
         handle = os.open(source, flags)
     except OSError as error:
-        what = f"the file cannot be read ({error.strerror})"
-        raise queue_error(what, "submission", source.name) from None
+        message = f"the file cannot be read ({error.strerror})"
+        raise queue_error(message, "submission", source.name) from None
     with os.fdopen(handle, "rb") as opened, target.open("xb") as copy:
         status, left = os.fstat(opened.fileno()), LARGEST_FILE  # it may be another one by now
         while stat.S_ISREG(status.st_mode) and left >= 0 and (data := opened.read(_PIECE)):
             left -= copy.write(data)
         if not stat.S_ISREG(status.st_mode) or left < 0:
-            what = "the file was changed while it was taken"
-            raise queue_error(what, "submission", source.name, "hand it in again")
+            message = "the file was changed while it was taken"
+            raise queue_error(message, "submission", source.name, "hand it in again")
         copy.flush()
         os.fsync(copy.fileno())
     return target
@@ -104,8 +104,8 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
         files += [here / name for name in sorted(names)]
         seen += len(inside)
         if seen > MOST_FILES:
-            what = f"the folder holds more than {MOST_FILES} files"
-            raise queue_error(what, "submission", str(source), "hand in programs only")
+            message = f"the folder holds more than {MOST_FILES} files"
+            raise queue_error(message, "submission", str(source), "hand in programs only")
     if problems:
         raise _refused(problems)
     handed = manifest_of(source)
@@ -120,9 +120,9 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
     if main is not None and Path(main) not in programs:
         raise queue_error("there is no such do-file in the folder", "submission", main)
     if main is None and len(programs) != 1:
-        what = "the folder holds several do-files" if programs else "the folder holds no do-file"
+        message = "the folder holds several do-files" if programs else "the folder holds no do-file"
         hint = "say which is to be run, with --main" if programs else ""
-        raise queue_error(what, "submission", str(source), hint)
+        raise queue_error(message, "submission", str(source), hint)
     for path in files:
         copy = target / path.relative_to(source)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -275,8 +275,8 @@ def rewrite(work: SubmissionWork) -> None:
     elif work.program.suffix.lower() == ".do":
         done = rewrite_files([work.program], policy=work.submission.policy)
     else:
-        what = "this is no program with safe commands: nothing was put in place of unsafe ones"
-        work.note("rewrite", "not-rewritten", Severity.REVIEW, what, "read the program")
+        message = "this is no program with safe commands: nothing was put in place of unsafe ones"
+        work.note("rewrite", "not-rewritten", Severity.REVIEW, message, "read the program")
         return
     for one in done:
         name = os.path.relpath(one.source, work.folder / "program")
@@ -298,17 +298,17 @@ def run(work: SubmissionWork) -> None:
         return
     runner = runner_for(work.program)
     if runner is None and work.program.suffix.lower() in PACKAGES:
-        what = "it was read, and not run: there is no runner for programs in SPSS and SAS here"
+        message = "it was read, and not run: there is no runner for programs in SPSS and SAS here"
         hint = "run the rewritten program, and hand in its listing with --log"
-        work.note("run", "no-runner", Severity.ERROR, what, hint)
+        work.note("run", "no-runner", Severity.ERROR, message, hint)
         work.stopped = True
         return
     if runner is None:
         raise queue_error("no runner takes this program", "submission", work.program.name)
     if not getattr(runner, "own_commands", False) and _waits(work):
-        what = "it was not run: nobody has looked at what no rule knows in it"
+        message = "it was not run: nobody has looked at what no rule knows in it"
         hint = "read it and permit it (discreet fire queue permit), then hand it in again"
-        work.note("run", NOT_RUN, Severity.ERROR, what, hint)
+        work.note("run", NOT_RUN, Severity.ERROR, message, hint)
         work.stopped = True
         return
     limits = submission.limits or SafeLimits()
@@ -324,8 +324,8 @@ def run(work: SubmissionWork) -> None:
         witness=lambda told: record_universes(work, told),
     )
     if not runner.captures_universes:
-        what = "the runner does not tell whom outputs are about; differences are not checked"
-        work.note("run", "no-universe", Severity.REVIEW, what, "look for outputs of nearly all")
+        message = "the runner does not tell whom outputs are about; differences are not checked"
+        work.note("run", "no-universe", Severity.REVIEW, message, "look for outputs of nearly all")
     work.findings += [StageFinding.of("run", work.program.name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
     write_confidential(result, work.folder / FIGURES, limits)
@@ -374,9 +374,9 @@ def note_universes(work: SubmissionWork) -> None:
     for path in work.submission.universes:
         work.universes.append(read_universe(path, unit=unit, key=key, size=work.size))
     if work.outputs and not work.universes:
-        what = "whom the outputs are about is not known; differences to others are not checked"
+        message = "whom the outputs are about is not known; differences to others are not checked"
         hint = "hand in the identifiers of the units with --universe"
-        work.note("ledger", "no-universe", Severity.REVIEW, what, hint)
+        work.note("ledger", "no-universe", Severity.REVIEW, message, hint)
 
 
 #: What a submission goes through, in order.
@@ -411,8 +411,8 @@ def process(
         place.touch(mode=0o600)
         place.write_bytes(work.tables.written(key, data))
     if not work.outputs:
-        what = "there is no output that could be released"
-        work.note("queue", "no-output", Severity.ERROR, what, "look at the other findings")
+        message = "there is no output that could be released"
+        work.note("queue", "no-output", Severity.ERROR, message, "look at the other findings")
     return SubmissionOutcome(
         program=copy,
         outputs=tuple(work.outputs),
@@ -444,8 +444,10 @@ def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
     table = f"line {told.line}, {told.command}"
     if told.units is None or None in told.units:
         whom = "whom it is about" if told.units is None else "whom some records are about"
-        what = f"{table}: {whom} is not known; differences to others are not checked"
-        work.note("ledger", "no-universe", Severity.REVIEW, what, "name the variable with --entity")
+        message = f"{table}: {whom} is not known; differences to others are not checked"
+        work.note(
+            "ledger", "no-universe", Severity.REVIEW, message, "name the variable with --entity"
+        )
     if told.units is None:
         return
     column = pl.Series(_UNIT, told.units, strict=False)
@@ -485,8 +487,8 @@ def _parts(told: StatisticShown, whole: pl.DataFrame) -> Iterator[_Part]:
         pairs = itertools.combinations(names, 2)
         yield from (([*one], [], False) for one in itertools.chain([[n] for n in names], pairs))
     elif how in ("cells", "each") or (how == "groups" and spans):
-        for each in about:
-            yield [each], spans, True
+        for item in about:
+            yield [item], spans, True
         if not about:
             yield [], spans, True
     elif how in ("groups", "together"):

@@ -99,13 +99,13 @@ def _linked_notes(
     known = _submissions(queue)
     if not (folder / TABLES).is_file():
         return known, []
-    found = findings_against(
+    findings = findings_against(
         folder / TABLES,
         tables_of_others(queue),
         limits=submission.limits or SafeLimits(),
         seconds=submission.seconds,
     )
-    return known, [StageFinding.of("ledger", outcome.program.name, one) for one in found]
+    return known, [StageFinding.of("ledger", outcome.program.name, one) for one in findings]
 
 
 def _came_meanwhile(
@@ -115,8 +115,8 @@ def _came_meanwhile(
     more = sorted(_submissions(queue) - known)
     if not more:
         return []
-    what = f"its tables were not held against submission {', '.join(map(str, more))}"
-    told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": what}
+    message = f"its tables were not held against submission {', '.join(map(str, more))}"
+    told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
     return [StageFinding.of("ledger", outcome.program.name, {**told, "hint": "hand it in again"})]
 
 
@@ -146,8 +146,8 @@ def _enter(
     conflicts, complete = conflicts_known(queue, outcome.universes)
     notes = [*notes, *_conflict_notes(outcome, conflicts), *_replaced(queue, submission, outcome)]
     if not complete:
-        what = "too many differences of tables to hold all of them against each other"
-        told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": what}
+        message = "too many differences of tables to hold all of them against each other"
+        told = {"line": 0, "severity": Severity.REVIEW, "rule": LEFT, "what": message}
         told["hint"] = "look for tables that filter nearly the same units twice"
         notes.append(StageFinding.of("ledger", outcome.program.name, told))
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
@@ -185,8 +185,8 @@ def _replaced(
     if not same_person(queue.told(number, "researcher"), submission.researcher):
         raise queue_error("another researcher handed that in", "replaces", where)
     if not before.state.replaceable:
-        what = f"what is {before.state.value} is not replaced"
-        raise queue_error(what, "replaces", where, "wait until it was decided on")
+        message = f"what is {before.state.value} is not replaced"
+        raise queue_error(message, "replaces", where, "wait until it was decided on")
     told = {one.sha256: one.number for one in before.parts}
     found = [one for one in events(queue.connection, number) if one.kind == before.state.value]
     sentences = [f"it replaces submission {number}, {before.state.value}: {found[-1].reason}"]
@@ -224,8 +224,8 @@ def _check_names(outputs: Sequence[Path]) -> None:
         plain = name.isprintable() and "\\" not in name and name == name.strip()
         if name.casefold() in RESERVED or name.startswith(".") or not plain:
             hint = "rename the log, and hand it in again"
-            what = "an output of this name cannot be released"
-            raise queue_error(what, "submission", ascii(name), hint)
+            message = "an output of this name cannot be released"
+            raise queue_error(message, "submission", ascii(name), hint)
 
 
 def _check_new(queue: Queue, fingerprint: str) -> None:

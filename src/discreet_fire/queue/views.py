@@ -155,8 +155,8 @@ def confidential_figures(queue: Queue, number: int) -> list[dict[str, Any]]:
         path = queue.store(queue.told(number, "token")) / FIGURES
         with intact(f"submission {number}"):
             text = path.read_text(encoding="utf-8") if path.is_file() else '{"outputs": []}'
-            found: list[dict[str, Any]] = json.loads(text)["outputs"]
-    return found
+            figures: list[dict[str, Any]] = json.loads(text)["outputs"]
+    return figures
 
 
 _ROWS = "SELECT id, researcher, project, program FROM submissions"

@@ -41,8 +41,8 @@ class SessionCall:
     arguments: Mapping[str, Any]
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={_written(one)}" for name, one in self.arguments.items())
-        return f"{self.method}({given})"
+        frame = ", ".join(f"{name}={_written(one)}" for name, one in self.arguments.items())
+        return f"{self.method}({frame})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -169,11 +169,11 @@ def _crosstab(
     by = [*named(rows, "rows"), *named(columns, "columns")]
     names = setting.variables([*by, values, weights], where)
     if not 1 <= len(by) <= 3 or len(set(by)) < len(by):
-        what = "a table is spanned by one to three different variables"
-        raise OutputCheckError(what, code="crosstab", where=", ".join(by))
+        message = "a table is spanned by one to three different variables"
+        raise OutputCheckError(message, code="crosstab", where=", ".join(by))
     if percent is not None and (values is not None or len(by) == 3 or percent not in _SHARES):
-        what = "percentages are 'row', 'column' or 'cell', of counts by one or two variables"
-        raise OutputCheckError(what, code="crosstab", where="percent")
+        message = "percentages are 'row', 'column' or 'cell', of counts by one or two variables"
+        raise OutputCheckError(message, code="crosstab", where="percent")
     if values is not None:
         return _of_values(setting, by, [values], statistics, weights, where, missing, names)
     options = setting.options(where) | {"missing": missing}
@@ -182,8 +182,8 @@ def _crosstab(
     elif weights is None:
         result = safe.table(setting.data.frame, by, **options)
     else:
-        what = "sums of weights are shown by one or two variables"
-        raise OutputCheckError(what, code="crosstab", where="weights")
+        message = "sums of weights are shown by one or two variables"
+        raise OutputCheckError(message, code="crosstab", where="weights")
     if result.frame is None:
         return CallResult(
             result=result,
@@ -221,8 +221,8 @@ def _renamed(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The frame of a table with its variables under their own names."""
     clash = [name for name in by if name in frame.columns[len(by) :]]
     if clash:
-        what = "a number of the table has the same name as the variable"
-        raise OutputCheckError(what, code="columns", where=clash[0], hint="rename the variable")
+        message = "a number of the table has the same name as the variable"
+        raise OutputCheckError(message, code="columns", where=clash[0], hint="rename the variable")
     return frame.rename(dict(zip(frame.columns[: len(by)], by, strict=True)))
 
 
@@ -301,12 +301,12 @@ def _summary(
     )
     assert result.frame is not None
     table = SessionTable.of(result.frame, ["variable"], ["n", *wanted])
-    told = result.frame.select("variable", "n", "mean")
+    frame = result.frame.select("variable", "n", "mean")
     behind = setting.behind(values, where, weights)
     linked = [
         LinkedNumbers(numbers=one, places=(at,))
         for at, name in enumerate(values)
-        for one in tables_of("variables", behind, told.filter(variable=name), {})
+        for one in tables_of("variables", behind, frame.filter(variable=name), {})
     ]
     return CallResult(
         result=result,
@@ -438,17 +438,17 @@ def _steps(
         for one in ("events", "left")
     )
     rows = {cell: at for at, cell in enumerate(result.frame.select(axes).rows())}
-    found = shown_counts(
+    counts = shown_counts(
         setting.title,
         shown,
         labels,
         behind.numbers[classes >= 0],
         behind.owners[classes >= 0],
     )
-    if found is None:
+    if counts is None:
         return LinkedNumbers(numbers=None)
-    cells = itertools.product(*((*axis.labels, None) for axis in found.axes))
-    return LinkedNumbers(numbers=found, places=tuple(rows.get(cell[:-1], -1) for cell in cells))
+    cells = itertools.product(*((*axis.labels, None) for axis in counts.axes))
+    return LinkedNumbers(numbers=counts, places=tuple(rows.get(cell[:-1], -1) for cell in cells))
 
 
 # Pictures -----------------------------------------------------------------------------------------

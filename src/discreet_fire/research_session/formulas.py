@@ -58,8 +58,8 @@ def read_formula(text: str, texts: Collection[str] = ()) -> ModelFormula:
         raise _wrong("left of ~ stands the name of the outcome", text)
     products, constant = _FormulaReader(right, text, frozenset(texts)).read()
     if not constant and any(one.levels for product in products for one in product):
-        what = "a model without a constant takes numbers only: levels would mean another model"
-        raise _wrong(what, text, "leave out '- 1', or make indicators of your own")
+        message = "a model without a constant takes numbers only: levels would mean another model"
+        raise _wrong(message, text, "leave out '- 1', or make indicators of your own")
     names = dict.fromkeys(one.name for product in products for one in product)
     return ModelFormula(
         outcome=outcome,
@@ -149,8 +149,8 @@ class _FormulaReader:
                 for product in itertools.product(*chosen):
                     whole = tuple(itertools.chain.from_iterable(product))
                     if len(set(whole)) < len(whole):
-                        what = "a variable stands twice in a product"
-                        raise _wrong(what, self._whole, "make its square first")
+                        message = "a variable stands twice in a product"
+                        raise _wrong(message, self._whole, "make its square first")
                     found.products.setdefault(frozenset(whole), whole)
 
 

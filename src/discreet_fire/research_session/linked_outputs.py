@@ -108,14 +108,14 @@ def protected_together(
         for output, places in _more(list(numbers_now(results, frozen)), limits):
             table = results[output].table
             if table is None:
-                what = f"output {output} has no cells that could be hidden"
-                raise OutputCheckError(what, code="linked", hint="s.remove() one of the outputs")
+                message = f"output {output} has no cells that could be hidden"
+                raise OutputCheckError(message, code="linked", hint="s.remove() one of the outputs")
             now.setdefault(output, set()).update(table.together(places))
         if {at: frozenset(one) for at, one in now.items()} == frozen:
             break
     hint = "s.remove() one of them, or use coarser groups"
-    what = "no cells were found that protect these tables together"
-    raise OutputCheckError(what, code="linked", hint=hint)
+    message = "no cells were found that protect these tables together"
+    raise OutputCheckError(message, code="linked", hint=hint)
 
 
 def _more(shown: list[LinkedOutput], limits: SafeLimits) -> Iterator[tuple[int, set[int]]]:

@@ -264,8 +264,8 @@ class ResearchSession:
             if which in (one.number, one.name) and not isinstance(which, bool):
                 return one
         hint = f"outputs: {', '.join(f'{one.number} {one.name}' for one in self.outputs)}"
-        what = "there is no such output"
-        raise OutputCheckError(what, code="output", where=ascii(which)[:60], hint=hint)
+        message = "there is no such output"
+        raise OutputCheckError(message, code="output", where=ascii(which)[:60], hint=hint)
 
     # --- handing in ----------------------------------------------------------------
 
@@ -372,7 +372,7 @@ def shown_output(
 
 def _plain_arguments(method: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Arguments that are not as usual, with lists and plain numbers in place of other kinds."""
-    found = {}
+    plain_arguments = {}
     usual = inspect.signature(METHODS[method]).parameters
     for name, value in arguments.items():
         if isinstance(value, tuple | list):
@@ -382,11 +382,11 @@ def _plain_arguments(method: str, arguments: dict[str, Any]) -> dict[str, Any]:
         plain = isinstance(value, str | bool | int | float | list | dict | None)
         if not plain or (isinstance(value, list) and not all(map(_is_plain, value))):
             hint = "write names of variables, numbers and texts"
-            what = f"an argument cannot be a {type(value).__name__}"
-            raise OutputCheckError(what, code="call", where=name, hint=hint)
+            message = f"an argument cannot be a {type(value).__name__}"
+            raise OutputCheckError(message, code="call", where=name, hint=hint)
         if name not in usual or value != usual[name].default:
-            found[name] = value
-    return found
+            plain_arguments[name] = value
+    return plain_arguments
 
 
 def _is_plain(value: Any) -> bool:

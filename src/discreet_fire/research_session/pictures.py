@@ -180,9 +180,9 @@ def _described(labels: Sequence[str], series: _Series, measure: str) -> str:
     """All that is drawn, in words."""
     parts = []
     for name, numbers in series:
-        told = ", ".join(
+        frame = ", ".join(
             f"{label}: {number(measure, value, 'hidden')}"
             for label, value in zip(labels, numbers, strict=True)
         )
-        parts.append(f"{name}: {told}" if name else told)
+        parts.append(f"{name}: {frame}" if name else frame)
     return f"{measure}. {'; '.join(parts)}"

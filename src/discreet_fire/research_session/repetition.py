@@ -40,7 +40,7 @@ class SessionRepetition:
 
 def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> SessionRepetition:
     """Repeat all calls of a session."""
-    found: list[RepeatedOutput] = []
+    outputs: list[RepeatedOutput] = []
     results: dict[int, CallResult] = {}
     for one in handed.outputs:
         earlier = [result.result for result in results.values() if result.about == "model"]
@@ -57,10 +57,10 @@ def repeated(handed: HandedSession, data: SessionData, limits: SafeLimits) -> Se
             result, failure = None, f"{error.code}: {error.what}"
         except Exception as error:  # arguments that no session writes; a text may quote data
             result, failure = None, type(error).__name__
-        found.append(RepeatedOutput(handed=one, result=result, files=files, failure=failure))
+        outputs.append(RepeatedOutput(handed=one, result=result, files=files, failure=failure))
     hidden_of = {one.number: frozenset(one.hidden) for one in handed.outputs}
     return SessionRepetition(
-        outputs=tuple(found),
+        outputs=tuple(outputs),
         linked=linked_notes(results, limits, hidden_of),
         unfollowed=not_followed(results),
     )

@@ -228,16 +228,16 @@ def placed(files: Mapping[str, bytes], folder: Path) -> Path:
 
 def _files(one: SessionOutput) -> dict[str, str]:
     stem = one.name.replace(" ", "_")
-    found = {}
+    files = {}
     if one.table is not None:
-        found[f"{stem}_0.csv"] = one.table.csv()
+        files[f"{stem}_0.csv"] = one.table.csv()
     elif one.coefficients:
-        found[f"{stem}_0.csv"] = one.coefficients
+        files[f"{stem}_0.csv"] = one.coefficients
     else:
-        found[f"{stem}_0.txt"] = f"{one.text}\n"
+        files[f"{stem}_0.txt"] = f"{one.text}\n"
     if one.svg:
-        found[f"{stem}_1.svg"] = one.svg
-    return found
+        files[f"{stem}_1.svg"] = one.svg
+    return files
 
 
 def _entry(

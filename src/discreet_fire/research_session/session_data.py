@@ -133,8 +133,10 @@ def _collected(opened: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     except DiscreetError:
         raise
     except Exception:  # an engine's own message could quote values of records
-        what = "the records cannot be read"
-        raise OutputCheckError(what, code="records", hint="check the plan of the frame") from None
+        message = "the records cannot be read"
+        raise OutputCheckError(
+            message, code="records", hint="check the plan of the frame"
+        ) from None
 
 
 def with_total(frame: pl.DataFrame, axis: str, total: float | None) -> pl.DataFrame:

@@ -124,10 +124,10 @@ class HandedSession(_Strict):
 def files_of(output: SessionOutput) -> dict[str, str]:
     """The files of an output with what they hold."""
     stem = f"{output.number:03d} {output.name}"
-    found = {f"{stem}.txt": f"{output.call}\n\n{output.text}\n"}
+    files = {f"{stem}.txt": f"{output.call}\n\n{output.text}\n"}
     if output.svg:
-        found[f"{stem}.svg"] = output.svg
-    return found
+        files[f"{stem}.svg"] = output.svg
+    return files
 
 
 def is_session(folder: Path) -> bool:

@@ -76,20 +76,20 @@ def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
     if command is None or command.canonical not in CALLERS:
         return None
     start = _behind_comments(statement, command.end)
-    found = _PATH.match(dofile.text, start, statement.end)
-    kind = found.lastgroup if found else None
-    if found is None or kind is None:
+    match = _PATH.match(dofile.text, start, statement.end)
+    kind = match.lastgroup if match else None
+    if match is None or kind is None:
         return CalledFile(
             command=command.canonical, path="", start=start, end=start, written="",
             action=Action.REVIEW, reason="no file is named",
         )  # fmt: skip
-    written = found.group(kind)
+    written = match.group(kind)
     path = _filled(written, dofile)
     call = CalledFile(
         command=command.canonical or "do",
         path=path,
-        start=found.start(kind),
-        end=found.end(kind),
+        start=match.start(kind),
+        end=match.end(kind),
         written=written,
     )
     for trick, reason in _TRICKS:
@@ -125,10 +125,10 @@ def written_place(
         using = _USING.match(dofile.text, start, statement.end)
     else:
         using = re.compile(rf"\s*{word}\b").match(dofile.text, start, statement.end)
-    found = _PATH.match(dofile.text, using.end(), statement.end) if using else None
-    if found is None or found.lastgroup is None:
+    match = _PATH.match(dofile.text, using.end(), statement.end) if using else None
+    if match is None or match.lastgroup is None:
         return Action.ALLOWED, ""
-    written = found.group(found.lastgroup)
+    written = match.group(match.lastgroup)
     path = _filled(written, dofile)
     for trick, reason in _TRICKS:
         if trick.search(path) or trick.search(written):

@@ -87,8 +87,8 @@ class ProgramNotes:
     def give_up_deep(self) -> None:
         """Note that the text is too much to read, in place of all edits."""
         self.edits.clear()
-        what = "the code is nested too deeply to be read"
-        self.find("too-deep", Severity.ERROR, what, (0, 0), "write it in smaller parts")
+        message = "the code is nested too deeply to be read"
+        self.find("too-deep", Severity.ERROR, message, (0, 0), "write it in smaller parts")
 
     def last_on_line(self, end: int) -> bool:
         """Whether nothing but blanks or a comment follows on the line."""
@@ -127,7 +127,7 @@ def comment_words(text: str) -> str:
     'print( df)'
     """
     words = " ".join(text.split())
-    return "".join(each if each.isprintable() else "?" for each in words)
+    return "".join(word if word.isprintable() else "?" for word in words)
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
@@ -147,5 +147,5 @@ def newline_of(text: str) -> str:
     >>> newline_of("a\r\nb")
     '\r\n'
     """
-    found = re.search(r"\r\n|\n|\r", text)
-    return found.group() if found else "\n"
+    match = re.search(r"\r\n|\n|\r", text)
+    return match.group() if match else "\n"

@@ -117,7 +117,7 @@ def holds_no_data(
     if part.name == "postfile":
         posted = _POSTED.fullmatch(code)
         return posted is not None and posted[1] in temporary
-    if (saving := [found[1] for found in _SAVING.finditer(_arguments(part))]) and part.name:
+    if (saving := [match[1] for match in _SAVING.finditer(_arguments(part))]) and part.name:
         return part.name not in _PLACES and all(name in temporary for name in saving)
     if part.name not in _PLACES:
         return False

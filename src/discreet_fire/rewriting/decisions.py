@@ -276,7 +276,7 @@ class Decider:
         told = Decision(statement=decision.statement)
         if decision.refused or decision.changes:
             command = decision.refused[1] if decision.refused else decision.changes[0].command
-            what = f"a text that starts with the command {command}"
+            message = f"a text that starts with the command {command}"
             severity, hint = Severity.REVIEW, "look at what is run"
             if reading.why is Why.IN_STRING and outer.canonical in TEXT_RUNNERS:
                 hint = f"{outer.canonical} runs it as it stands; write the command behind a colon"
@@ -284,7 +284,7 @@ class Decider:
                 severity, hint = Severity.INFO, "if it is run, fdzrun applies the policy to it"
             elif reading.why is Why.COMMENT_TO_SEMICOLON:
                 severity, hint = Severity.INFO, "a comment that starts with * ends at ;"
-            told.note("command-in-text", severity, what, None, hint)
+            told.note("command-in-text", severity, message, None, hint)
         return told
 
     def _command(self, statement: DoStatement) -> Decision:
@@ -342,20 +342,20 @@ class Decider:
         outside, _ = pieces(statement, statement.body, statement.end)
         if name == "twoway" or (name == "graph" and re.match(r"\s*tw", outside)):
             plots = plots_of(outside if name == "twoway" else re.sub(r"^\s*tw\w*", "", outside))
-            found = [self.policy.verdict("twoway", [word]) for word in plots]
-            return strictest(found) or self.policy.verdict("twoway")
+            verdicts = [self.policy.verdict("twoway", [word]) for word in plots]
+            return strictest(verdicts) or self.policy.verdict("twoway")
         return self.policy.verdict(name, _WORDS.findall(outside)[:1])
 
     def _at_run_time(self, decision: Decision, command: Word) -> None:
         """A command word with a macro: `fdzrun` looks it up when the program runs."""
         if decision.statement.opens:
-            what = "a macro stands where a command opens a block; it cannot be looked up"
-            decision.note("macro-block", Severity.REVIEW, what, command)
+            message = "a macro stands where a command opens a block; it cannot be looked up"
+            decision.note("macro-block", Severity.REVIEW, message, command)
             return
         for prefix in decision.statement.prefixes:
             if self._runs_model(prefix, decision.statement):
-                what = f"{prefix.canonical} with fdzrun may not run in Stata"
-                decision.note("prefix", Severity.REVIEW, what, prefix)
+                message = f"{prefix.canonical} with fdzrun may not run in Stata"
+                decision.note("prefix", Severity.REVIEW, message, prefix)
         reason = "the command is known at run time only"
         at = command.start
         change = WordChange(at, at, "fdzrun ", "macro-command", command.text, reason)
@@ -375,15 +375,17 @@ class Decider:
                 return
             end, after = start, verdict.inserted
         elif before is not None and before.canonical == "estpost":
-            what = "estpost takes no safe command; it runs quietly, and keeps what is not checked"
-            decision.note("prefix", Severity.REVIEW, what, before)
+            message = (
+                "estpost takes no safe command; it runs quietly, and keeps what is not checked"
+            )
+            decision.note("prefix", Severity.REVIEW, message, before)
             if any(prefix.canonical == "quietly" for prefix in statement.prefixes):
                 return
             start = end = before.start
             after = "quietly "
         elif before is not None and before.canonical not in _RUN_ANY:
-            what = f"{before.canonical} with {verdict.safe} may not run in Stata"
-            decision.note("prefix", Severity.REVIEW, what, before)
+            message = f"{before.canonical} with {verdict.safe} may not run in Stata"
+            decision.note("prefix", Severity.REVIEW, message, before)
         change = WordChange(start, end, after, "command", verdict.name, verdict.reason)
         decision.changes.append(change)
 
@@ -415,16 +417,16 @@ class Decider:
     def _program(self, decision: Decision, command: Word) -> None:
         """A program with the name of a command would run in its place."""
         text = decision.statement.source
-        found = _PROGRAM.match(text, command.end, decision.statement.end)
-        name = found.group(1) if found else ""
+        match = _PROGRAM.match(text, command.end, decision.statement.end)
+        name = match.group(1) if match else ""
         if name in _PROGRAM_WORDS or name not in self.programs:
             return
         if name in self.safe_names or name.startswith(SAFE):
-            what = f"the program {name} would replace a safe command"
-            decision.note("program-name", Severity.ERROR, what, None, "choose another name")
+            message = f"the program {name} would replace a safe command"
+            decision.note("program-name", Severity.ERROR, message, None, "choose another name")
         elif (rule := self.named.get(name)) is not None and rule.action is not Action.ALLOWED:
-            what = f"the program {name} has the name of a command that may not run as it is"
-            decision.note("program-name", Severity.REVIEW, what, None, "choose another name")
+            message = f"the program {name} has the name of a command that may not run as it is"
+            decision.note("program-name", Severity.REVIEW, message, None, "choose another name")
 
     def _options(self, decision: Decision, name: str, within: tuple[int, int], word: Word) -> None:
         """Options that show more than the command itself."""
@@ -443,5 +445,5 @@ class Decider:
             if verdict.action is Action.REFUSED:
                 decision.refuse("option", verdict.name, verdict.reason)
             elif verdict.action is Action.REVIEW:
-                what = f"{verdict.name}: {verdict.reason}"
-                decision.note("option", Severity.REVIEW, what, word)
+                message = f"{verdict.name}: {verdict.reason}"
+                decision.note("option", Severity.REVIEW, message, word)

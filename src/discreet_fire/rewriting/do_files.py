@@ -197,8 +197,8 @@ def rewrite_parsed(
     findings = [*dofile.findings, *_findings(decisions, lines)]
     findings = list(milder_behind(findings, last_exit(dofile)))
     if not following.settled:
-        what = "names hold each other in so many steps that values cannot be followed"
-        findings.append(lines.finding("entangled", Severity.ERROR, what, 0, 0))
+        message = "names hold each other in so many steps that values cannot be followed"
+        findings.append(lines.finding("entangled", Severity.ERROR, message, 0, 0))
     return Rewriting(
         text=applied(dofile.text, edits),
         edits=tuple(edits),
@@ -214,8 +214,8 @@ def _stop_shown(
     originals, copying = described_originals(following), copies_of_chosen(following)
     for (start, _), joining in decisions.items():
         if start in copying:
-            what = f"{joining.statement.canonical}: it may copy values of few records to many"
-            joining.note("copies", Severity.REVIEW, what)
+            message = f"{joining.statement.canonical}: it may copy values of few records to many"
+            joining.note("copies", Severity.REVIEW, message)
     for shown in following.shown():
         statement = shown.statement
         decision = decisions.get((statement.start, statement.end))
@@ -225,8 +225,8 @@ def _stop_shown(
         if shown.action is Action.REFUSED:
             decision.refuse("shown", name, f"it shows {shown.what}")
         elif shown.action is Action.REVIEW:
-            what = f"{name}: it may show {shown.what}"
-            decision.note("shown", Severity.REVIEW, what)
+            message = f"{name}: it may show {shown.what}"
+            decision.note("shown", Severity.REVIEW, message)
         for start, end in shown.scalars:
             after = f"scalar({dofile.text[start:end]})"
             reason = "a variable of the same name would show its first value"
@@ -427,8 +427,8 @@ def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
         notes = [] if moot else decision.notes
         if decision.refused:
             rule, command, reason = decision.refused
-            what = f"{command}: {reason}"
+            message = f"{command}: {reason}"
             place = (statement.start, statement.end)
-            notes = [*notes, StatementNote(rule, Severity.REFUSED, what, *place)]
+            notes = [*notes, StatementNote(rule, Severity.REFUSED, message, *place)]
         found |= {(note.rule, note.start, note.end, note.what): note for note in notes}
     return [lines.finding(*note) for note in found.values()]

@@ -127,13 +127,13 @@ def package_header(
     first = text.split("\n", 1)[0].rstrip("\r")
     lines = [first] if _ENCODING.match(first) else []
     plain = "".join(sign if sign.isprintable() and sign.isascii() else "?" for sign in name)
-    told = texts_of("discreet_fire.rewriting", "header", language)
+    texts = texts_of("discreet_fire.rewriting", "header", language)
     count = sum(finding.severity is Severity.REVIEW for finding in rewriting.findings)
     told_lines = [
         f"this file was made by discreet fire pre (discreet {__version__})",
-        told["from"].format(name=plain.replace("*", "")),
-        told["policy"].format(digest=policy.digest[:16], language=language),
-        told["review"].format(count=count),
+        texts["from"].format(name=plain.replace("*", "")),
+        texts["policy"].format(digest=policy.digest[:16], language=language),
+        texts["review"].format(count=count),
     ]
     lines += [f"* FDZ: {line.replace(';', ',')}{end}" for line in told_lines]
     newline = newline_of(text)

@@ -49,14 +49,16 @@ class ImplicitCalls(PythonTexts):
         """
         inside = []
         self.properties: set[str] = set()
-        for node in (each for each in ast.walk(self.tree) if isinstance(each, _DEFINITIONS)):
-            words = {_word(each) for each in node.decorator_list}
+        for node in (item for item in ast.walk(self.tree) if isinstance(item, _DEFINITIONS)):
+            words = {_word(item) for item in node.decorator_list}
             if not isinstance(node, ast.ClassDef):
                 self.properties |= {node.name} if words & _PROPERTIES else set()
                 inside.append((node.name, *self._run_by(node)))
                 continue
-            words |= {_word(each) for each in [*node.bases, *(k.value for k in node.keywords)]}
-            runs = [self._run_by(each) for each in methods_of(node) if each.name == "__init__"]
+            words |= {_word(item) for item in [*node.bases, *(k.value for k in node.keywords)]}
+            runs = [
+                self._run_by(method) for method in methods_of(node) if method.name == "__init__"
+            ]
             words = words.union(*(some for some, _ in runs))
             inside.append((node.name, words, any(shows for _, shows in runs)))
         self.find_speaking(inside)
@@ -69,7 +71,7 @@ class ImplicitCalls(PythonTexts):
         if self.objects:
             grown(self.objects, list(self._handed()), self._holds_object)
         #: Classes where they are named, and neither made nor handed over.
-        self._named = {each for node in ast.walk(self.tree) for each in _classes_named(node)}
+        self._named = {item for node in ast.walk(self.tree) for item in _classes_named(node)}
         self._judge_names()
 
     def speaks(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -80,18 +82,18 @@ class ImplicitCalls(PythonTexts):
         """The words of all that a definition may run, and whether it shows something itself."""
         words: set[str] = set()
         shows = False
-        for each in ast.walk(node):
-            if isinstance(each, ast.Call):
-                words.add(word_of(each.func))
-                rules = self.names.rules(each.func)
+        for item in ast.walk(node):
+            if isinstance(item, ast.Call):
+                words.add(word_of(item.func))
+                rules = self.names.rules(item.func)
                 shows |= any(r.role == "shows" or r.safe in ("histogram", "info") for r in rules)
-            elif isinstance(each, ast.Attribute) and each.attr in self.names.methods:
-                words.add(each.attr)
-            elif isinstance(each, ast.With | ast.AsyncWith):
+            elif isinstance(item, ast.Attribute) and item.attr in self.names.methods:
+                words.add(item.attr)
+            elif isinstance(item, ast.With | ast.AsyncWith):
                 words |= _WITH
-            elif isinstance(each, _DEFINITIONS):
-                words |= {_word(one) for one in each.decorator_list}
-            shows |= isinstance(each, ast.Raise) and "SystemExit" in ast.dump(each)
+            elif isinstance(item, _DEFINITIONS):
+                words |= {_word(one) for one in item.decorator_list}
+            shows |= isinstance(item, ast.Raise) and "SystemExit" in ast.dump(item)
         return words, shows
 
     def _handed(self) -> Iterator[tuple[str, ast.AST | None]]:
@@ -104,13 +106,13 @@ class ImplicitCalls(PythonTexts):
                 continue
             function = self.names.own.get(word_of(node.func))
             if function is not None:
-                names = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
+                names = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)}
             else:
                 names = {root_of(node.func) or ""} - set(self.names.aliases)
-            yield from ((name, each) for name in names for each in arguments_of(node))
+            yield from ((name, argument) for name in names for argument in arguments_of(node))
 
     def _holds_object(self, node: ast.AST) -> bool:
-        names = (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+        names = (item.id for item in ast.walk(node) if isinstance(item, ast.Name))
         return not self.objects.isdisjoint(names)
 
     # ------------------------------------------------------------ definitions
@@ -133,26 +135,28 @@ class ImplicitCalls(PythonTexts):
             self.review(node, "special", f"{node.name} runs without being called by name")
         waits = (ast.Yield, ast.YieldFrom)
         lazy = isinstance(node, ast.AsyncFunctionDef) or any(
-            isinstance(each, waits) for each in ast.walk(node)
+            isinstance(entry, waits) for entry in ast.walk(node)
         )
         if speaks and lazy:
-            what = f"{node.name} shows something, and runs on only where somebody takes its values"
-            self.review(node, "special", what)
-        for each in node.decorator_list:
-            if _word(each) in self.speaking:
-                self.branching(each, _word(each))
+            message = (
+                f"{node.name} shows something, and runs on only where somebody takes its values"
+            )
+            self.review(node, "special", message)
+        for item in node.decorator_list:
+            if _word(item) in self.speaking:
+                self.branching(item, _word(item))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """A class runs what its bases and metaclass say; a base from elsewhere runs its parts."""
-        bases = [*node.bases, *(each.value for each in node.keywords), *node.decorator_list]
-        for each in bases:
-            if _word(each) in self.speaking:
+        bases = [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]
+        for base in bases:
+            if _word(base) in self.speaking:
                 self.branching(node, node.name)
         if not all(map(self._is_quiet_base, node.bases)):
             for part in methods_of(node):
                 if self.speaks(part) and not _is_special(part.name):
-                    what = "shows something, and the class that it belongs to may run it"
-                    self.review(part, "special", f"{part.name} {what}")
+                    message = "shows something, and the class that it belongs to may run it"
+                    self.review(part, "special", f"{part.name} {message}")
         self.generic_visit(node)
 
     def is_part_of_property(self, node: ast.expr) -> bool:
@@ -230,7 +234,7 @@ def _classes_named(node: ast.AST) -> Iterator[int]:
     """Names of classes in annotations, bases, patterns and tests, by the ids of their nodes."""
     found = [getattr(node, part, None) for part in ("annotation", "returns", "cls")]
     if isinstance(node, ast.ClassDef):
-        found += [*node.bases, *(each.value for each in node.keywords)]
+        found += [*node.bases, *(keyword.value for keyword in node.keywords)]
     elif isinstance(node, ast.ExceptHandler):
         found.append(node.type)
     elif isinstance(node, ast.Raise):
@@ -239,7 +243,7 @@ def _classes_named(node: ast.AST) -> Iterator[int]:
         found.append(node.value)
     elif isinstance(node, ast.Call) and word_of(node.func) in ("isinstance", "issubclass"):
         found += node.args[1:]
-    for each in filter(None, found):
-        parts = isinstance(each, ast.Tuple | ast.Subscript | ast.BinOp)
-        inside = ast.walk(each) if parts else [each]
+    for item in filter(None, found):
+        parts = isinstance(item, ast.Tuple | ast.Subscript | ast.BinOp)
+        inside = ast.walk(item) if parts else [item]
         yield from (id(one) for one in inside if isinstance(one, ast.Name))

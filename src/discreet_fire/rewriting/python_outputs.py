@@ -37,12 +37,15 @@ class PythonWalker(ImplicitCalls):
     def judge_safe(self, node: ast.Call) -> None:
         """Safe functions keep to the rules of the centre; names they get are constants."""
         self.shows_figures = True
-        if any(each.arg in (None, "limits") for each in node.keywords):
-            what = "the rules are those of the centre, and options are written out"
-            self.refuse(node, "limits", "limits", what)
-        elif any(isinstance(each, ast.Starred) for each in node.args):
+        if any(keyword.arg in (None, "limits") for keyword in node.keywords):
+            message = "the rules are those of the centre, and options are written out"
+            self.refuse(node, "limits", "limits", message)
+        elif any(isinstance(arg, ast.Starred) for arg in node.args):
             self.refuse(node, "limits", "arguments", "arguments are written out")
-        others = [*node.args[1:], *(each.value for each in node.keywords if each.arg != "frame")]
+        others = [
+            *node.args[1:],
+            *(keyword.value for keyword in node.keywords if keyword.arg != "frame"),
+        ]
         if not all(map(self.names.clean, others)):
             self.review(node, "label", "what it is asked for derives from data, or may")
         if any(map(self.picks.picks, node.args)):
@@ -63,8 +66,8 @@ class PythonWalker(ImplicitCalls):
     def generic_visit(self, node: ast.AST) -> None:
         """What it binds, and its parts, each under the conditions that it runs under."""
         targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
-        for each in filter(None, [*targets, getattr(node, "optional_vars", None)]):
-            self.judge_target(each, node.value if isinstance(node, ast.Assign) else None)
+        for item in filter(None, [*targets, getattr(node, "optional_vars", None)]):
+            self.judge_target(item, node.value if isinstance(node, ast.Assign) else None)
         if isinstance(node, ast.Assign | ast.AugAssign):
             self.judge_columns(node, node)
         jumps = self.names.flows.jumps.get(id(node), [])
@@ -76,8 +79,8 @@ class PythonWalker(ImplicitCalls):
                 self.visit(child)
 
     def _all(self, nodes: Sequence[ast.AST]) -> None:
-        for each in nodes:
-            self.visit(each)
+        for node in nodes:
+            self.visit(node)
 
     def visit_match_case(self, node: ast.match_case) -> None:
         """What is matched is assigned to."""
@@ -89,17 +92,22 @@ class PythonWalker(ImplicitCalls):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         """How often it runs is not known."""
-        self._all([*node.args.defaults, *(each for each in node.args.kw_defaults if each)])
+        self._all(
+            [
+                *node.args.defaults,
+                *(kw_default for kw_default in node.args.kw_defaults if kw_default),
+            ]
+        )
         with self.under(loose=True):
             self.visit(node.body)
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         """Once something in its body may fail by data, all that follows is in question."""
         depends = False
-        for each in node.body:
+        for item in node.body:
             with self.under(loose=depends):
-                self.visit(each)
-            one = ast.Try(body=[each], handlers=[], orelse=[], finalbody=[])
+                self.visit(item)
+            one = ast.Try(body=[item], handlers=[], orelse=[], finalbody=[])
             depends = depends or not all(map(self.names.clean, failing(one)))
         with self.under(loose=depends):
             self._all(node.orelse)
@@ -118,8 +126,8 @@ class PythonWalker(ImplicitCalls):
             name = getattr(node, "asname", None) or getattr(node, "name", None)
             bound = node.id if isinstance(node, ast.Name) else getattr(node, "arg", name)
             if bound == "fdz_safe":
-                what = "the name fdz_safe belongs to the safe functions"
-                self.notes.find("own-name", Severity.ERROR, what, self.spans.of(node))
+                message = "the name fdz_safe belongs to the safe functions"
+                self.notes.find("own-name", Severity.ERROR, message, self.spans.of(node))
         self.plain = _parts_of_more(self.tree)
         self.shows_figures = False
         self.find_implicit_calls()
@@ -187,8 +195,8 @@ class PythonWalker(ImplicitCalls):
         elif safe is not None and isinstance(value, ast.Call):
             self.put_safe(value, f"print({safe})")
         else:
-            what = "a bare expression on data; a notebook would show it"
-            self.notes.find("bare", Severity.INFO, what, self.spans.of(node))
+            message = "a bare expression on data; a notebook would show it"
+            self.notes.find("bare", Severity.INFO, message, self.spans.of(node))
 
     def _says_nothing(self, function: ast.expr) -> bool:
         rules = self.names.rules(function)
@@ -226,10 +234,10 @@ class PythonWalker(ImplicitCalls):
         """The body is read as code that any data may reach."""
         self.functions += 1
         self.judge_definition(node)
-        for each in node.decorator_list:
-            known = self.names.resolved(each) or self.is_part_of_property(each)
-            if not known and not self.names.is_own(each):
-                self.review(each, "decorator", "a decorator that no rule knows")
+        for item in node.decorator_list:
+            known = self.names.resolved(item) or self.is_part_of_property(item)
+            if not known and not self.names.is_own(item):
+                self.review(item, "decorator", "a decorator that no rule knows")
         self.generic_visit(node)
         self.functions -= 1
 
@@ -260,8 +268,8 @@ class PythonWalker(ImplicitCalls):
             self.review(node, "call", "calls what no name tells")
         self._judge_reading(node)
         if attribute is not None and attribute[1] is None:
-            what = "calls an attribute whose name cannot be read from the program"
-            self.refuse(node, "getattr", "getattr", what)
+            message = "calls an attribute whose name cannot be read from the program"
+            self.refuse(node, "getattr", "getattr", message)
         elif worst is not None:
             self._judge_call(node, rules, worst)
             self._judge_rest(node, worst)
@@ -270,26 +278,26 @@ class PythonWalker(ImplicitCalls):
         elif not isinstance(node.func, ast.Name):
             self.visit(node.func)
         self._judge_word(node.func)
-        for each in (*node.args, *node.keywords):
-            self.visit(each)
+        for item in (*node.args, *node.keywords):
+            self.visit(item)
 
     def _judge_rest(self, node: ast.Call, worst: ScriptRule) -> None:
         """What no rule names, and what no rule states, beside rules on its parts."""
         if self.names.is_own(node.func):
             return
-        for each in self._unknown(node.func) if worst.known else ():
-            self.review(node, "call", f"no rule for {each}; it may show anything")
+        for item in self._unknown(node.func) if worst.known else ():
+            self.review(node, "call", f"no rule for {item}; it may show anything")
         attribute = attribute_of(node.func)
-        given = arguments_of(node)
+        arguments = arguments_of(node)
         if attribute is not None and not self.names.resolved(node.func):
-            given.append(attribute[0])
-        self.judge_unstated(node, self.names.facts(node.func), given)
+            arguments.append(attribute[0])
+        self.judge_unstated(node, self.names.facts(node.func), arguments)
 
     def _judge_getattr(self, node: ast.Call) -> None:
         found = attribute_of(node)
         if found is None or found[1] is None:
-            what = "takes an attribute whose name cannot be read from the program"
-            self.refuse(node, "getattr", "getattr", what)
+            message = "takes an attribute whose name cannot be read from the program"
+            self.refuse(node, "getattr", "getattr", message)
             return
         for rule in self.names.rules(node):
             if rule.action is Action.REFUSED:
@@ -313,8 +321,8 @@ class PythonWalker(ImplicitCalls):
         elif any(rule.role == "shows" for rule in rules) or (name == ".info" and arguments):
             self._judge_shown(node, arguments, name)
         elif worst.action is Action.REVIEW:
-            what = worst.reason if worst.known else f"no rule for {name}; it may show anything"
-            self.review(node, "call", f"{name}: {what}" if worst.known else what)
+            message = worst.reason if worst.known else f"no rule for {name}; it may show anything"
+            self.review(node, "call", f"{name}: {message}" if worst.known else message)
         elif any(rule.safe in ("histogram", "info") for rule in rules):
             safe = self.wrapped(node)
             if safe is None:
@@ -325,8 +333,8 @@ class PythonWalker(ImplicitCalls):
 
     def _judge_reading(self, node: ast.Call) -> None:
         """A place that derives from data tells it to whoever serves the place."""
-        given = [each for each in arguments_of(node) if not self.names.clean(each)]
-        if given and self.names.does(node.func, "reads"):
+        arguments = [argument for argument in arguments_of(node) if not self.names.clean(argument)]
+        if arguments and self.names.does(node.func, "reads"):
             name = word_of(node.func)
             self.review(node, "place", f"{name}: the place it reads derives from data, or may")
 
@@ -349,7 +357,7 @@ class PythonWalker(ImplicitCalls):
         if self.names.clean(attribute[0]):
             return True
         found = roots_of(attribute[0])
-        inside = (each for each in ast.walk(attribute[0]))
+        inside = (item for item in ast.walk(attribute[0]))
         return bool(found & self.paths) or any(map(self._is_path, inside))
 
     def _is_path(self, node: ast.AST) -> bool:
@@ -365,14 +373,14 @@ class PythonWalker(ImplicitCalls):
                 self.refuse(node, "call", "open", "opens a file for writing, or may")
                 return
             is_method = False
-        modes = [each.value for each in node.keywords if each.arg == "mode"]
+        modes = [keyword.value for keyword in node.keywords if keyword.arg == "mode"]
         modes += node.args[0 if is_method else 1 :][:1]
-        starred = any(each.arg is None for each in node.keywords)
-        starred |= any(isinstance(each, ast.Starred) for each in node.args)
-        opener = any(each.arg == "opener" for each in node.keywords)
+        starred = any(keyword.arg is None for keyword in node.keywords)
+        starred |= any(isinstance(arg, ast.Starred) for arg in node.args)
+        opener = any(keyword.arg == "opener" for keyword in node.keywords)
         plain = all(
-            isinstance(each, ast.Constant) and each.value in ("r", "rt", "rb", "tr", "br")
-            for each in modes
+            isinstance(mode, ast.Constant) and mode.value in ("r", "rt", "rb", "tr", "br")
+            for mode in modes
         )
         if starred or opener or not plain:
             self.refuse(node, "call", "open", "opens a file for writing, or may")
@@ -380,21 +388,21 @@ class PythonWalker(ImplicitCalls):
     def _judge_shown(self, node: ast.Call, arguments: list[ast.expr], name: str) -> None:
         """What is printed is clean, or becomes so by a safe function."""
         wraps: list[tuple[ast.expr, str]] = []
-        for each in arguments:
-            if self.names.clean(each):
+        for argument in arguments:
+            if self.names.clean(argument):
                 continue
-            safe = self.wrapped(each)
-            parts = self.split(each) if name == "builtins.print" else None
-            if parts is not None and each in node.args:
-                wraps += [(each, parts[0]), *((held, held.id) for held in parts[1])]
+            safe = self.wrapped(argument)
+            parts = self.split(argument) if name == "builtins.print" else None
+            if parts is not None and argument in node.args:
+                wraps += [(argument, parts[0]), *((held, held.id) for held in parts[1])]
                 continue
             if safe is None:
-                what = "shows what derives from data, or may"
-                self.refuse(node, "shown", name, what, hint=_SHOWN_HINT)
+                message = "shows what derives from data, or may"
+                self.refuse(node, "shown", name, message, hint=_SHOWN_HINT)
                 return
-            wraps.append((each, safe))
-        for each, safe in wraps:
-            self.put_safe(each, safe)
+            wraps.append((argument, safe))
+        for argument, safe in wraps:
+            self.put_safe(argument, safe)
         self.branching(node, name)
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -420,7 +428,7 @@ class PythonWalker(ImplicitCalls):
         statement = self.statement
         simple = isinstance(statement, ast.Assign) and statement.value is node
         simple &= id(statement) not in self.in_classes
-        return simple and all(isinstance(each, ast.Name) for each in statement.targets)  # type: ignore[union-attr]
+        return simple and all(isinstance(target, ast.Name) for target in statement.targets)  # type: ignore[union-attr]
 
     def _judge_value(self, node: ast.Name | ast.Attribute) -> None:
         full = self.names.resolved(node)
@@ -473,12 +481,12 @@ def _is_odd_builtin(rule: ScriptRule, full: frozenset[str]) -> bool:
 
 def _parts_of_more(tree: ast.AST) -> set[int]:
     """Attributes that are operands or have parts taken of them, so that none is handed over."""
-    found: set[int] = set()
+    parts: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute | ast.Subscript):
-            found.add(id(node.value))
+            parts.add(id(node.value))
         elif isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp):
-            found |= {id(each) for each in ast.iter_child_nodes(node)}
+            parts |= {id(iter_child_node) for iter_child_node in ast.iter_child_nodes(node)}
         elif isinstance(node, ast.For | ast.comprehension):
-            found.add(id(node.iter))
-    return found
+            parts.add(id(node.iter))
+    return parts

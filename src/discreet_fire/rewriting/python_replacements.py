@@ -43,9 +43,9 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         self.in_pattern = False
         #: What is taken out already.
         self.taken: set[tuple[int, int]] = set()
-        classes = (each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef))
+        classes = (node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))
         #: Statements in classes: their names are reached by objects, which are not followed.
-        self.in_classes = {id(each) for node in classes for each in node.body}
+        self.in_classes = {id(item) for node in classes for item in node.body}
         #: The formatted text that a part of one is in, since places inside are not known.
         self._texts: dict[int, ast.AST] = {}
         for text in (n for n in ast.walk(self.tree) if isinstance(n, ast.JoinedStr)):
@@ -64,7 +64,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
     def numbers(self, node: ast.AST) -> bool:
         """Whether an expression is made of numbers only."""
         plain = (ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Tuple, ast.List, ast.Load)
-        inside = (each for each in ast.walk(node) if not isinstance(each, plain))
+        inside = (item for item in ast.walk(node) if not isinstance(item, plain))
         return all(isinstance(x, ast.Constant) and not isinstance(x.value, str) for x in inside)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
@@ -73,20 +73,20 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         """Modules by their names."""
-        for each in node.names:
-            self._judge_module(node, each.name)
+        for name in node.names:
+            self._judge_module(node, name.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Names of modules."""
         module = "." * node.level + (node.module or "")
-        for each in node.names:
-            rule = self.names.policy.rule(f"{module}.{each.name}")
-            if each.name == "*":
+        for name in node.names:
+            rule = self.names.policy.rule(f"{module}.{name.name}")
+            if name.name == "*":
                 self.refuse(node, "import", module, "a star import hides which names there are")
             elif rule.role == "shows" and id(node) in self.in_classes:
                 self.refuse(node, "import", rule.name, "hands over a function that shows")
             else:
-                self._judge_module(node, module, each.name)
+                self._judge_module(node, module, name.name)
 
     def _judge_module(self, node: ast.stmt, module: str, name: str = "") -> None:
         whole = f"{module}.{name}".rstrip(".")
@@ -104,8 +104,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         rule = max(rules, key=lambda each: (each.known, each.action.rank))
         if module.startswith("discreet"):
             if f"{module}.{name}" != _SAFE and module != _SAFE:
-                what = "only discreet_fire.statistics may be used"
-                self.refuse(node, "import", module, what)
+                message = "only discreet_fire.statistics may be used"
+                self.refuse(node, "import", module, message)
             elif rule.action is Action.REFUSED:
                 self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
         elif rule.action is Action.REFUSED and (
@@ -114,8 +114,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
             self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
         elif not rule.known and not self._some(module):
             hint = "give its source to review, or add a rule for it"
-            what = f"no rule for the module {module}; what it does is not known"
-            self.notes.find("import", Severity.REVIEW, what, self.spans.of(node), hint)
+            message = f"no rule for the module {module}; what it does is not known"
+            self.notes.find("import", Severity.REVIEW, message, self.spans.of(node), hint)
 
     def _some(self, module: str) -> bool:
         """Whether rules name single functions of a module."""
@@ -157,10 +157,10 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
             return None
         parts: list[str] = []
         held: list[ast.Name] = []
-        for each in node.values:
-            inner = each.value if isinstance(each, ast.FormattedValue) else None
-            if inner is None or self.names.clean(each):
-                parts.append(ast.unparse(ast.JoinedStr(values=[each])))
+        for value in node.values:
+            inner = value.value if isinstance(value, ast.FormattedValue) else None
+            if inner is None or self.names.clean(value):
+                parts.append(ast.unparse(ast.JoinedStr(values=[value])))
             elif (safe := self.wrapped(inner)) is not None:
                 parts.append(safe)
                 held += [inner] if isinstance(inner, ast.Name) else []
@@ -179,8 +179,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
 
     def _written(self, node: ast.Call, safe: str) -> str | None:
         """The safe call for a part of a formatted text, whose place in the text is not known."""
-        given = [ast.unparse(each) for each in node.args]
-        given += [ast.unparse(each) for each in node.keywords]
+        given = [ast.unparse(arg) for arg in node.args]
+        given += [ast.unparse(keyword) for keyword in node.keywords]
         if not self.names.resolved(node.func):
             if not isinstance(node.func, ast.Attribute):
                 return None
@@ -228,8 +228,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
     def judge_target(self, target: ast.AST, value: ast.AST | None = None) -> None:
         """Modules and the environment must stay as they are, but for their settings."""
         if isinstance(target, ast.Tuple | ast.List):
-            for each in target.elts:
-                self.judge_target(each)
+            for elt in target.elts:
+                self.judge_target(elt)
         elif isinstance(target, ast.Starred):
             self.judge_target(target.value)
         elif isinstance(target, ast.Attribute | ast.Subscript):
@@ -243,8 +243,8 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
                 isinstance(value, ast.Attribute | ast.Lambda) or self.names.clean(value)
             )
             if not settings or not plain:
-                what = "changes a module, its functions or the environment"
-                self.refuse(self.statement or target, "monkeypatch", "assignment", what)
+                message = "changes a module, its functions or the environment"
+                self.refuse(self.statement or target, "monkeypatch", "assignment", message)
 
     # ------------------------------------------------------------ what is noted
 
@@ -299,11 +299,11 @@ class PythonTexts(PythonNotes):
     def judge_texts(self, node: ast.Call) -> None:
         """Judge the texts that a call runs, if it runs any."""
         if self.names.does(node.func, "code"):
-            for each in self._arguments(node, ("expr", "formula", "formula_like")):
-                self._judge_code(node, each)
+            for argument in self._arguments(node, ("expr", "formula", "formula_like")):
+                self._judge_code(node, argument)
         if self.names.does(node.func, "runs"):
-            for each in self._arguments(node, ("func", "aggfunc")):
-                self._judge_named(node, each)
+            for argument in self._arguments(node, ("func", "aggfunc")):
+                self._judge_named(node, argument)
 
     @staticmethod
     def _arguments(node: ast.Call, keys: tuple[str, ...]) -> Iterator[ast.expr]:
@@ -311,15 +311,15 @@ class PythonTexts(PythonNotes):
         word = word_of(node.func)
         if node.args and word not in ("pivot_table", "crosstab"):
             yield node.args[0]
-        for each in node.keywords:
-            if each.arg is None or each.arg in keys:
-                yield each.value
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in keys:
+                yield keyword.value
             elif word not in ("agg", "aggregate"):
                 continue
-            elif isinstance(each.value, ast.Tuple) and len(each.value.elts) == 2:
-                yield each.value.elts[1]
-            elif isinstance(each.value, ast.Constant) and each.arg != "axis":
-                yield each.value
+            elif isinstance(keyword.value, ast.Tuple) and len(keyword.value.elts) == 2:
+                yield keyword.value.elts[1]
+            elif isinstance(keyword.value, ast.Constant) and keyword.arg != "axis":
+                yield keyword.value
 
     def _readable(self, node: ast.AST, depth: int = 0) -> Iterator[ast.AST | None]:
         """What an expression may be, by the names it is bound to; None where it is not known."""
@@ -330,14 +330,14 @@ class PythonTexts(PythonNotes):
             elif not values or depth > _DEEPEST or len(values) > _MOST or None in values:
                 yield None
             else:
-                for each in values:
-                    yield from self._readable(each or node, depth + 1)
+                for item in values:
+                    yield from self._readable(item or node, depth + 1)
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
-            for each in node.elts:
-                yield from self._readable(each, depth)
+            for item in node.elts:
+                yield from self._readable(item, depth)
         elif isinstance(node, ast.Dict):
-            for each in node.values:
-                yield from self._readable(each, depth)
+            for item in node.values:
+                yield from self._readable(item, depth)
         elif isinstance(node, ast.DictComp):
             yield from self._readable(node.value, depth)
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
@@ -351,15 +351,15 @@ class PythonTexts(PythonNotes):
     # ------------------------------------------------------------ names of functions
 
     def _judge_named(self, node: ast.Call, argument: ast.expr) -> None:
-        for each in self._readable(argument):
-            text = None if each is None else text_of(each)
+        for item in self._readable(argument):
+            text = None if item is None else text_of(item)
             if text is not None:
                 rule = self.names.policy.rule(f".{text}")
                 if rule.action is Action.REFUSED or rule.role == "shows":
                     self.refuse(node, "text", rule.name, rule.reason)
                 elif not rule.known:
                     self.review(node, "text", f"no rule for the function that a text names: {text}")
-            elif each is None or not self._is_function(each):
+            elif item is None or not self._is_function(item):
                 self.review(node, "text", "which function runs cannot be read from the program")
 
     def _is_function(self, node: ast.AST) -> bool:
@@ -379,8 +379,8 @@ class PythonTexts(PythonNotes):
     # ------------------------------------------------------------ code
 
     def _judge_code(self, node: ast.Call, argument: ast.expr) -> None:
-        for each in self._readable(argument):
-            text = None if each is None else self._code_of(each)
+        for item in self._readable(argument):
+            text = None if item is None else self._code_of(item)
             if text is None:
                 self.review(node, "text", "code in a text that cannot be read from the program")
             else:
@@ -408,16 +408,16 @@ class PythonTexts(PythonNotes):
             between = text_of(found[0])
             if found[1] == "join" and between is not None and len(node.args) == 1:
                 joint, parts = between, list(self._readable(node.args[0]))
-        texts = [None if each is None else self._code_of(each, depth + 1) for each in parts]
-        found_all = [each for each in texts if each is not None]
+        texts = [None if part is None else self._code_of(part, depth + 1) for part in parts]
+        found_all = [text for text in texts if text is not None]
         return joint.join(found_all) if parts and len(found_all) == len(texts) else None
 
     def _judge_text(self, node: ast.Call, text: str) -> None:
         text = re.sub(r"`[^`]*`", "x", text)
         if _HIDDEN.search(text):
             self.review(node, "text", "code in a text calls what no name tells")
-        for found in _CALLED.finditer(text):
-            word = found.group(1).replace("@", "")
+        for match in _CALLED.finditer(text):
+            word = match.group(1).replace("@", "")
             parts = word.split(".")
             numpy = parts[0] not in self.names.bound or parts[0] in self.names.aliases
             if word in _PLAIN or (numpy and parts[0] in ("np", "numpy") and parts[-1] in _PLAIN):

@@ -53,19 +53,21 @@ class RWalker(ScriptJudge[RNode]):
         inside = []
         for name, value in names.bindings:
             if value is not None and value.kind == "function":
-                functions = [each.parts[0] for each in value.walk() if each.kind == "call"]
-                called = {each.value for each in functions}.union(*map(names.called, functions))
+                functions = [node.parts[0] for node in value.walk() if node.kind == "call"]
+                called = {function.value for function in functions}.union(
+                    *map(names.called, functions)
+                )
                 if "UseMethod" in called:
                     called |= self._methods(name, value)
-                shows = any(names.policy.rule(each).role == "shows" for each in called)
+                shows = any(names.policy.rule(item).role == "shows" for item in called)
                 inside.append((name, called, shows))
         self.find_speaking(inside)
 
     def _methods(self, name: str, generic: RNode) -> set[str]:
         """The functions of the script that a generic function may run."""
-        texts = {each.value for each in generic.walk() if each.kind == "string"}
-        starts = tuple(f"{each}." for each in {name, *texts})
-        return {each for each in self.names.functions if each.startswith(starts)}
+        texts = {node.value for node in generic.walk() if node.kind == "string"}
+        starts = tuple(f"{item}." for item in {name, *texts})
+        return {function for function in self.names.functions if function.startswith(starts)}
 
     def span(self, node: RNode) -> tuple[int, int]:
         """Where a node starts and ends in the text."""
@@ -73,7 +75,7 @@ class RWalker(ScriptJudge[RNode]):
 
     def numbers(self, node: RNode) -> bool:
         """Whether an expression is made of numbers only."""
-        return all(each.kind in ("number", "unary", "binary", "paren") for each in node.walk())
+        return all(item.kind in ("number", "unary", "binary", "paren") for item in node.walk())
 
     def run(self, tree: list[RNode]) -> None:
         """Note all that is to be said and changed."""
@@ -105,19 +107,19 @@ class RWalker(ScriptJudge[RNode]):
     def _judge_names(self, tree: list[RNode]) -> None:
         """Names that must keep their meaning, and functions that run without being called."""
         for name in sorted(self.names.bound):
-            what = ""
+            message = ""
             if name.startswith(("fdz_", ".fdz")):
-                what = f"the name {name} belongs to the safe functions"
+                message = f"the name {name} belongs to the safe functions"
             elif name in SYNTAX:
-                what = f"the name {name} belongs to R itself, and to what is written in here"
-            if what:
-                place = next(each for top in tree for each in top.walk() if _binds(each, name))
+                message = f"the name {name} belongs to R itself, and to what is written in here"
+            if message:
+                place = next(node for top in tree for node in top.walk() if _binds(node, name))
                 span = (place.start, place.start)
-                self.notes.find("own-name", Severity.ERROR, what, span, "choose another name")
-        for node in (each for top in tree for each in top.walk()):
+                self.notes.find("own-name", Severity.ERROR, message, span, "choose another name")
+        for node in (item for top in tree for item in top.walk()):
             if node.kind == "name" and node.value.startswith(".fdz"):
-                what = f"the name {node.value} belongs to the safe functions"
-                self.notes.find("own-name", Severity.ERROR, what, (node.start, node.end))
+                message = f"the name {node.value} belongs to the safe functions"
+                self.notes.find("own-name", Severity.ERROR, message, (node.start, node.end))
             if is_assignment(node) and (name := sides(node)[0].value) in self.names.own_methods:
                 self.review(node, "special", f"{name} runs without being called")
 
@@ -136,15 +138,15 @@ class RWalker(ScriptJudge[RNode]):
         if safe is not None:
             self._wrap(node, safe)
             return
-        what = "R prints the value of this line, which derives from data, or may"
-        self.notes.find("printed", Severity.REFUSED, what, (node.start, node.end), _HINT)
+        message = "R prints the value of this line, which derives from data, or may"
+        self.notes.find("printed", Severity.REFUSED, message, (node.start, node.end), _HINT)
         for at, text in ((node.start, "invisible("), (node.end, ")")):
-            self.notes.replace((at, at), text, "printed", "value", Action.REFUSED, what)
+            self.notes.replace((at, at), text, "printed", "value", Action.REFUSED, message)
 
     def _silent(self, node: RNode) -> bool:
         """Whether the value of an expression is not printed, or tells nothing."""
         if node.kind == "if" or self._passes(node):
-            return all(self._silent(each) for each in node.parts[1:])
+            return all(self._silent(part) for part in node.parts[1:])
         if node.kind == "block" and node.parts:
             return self._silent(node.parts[-1])
         return self._quiet(node) or self.names.clean(node)
@@ -156,10 +158,10 @@ class RWalker(ScriptJudge[RNode]):
         if node.kind == "block":
             return not node.parts or self._quiet(node.parts[-1])
         if node.kind == "if" or self._passes(node):
-            return all(self._quiet(each) for each in node.parts[1:])
+            return all(self._quiet(part) for part in node.parts[1:])
         if node.kind == "index":
             # Assignments of data.table within its brackets print nothing.
-            return any(each.value == ":=" for each in node.parts[1:] if each.kind == "binary")
+            return any(part.value == ":=" for part in node.parts[1:] if part.kind == "binary")
         if node.kind != "call":
             return False
         rules = self.names.rules(node.parts[0])
@@ -185,7 +187,7 @@ class RWalker(ScriptJudge[RNode]):
             return None
         function = call.parts[0]
         if node is call and self.names.has(function, "around"):
-            dirty = [each for each in call.parts[1:] if not self.names.clean(each)]
+            dirty = [part for part in call.parts[1:] if not self.names.clean(part)]
             return self._wrapped(dirty[0]) if len(dirty) == 1 else None
         rules = self.names.rules(function)
         safe = {rule.safe for rule in rules}
@@ -212,29 +214,29 @@ class RWalker(ScriptJudge[RNode]):
             if "://" in node.value:
                 self.review(node, "address", "an address of the network")
         elif node.kind == "block":
-            for each in node.parts:
-                self._visit(each, WHOLE)
+            for part in node.parts:
+                self._visit(part, WHOLE)
         elif node.kind in _CONTROL:
             self._control(node)
         elif node.kind == "binary":
             self._binary(node, statement)
         else:
             with self.under(*self.names.flows.jumps.get(id(node), ())):
-                for each in node.parts:
+                for part in node.parts:
                     # A default runs where a function first uses it, if it does.
-                    default = node.kind == "function" and each is not node.parts[-1]
-                    if each.kind != "name" or node.kind not in ("unary", "index"):
+                    default = node.kind == "function" and part is not node.parts[-1]
+                    if part.kind != "name" or node.kind not in ("unary", "index"):
                         with self.under(loose=default):
-                            self._visit(each)
+                            self._visit(part)
 
     def _control(self, node: RNode) -> None:
         """What runs only under a condition tells that it holds."""
         first = () if node.kind == "repeat" else (node.parts[0],)
-        for each in first:
-            self._visit(each)
+        for item in first:
+            self._visit(item)
         with self.under(*first, *self.names.flows.jumps.get(id(node), ())):
-            for each in node.parts[len(first) :]:
-                self._visit(each, BODY)
+            for item in node.parts[len(first) :]:
+                self._visit(item, BODY)
 
     def _binary(self, node: RNode, statement: int) -> None:
         """Operators: assignments, pipes, parts of objects, and sums."""
@@ -344,17 +346,17 @@ class RWalker(ScriptJudge[RNode]):
         statement: int,
     ) -> None:
         """Judge a call by the gravest rule on it."""
-        dirty = [each for each in given if not self.names.clean(each)]
+        dirty = [item for item in given if not self.names.clean(item)]
         if worst.action is Action.REFUSED:
             self._refuse(node, worst.name, worst.reason, statement)
         elif any(rule.role == "shows" for rule in rules):
-            shown = [safe for each in dirty if (safe := self._wrapped(each)) is not None]
+            shown = [safe for item in dirty if (safe := self._wrapped(item)) is not None]
             plain = worst.name in ("print", "show", "cat") and bool(statement)
             if dirty and len(shown) == len(dirty) and plain:
                 self._wrap(node, shown[0] if len(shown) == 1 else f"{{ {'; '.join(shown)} }}")
             elif dirty:
-                what = "shows what derives from data, or may"
-                self._refuse(node, worst.name, what, statement, hint=_HINT)
+                message = "shows what derives from data, or may"
+                self._refuse(node, worst.name, message, statement, hint=_HINT)
                 return
             self.branching(node, worst.name)
         elif worst.action is Action.REVIEW:
@@ -364,17 +366,17 @@ class RWalker(ScriptJudge[RNode]):
             self._package(node, given)
         elif worst.name in ("UseMethod", "NextMethod") and given and given[0].kind == "string":
             rule = self.names.policy.rule(given[0].value)
-            own = any(each.startswith(f"{rule.name}.") for each in self.names.functions)
+            own = any(function.startswith(f"{rule.name}.") for function in self.names.functions)
             if rule.action is Action.REFUSED or rule.role == "shows":
-                what = "hands its arguments to a function that shows"
-                self._refuse(node, rule.name, what, statement)
+                message = "hands its arguments to a function that shows"
+                self._refuse(node, rule.name, message, statement)
             elif not rule.known and not own:
                 self.review(node, "call", f"hands its arguments to {rule.name}; no rule for it")
         elif worst.name == "options" and dirty:
             self.review(node, "call", "options: a setting derives from data, or may")
         elif dirty and "reads" in (worst.risks or ()):
-            what = f"{worst.name}: the place it reads derives from data, or may"
-            self.review(node, "place", what)
+            message = f"{worst.name}: the place it reads derives from data, or may"
+            self.review(node, "place", message)
 
     def _package(self, node: RNode, given: list[RNode]) -> None:
         """Packages that rules refuse as a whole."""
@@ -383,8 +385,8 @@ class RWalker(ScriptJudge[RNode]):
             self.review(node, "call", "the name of the package may derive from data")
         rule = self.names.policy.rule(f"{name}::*")
         if name and not rule.known and name not in _PACKAGES:
-            what = f"no rule for the package {name}; what it does is not known"
-            self.review(node, "package", what)
+            message = f"no rule for the package {name}; what it does is not known"
+            self.review(node, "package", message)
         if rule.known and rule.action is Action.REFUSED:
             self._refuse(node, name, rule.reason, BODY)
 
@@ -404,13 +406,13 @@ class RWalker(ScriptJudge[RNode]):
             if rule.runs is not None:
                 self._judge_running(node, place, rule.runs - len(before), statement)
         if any("code" in (rule.risks or ()) for rule in rules):
-            pairs = [*((None, each) for each in before), *arguments(node)]
+            pairs = [*((None, entry) for entry in before), *arguments(node)]
             chosen = [each for name, each in pairs if name in ("formula", "object", "x")]
             free = [each for name, each in pairs if name is None]
             # A pipe may put something else first; what looks like code is judged anywhere.
-            chosen += free[:1] + [each for each in free[1:] if re.search(r"[(~]", each.value)]
-            for each in chosen:
-                self._judge_formula(each, place, statement)
+            chosen += free[:1] + [entry for entry in free[1:] if re.search(r"[(~]", entry.value)]
+            for item in chosen:
+                self._judge_formula(item, place, statement)
         wrapped = any(rule.action is Action.WRAPPED for rule in rules)
         if wrapped and any(map(self.picks.picks, [*node.parts[1:], *before])):
             self.spreads.append(place)
@@ -420,12 +422,12 @@ class RWalker(ScriptJudge[RNode]):
         """The function that a call runs can be read."""
         named = [each for name, each in arguments(node) if name in _NAMED]
         free = [each for name, each in arguments(node) if name is None]
-        for each in named or (free[position : position + 1] if position >= 0 else []):
-            rule = self.names.policy.rule(each.value)
-            text = each.kind == "string" and each.value not in self.names.functions
+        for item in named or (free[position : position + 1] if position >= 0 else []):
+            rule = self.names.policy.rule(item.value)
+            text = item.kind == "string" and item.value not in self.names.functions
             if text and (rule.action is Action.REFUSED or rule.role == "shows"):
                 self._refuse(place, rule.name, rule.reason, statement)
-            elif not self._readable(each):
+            elif not self._readable(item):
                 self.review(place, "text", "which function runs cannot be read from the program")
 
     def _runs_others(self, function: RNode) -> bool:
@@ -466,7 +468,7 @@ class RWalker(ScriptJudge[RNode]):
                 self.review(place, "text", _UNREAD)
         elif node.kind == "string":
             self._judge_text(node.value, place, statement)
-        elif text and any("(" in each for each in self._texts(node)):
+        elif text and any("(" in item for item in self._texts(node)):
             self.review(place, "text", _UNREAD)
         elif node.kind == "name":
             for value in self.names.values.get(node.value, []):
@@ -475,14 +477,14 @@ class RWalker(ScriptJudge[RNode]):
 
     def _texts(self, node: RNode, depth: int = 0) -> list[str]:
         """All texts that an expression is put together of."""
-        found = []
-        for each in node.walk():
-            if each.kind == "string":
-                found.append(each.value)
-            elif each.kind == "name" and depth < 4:
-                for value in self.names.values.get(each.value, []):
-                    found += self._texts(value, depth + 1) if value is not None else []
-        return found
+        texts = []
+        for item in node.walk():
+            if item.kind == "string":
+                texts.append(item.value)
+            elif item.kind == "name" and depth < 4:
+                for value in self.names.values.get(item.value, []):
+                    texts += self._texts(value, depth + 1) if value is not None else []
+        return texts
 
     def _judge_text(self, text: str, place: RNode, statement: int) -> None:
         try:
@@ -490,8 +492,9 @@ class RWalker(ScriptJudge[RNode]):
         except RSyntaxError:
             self.review(place, "text", "code in a text that cannot be read")
             return
-        for each in (each for top in tree for each in top.walk() if each.kind == "call"):
-            rules = self.names.rules(each.parts[0])
+        calls = (node for top in tree for node in top.walk() if node.kind == "call")
+        for item in calls:
+            rules = self.names.rules(item.parts[0])
             worst = max(rules, key=lambda rule: rule.action.rank, default=None)
             if worst and "term" in worst.traits and worst.name not in self.names.bound:
                 continue
@@ -503,5 +506,5 @@ class RWalker(ScriptJudge[RNode]):
 
 def _binds(node: RNode, name: str) -> bool:
     if is_assignment(node):
-        return any(each.value == name for each in sides(node)[0].walk())
+        return any(item.value == name for item in sides(node)[0].walk())
     return node.value == name or name in node.names

@@ -77,7 +77,7 @@ def manifest(
             {"command": call.command, "path": call.written, "action": call.action.value}
             for call in rewriting.calls
         ],
-        "findings": [_plain(each, _FINDING) for each in (*source.findings, *rewriting.findings)],
+        "findings": [_plain(item, _FINDING) for item in (*source.findings, *rewriting.findings)],
     }
 
 
@@ -202,7 +202,7 @@ class RewrittenFile:
 
     def reviews(self) -> list[FindingCause]:
         """What an officer must look at, one item for each cause."""
-        return causes(each for each in self.findings if each.severity is Severity.REVIEW)
+        return causes(finding for finding in self.findings if finding.severity is Severity.REVIEW)
 
     def described(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -265,9 +265,9 @@ class ResultPlace:
         output = self.output.exists()
         if overwrite or not (output or self.document.exists()) or (output and self.is_made()):
             return []
-        what = "the file exists, and this program did not make it"
+        message = "the file exists, and this program did not make it"
         wrong = self.output if output else self.document
-        return [Problem(what, str(wrong), f"{hint}; --overwrite replaces it")]
+        return [Problem(message, str(wrong), f"{hint}; --overwrite replaces it")]
 
     def write(
         self,
@@ -326,8 +326,8 @@ def undo(path: str | os.PathLike[str]) -> Path:
     data = restored(document, output.read_bytes())
     target = output.with_name(_name_before(output, document))
     if target.exists() and target.read_bytes() != data:
-        what = "the original is there, and differs; nothing was written"
-        raise taken_error([Problem(what, str(target), "move it away first")])
+        message = "the original is there, and differs; nothing was written"
+        raise taken_error([Problem(message, str(target), "move it away first")])
     _replaced(target, data)
     return target
 
@@ -357,8 +357,8 @@ def original_of(path: Path) -> Path:
 
 def taken_error(problems: Sequence[Problem]) -> OutputCheckError:
     """The error on files that cannot be taken."""
-    what = f"{len(problems)} files cannot be taken"
-    return OutputCheckError.of(problems, what, code="output-check")
+    message = f"{len(problems)} files cannot be taken"
+    return OutputCheckError.of(problems, message, code="output-check")
 
 
 _SHOWN = (Severity.ERROR, Severity.REFUSED, Severity.REVIEW)
@@ -372,13 +372,13 @@ def report(outcomes: Sequence[RewrittenFile], *, language: Language = "en") -> s
     for outcome in outcomes:
         lines += _head(outcome, language)
         if len(outcomes) == 1:
-            found = causes(each for each in outcome.findings if each.severity in _SHOWN)
+            found = causes(finding for finding in outcome.findings if finding.severity in _SHOWN)
             lines += _told(found, language)
     if len(outcomes) > 1:
         words = texts_of("discreet_fire", "rewritten", language)
         items = submission_causes(outcomes, _SHOWN)
-        reviews = [each for each in items if each.severity is Severity.REVIEW]
-        places = sum(each.count for each in reviews)
+        reviews = [item for item in items if item.severity is Severity.REVIEW]
+        places = sum(review.count for review in reviews)
         lines.append(words["all"].format(n=len(outcomes), review=len(reviews), places=places))
         lines += _told(items, language)
     return "\n".join(lines)
@@ -439,7 +439,7 @@ def submission_causes(
     merged: dict[tuple[Severity, str, str, str], tuple[Counter[str], dict[str, list[int]]]] = {}
     for outcome in outcomes:
         name = Path(os.path.relpath(outcome.source.resolve(), folder)).as_posix()
-        for cause in causes(each for each in outcome.findings if each.severity in wanted):
+        for cause in causes(finding for finding in outcome.findings if finding.severity in wanted):
             key = (cause.severity, cause.rule, cause.reason, cause.hint)
             names, files = merged.setdefault(key, (Counter(), {}))
             names.update(cause.names)

@@ -116,7 +116,7 @@ def _source(notes: PackageNotes, statements: Sequence[Sequence[PackageToken]]) -
     where = _text(notes, choices[0][1:]) if choices else ""
     groups = [tokens for tokens in statements[1:] if tokens[0].upper == "BY"]
     by = [t.text for tokens in groups for t in tokens[1:] if t.kind in ("word", "reference")]
-    by = [each for each in by if each.upper() not in ("DESCENDING", "NOTSORTED", "GROUPFORMAT")]
+    by = [item for item in by if item.upper() not in ("DESCENDING", "NOTSORTED", "GROUPFORMAT")]
     span = (first[at + 2].start, first[end].end)
     return _Source(text=notes.text[slice(*span)], span=span, where=where, by=tuple(by))
 
@@ -158,25 +158,25 @@ def _asked(
     for tokens in statements[1:]:
         name = tokens[0].upper
         if name in ("VAR", "VARIABLES", "WITH", "PARTIAL", "PAIRED", "WEIGHT", "FREQ"):
-            found = _names([t for t in tokens[1:] if t.text != ":"])
+            names = _names([t for t in tokens[1:] if t.text != ":"])
             weighted = name == "VAR" and any(token.upper == "WEIGHT" for token in tokens)
-            found, into = None if weighted else found, values
+            names, into = None if weighted else names, values
             listed |= name not in ("WEIGHT", "FREQ")
         elif name in ("CLASS", "CLASSES"):
             plain = _without_parentheses(tokens[1:])
-            found, into = _names(plain), cells
+            names, into = _names(plain), cells
         elif rule.gate == "model" and (
             name == "MODEL" or (len(tokens) > 2 and tokens[1].text == ":")
         ):
             tokens = tokens if name == "MODEL" else tokens[2:]
             plain = _before_slash(_without_parentheses(tokens[1:]))
-            found = _names([t for t in plain if t.text not in ("=", "@") and t.kind != "number"])
+            names = _names([t for t in plain if t.text not in ("=", "@") and t.kind != "number"])
             into = values
         else:
             continue
-        if found is None:
+        if names is None:
             return None
-        into += [each for each in found if each not in into]
+        into += [item for item in names if item not in into]
     if rule.gate == "model":
         if not values:
             return None

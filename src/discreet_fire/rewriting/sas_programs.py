@@ -79,7 +79,7 @@ class MacroValues:
         """Whether a macro variable holds values of the data."""
         upper = name.upper()
         stem = upper.rstrip("0123456789")
-        begins = any(upper.startswith(each) for each in self.beginnings)
+        begins = any(upper.startswith(beginning) for beginning in self.beginnings)
         if sure:
             return upper in self.names or stem in self.beginnings
         return self.every or upper in self.names or begins
@@ -94,7 +94,7 @@ class MacroValues:
                 return True
             if token.upper in ("%SYSFUNC", "%QSYSFUNC"):
                 named = next(
-                    (each for each in tokens[at + 1 : at + 4] if each.kind != "sign"), None
+                    (item for item in tokens[at + 1 : at + 4] if item.kind != "sign"), None
                 )
                 if named is None or named.upper not in self.functions:
                     return True
@@ -355,8 +355,8 @@ class _SasWalker:
             self._in_data(statement, tokens)
 
     def _global(self, first: str) -> PackageRule | None:
-        found = _GLOBAL_WORD.match(first)
-        name = found.group(1) if found else first
+        match = _GLOBAL_WORD.match(first)
+        name = match.group(1) if match else first
         if self.step == "DATA" and name == "MISSING":
             return None
         return self.rules.get(f"GLOBAL {name}")
@@ -731,7 +731,7 @@ def _split_statements(tokens: _Tokens) -> list[tuple[PackageToken, ...]]:
             found.append([])
         else:
             found[-1].append(token)
-    return [tuple(each) for each in found if each]
+    return [tuple(item) for item in found if item]
 
 
 def _behind_slash(tokens: _Tokens) -> _Tokens:

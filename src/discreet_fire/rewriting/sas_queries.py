@@ -46,12 +46,12 @@ def _summarises(item: Sequence[PackageToken]) -> bool:
 
 def _parts(tokens: Sequence[PackageToken]) -> list[list[PackageToken]]:
     """What stands between commas, outside of parentheses."""
-    found: list[list[PackageToken]] = [[]]
+    parts: list[list[PackageToken]] = [[]]
     depth = 0
     for token in tokens:
         depth += (token.text == "(") - (token.text == ")")
         if token.text == "," and not depth:
-            found.append([])
+            parts.append([])
         else:
-            found[-1].append(token)
-    return found
+            parts[-1].append(token)
+    return parts

@@ -113,7 +113,9 @@ class ScriptJudge(ABC, Generic[_Node]):
     @contextmanager
     def under(self, *conditions: _Node | None, loose: bool = False) -> Iterator[None]:
         """Visit something that runs under conditions, or nobody knows how often."""
-        depends = any(each is not None and not self._names.clean(each) for each in conditions)
+        depends = any(
+            condition is not None and not self._names.clean(condition) for condition in conditions
+        )
         self.deciding += depends or loose
         yield
         self.deciding -= depends or loose
@@ -125,8 +127,8 @@ class ScriptJudge(ABC, Generic[_Node]):
         unstated = [rule for rule in rules if rule.known and rule.risks is None]
         open_ = [rule for rule in unstated if rule.action.rank < Action.REVIEW.rank]
         if open_ and not all(map(self.numbers, given)):
-            what = f"no rule states what it does with values ({open_[0].name})"
-            self.review(node, "call", what)
+            message = f"no rule states what it does with values ({open_[0].name})"
+            self.review(node, "call", message)
 
     def judge_columns(self, node: _Node, place: _Node) -> None:
         """Single values that become a column, and labels that are made of data."""
@@ -138,14 +140,16 @@ class ScriptJudge(ABC, Generic[_Node]):
     def judge_shown(self, *, shown: bool) -> None:
         """Review what was noted, if any figure is shown, or the frame itself."""
         for node in self.spreads if shown else ():
-            what = "a single value is handed to many records; a safe figure could show it"
-            self.review(node, "single", what)
-        places = [(each.start, each.end) for each in self.notes.edits if each.rule == "command"]
+            message = "a single value is handed to many records; a safe figure could show it"
+            self.review(node, "single", message)
+        places = [(edit.start, edit.end) for edit in self.notes.edits if edit.rule == "command"]
         for node in self.named:
             start, end = self.span(node)
             if any(first <= start and end <= last for first, last in places):
-                what = "columns are called by values of data, and safe functions show their names"
-                self.review(node, "label", what)
+                message = (
+                    "columns are called by values of data, and safe functions show their names"
+                )
+                self.review(node, "label", message)
 
     def wrap(self, span: tuple[int, int], text: str, name: str) -> None:
         """Put a safe call in place of an expression."""

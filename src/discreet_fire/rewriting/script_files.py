@@ -88,8 +88,8 @@ def cookie_of(text: str) -> str | None:
     """
     # Python ends lines here only, not at form feeds and the like.
     for line in re.split(r"\r\n|\n|\r", text, maxsplit=2)[:2]:
-        if found := _COOKIE.match(line):
-            return found.group(1)
+        if match := _COOKIE.match(line):
+            return match.group(1)
         if line.strip() and not line.lstrip().startswith("#"):
             break
     return None
@@ -191,11 +191,11 @@ def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     others = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(each for each in path.rglob("*") if is_script(each))
-            own = [each for each in inside if each.is_file()]
+            inside = sorted(item for item in path.rglob("*") if is_script(item))
+            own = [item for item in inside if item.is_file()]
             # Results that lie there are not taken for originals.
-            scripts |= dict.fromkeys(each for each in own if not each.stem.endswith(SUFFIX))
-            if not own or any(each.suffix.lower() == ".do" for each in path.rglob("*")):
+            scripts |= dict.fromkeys(item for item in own if not item.stem.endswith(SUFFIX))
+            if not own or any(item.suffix.lower() == ".do" for item in path.rglob("*")):
                 others.append(path)
         elif is_script(path):
             scripts[path] = None
@@ -228,7 +228,9 @@ def prepared_scripts(
             original = _original(path)
             made = _read(original, rules, language)
         except OutputCheckError as error:
-            problems.extend(replace(each, where=each.where or str(path)) for each in error.problems)
+            problems.extend(
+                replace(problem, where=problem.where or str(path)) for problem in error.problems
+            )
             continue
         read[original.resolve()] = made
         waiting += [call.target for call in made.rewriting.calls if call.target is not None]
@@ -331,8 +333,8 @@ def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -
     for edit in rewriting.edits:
         place = found.span(edit.start, edit.end)
         if place is None:
-            what = "a change would go beyond a cell"
-            notes.find("cell", Severity.ERROR, what, (0, 0), "write each statement in one cell")
+            message = "a change would go beyond a cell"
+            notes.find("cell", Severity.ERROR, message, (0, 0), "write each statement in one cell")
             continue
         after = in_json(edit.after)
         notes.replace(place, after, edit.rule, edit.command, edit.action, edit.reason)
@@ -345,9 +347,9 @@ def in_notebook(source: SourceText, found: NotebookCode, rewriting: Rewriting) -
 def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
     """What runs the script must read the same text as was read here."""
     ours = codecs.lookup(source.encoding).name
-    what = ""
+    message = ""
     if ours.startswith("utf-16"):
-        what = "neither Python nor R reads UTF-16"
+        message = "neither Python nor R reads UTF-16"
     elif python:
         cookie = cookie_of(source.text)
         try:
@@ -356,11 +358,11 @@ def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
             named = "unknown"
         alike = source.text.isascii() and named in ("utf-8", "iso8859-1", "cp1252", "ascii")
         if not alike and named != ours:
-            what = f"Python reads this file as {named}, and it was read here as {ours}"
-    if not what:
+            message = f"Python reads this file as {named}, and it was read here as {ours}"
+    if not message:
         return []
     hint = "save the script as UTF-8"
-    return [source.finding("encoding", Severity.ERROR, what, 0, 0, hint)]
+    return [source.finding("encoding", Severity.ERROR, message, 0, 0, hint)]
 
 
 def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) -> list[Finding]:
@@ -374,16 +376,16 @@ def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) ->
         names = {f"{module}{end}" for module in modules for end in ("", ".py", ".pyc", ".so")}
         names -= {"display", source.path.name}
     try:
-        there = sorted(each.name for each in source.path.parent.iterdir() if each.name in names)
+        there = sorted(item.name for item in source.path.parent.iterdir() if item.name in names)
     except OSError:
         there = []
     hint = "remove it, or run the script apart (python -I, Rscript --vanilla)"
-    found = []
+    findings = []
     for path in map(source.path.parent.joinpath, there):
         if path.is_file() or any(path.glob("*.py")):  # a folder of data cannot be loaded
-            what = f"{path.name} beside the script runs with it, or in place of a module"
-            found.append(source.finding("beside", Severity.REVIEW, what, 0, 0, hint))
-    return found
+            message = f"{path.name} beside the script runs with it, or in place of a module"
+            findings.append(source.finding("beside", Severity.REVIEW, message, 0, 0, hint))
+    return findings
 
 
 def _header(one: _Read, language: Language) -> str:

@@ -206,12 +206,12 @@ class _SpssWalker:
             return
         for at, token in enumerate(command.tokens[1:], 1):
             words = [one.upper for one in command.tokens[at : at + 3] if one.kind == "word"]
-            found = [
+            rules = [
                 rule
                 for rule in self._fitting(words or [token.upper.strip("'\"")])
                 if token.kind in ("word", "text") and rule.action is not Action.ALLOWED
             ]
-            if found and len(token.text) > 2:
+            if rules and len(token.text) > 2:
                 self.notes.say("text", Action.REVIEW, span, name=first.text)
                 return
 
@@ -315,7 +315,7 @@ class _SpssWalker:
                 if a.text == "=" and b.kind in ("word", "macro") and c.text == "("
             ]
             added = any(t.upper == "ADDVARIABLES" for t in tokens) and not {*functions} <= _COUNTS
-            if added or any(each not in self.words["aggregates"] for each in functions):
+            if added or any(function not in self.words["aggregates"] for function in functions):
                 yield "picks"
         if name in ("COMPUTE", "IF") and self._carries(tokens, name):
             yield "carries"
@@ -360,9 +360,9 @@ class _SpssWalker:
     @staticmethod
     def _of_word(word: PackageToken, part: PartRule, name: str) -> tuple[Action, str]:
         upper = word.upper
-        if any(names_spss([upper.partition(".")[0]], each) for each in part.refused):
+        if any(names_spss([upper.partition(".")[0]], item) for item in part.refused):
             return Action.REFUSED, f"{name} {upper}"
-        if part.known is None or any(names_spss([upper], each) for each in part.known):
+        if part.known is None or any(names_spss([upper], item) for item in part.known):
             return Action.ALLOWED, ""
         return Action.REVIEW, f"{name} {upper}"
 
@@ -386,9 +386,9 @@ class _SpssWalker:
         if self.temporary:
             self._stop("temporary", command, rule)
             return
-        for each in command.parts(length):
-            action, word = self._of_part(each, rule)
-            if action is Action.REFUSED and each.name in ("MAIN", "TABLE"):
+        for item in command.parts(length):
+            action, word = self._of_part(item, rule)
+            if action is Action.REFUSED and item.name in ("MAIN", "TABLE"):
                 self._refuse(command, rule, word)
                 return
         kept, unknown = self._kept(command, rule, length)
@@ -459,7 +459,7 @@ class _SpssWalker:
 
     def _names(self, tokens: Iterable[PackageToken]) -> list[str] | None:
         """Variables in a list, without what stands in parentheses; None if one is not named."""
-        found: list[str] = []
+        names: list[str] = []
         depth = 0
         for token in tokens:
             depth += (token.text == "(") - (token.text == ")")
@@ -467,9 +467,9 @@ class _SpssWalker:
                 continue
             if token.upper in ("TO", "ALL") or not (token.kind == "word" or token.text == "="):
                 return None
-            if token.kind == "word" and token.text not in found:
-                found.append(token.text)
-        return found
+            if token.kind == "word" and token.text not in names:
+                names.append(token.text)
+        return names
 
     def _check(self, values: Sequence[str], cells: Sequence[str], *, alone: bool) -> str:
         """The macro that checks groups: one by one if there is a single variable."""
@@ -519,12 +519,12 @@ class _SpssWalker:
         others = "".join(f" {text}" for part, text in kept if part not in lists)
         blocks = []
         for part in lists:
-            dimensions = [self._names(each) for each in _split_at(part.tokens, "BY")]
-            if any(not each for each in dimensions):
+            dimensions = [self._names(item) for item in _split_at(part.tokens, "BY")]
+            if any(not item for item in dimensions):
                 return None
             tables: list[list[str]] = [[]]
-            for each in dimensions:
-                tables = [[*table, one] for table in tables for one in each or ()]
+            for dimension in dimensions:
+                tables = [[*table, one] for table in tables for one in dimension or ()]
             single = len(lists) == 1 and len(tables) == 1 and part.name == "MAIN"
             for table in tables:
                 joined = " BY ".join(table)
@@ -544,8 +544,8 @@ class _SpssWalker:
                         stacked = _crossings(list(dimension))
                     except (IndexError, ValueError):
                         return None
-                    more = [each for each in stacked if each] or [[]]
-                    crossed = [[*one, *each] for one in crossed for each in more]
+                    more = [item for item in stacked if item] or [[]]
+                    crossed = [[*one, *item] for one in crossed for item in more]
                 checks += [self._check(["fire_one"], one, alone=False) for one in crossed if one]
         text = " ".join([name, *(text for _, text in kept)])
         return [_Block(checks=tuple(dict.fromkeys(checks)), text=text)] if checks else None
@@ -555,18 +555,18 @@ class _SpssWalker:
         values: list[str] = []
         cells: list[str] = []
         for part, _ in kept:
-            if not any(names_spss([part.name], each) for each in _VALUES) or part.name == "TEST":
+            if not any(names_spss([part.name], entry) for entry in _VALUES) or part.name == "TEST":
                 continue
             first, *rest = _split_at(part.tokens, "BY")
-            covariates = [each for one in rest for each in _split_at(one, "WITH")[1:]]
-            by = [each for one in rest for each in _split_at(one, "WITH")[:1]]
+            covariates = [entry for one in rest for entry in _split_at(one, "WITH")[1:]]
+            by = [entry for one in rest for entry in _split_at(one, "WITH")[:1]]
             if part.name.startswith("GRO"):
                 by, first = [first], ()
             elif rest == []:
                 first = tuple(token for token in first if token.upper not in ("WITH", "PAIRED"))
             for into, lists in ((values, [first, *covariates]), (cells, by)):
-                for each in lists:
-                    if (names := self._names(each)) is None:
+                for item in lists:
+                    if (names := self._names(item)) is None:
                         return None
                     into += names
         if not values:
@@ -596,7 +596,7 @@ class _SpssWalker:
         """Enough cases for the parameters, and in each category of a dummy."""
         names: list[str] = []
         for part, _ in kept:
-            if not any(names_spss([part.name], each) for each in _VALUES):
+            if not any(names_spss([part.name], item) for item in _VALUES):
                 continue
             joints = ("BY", "WITH", "VARIABLES") if part.name == "MAIN" else ("BY", "WITH")
             tokens = [t for t in part.tokens if t.upper not in joints]
@@ -634,10 +634,10 @@ class _SpssWalker:
             or (command.start, command.end) in self.notes.notes.spans
         ):
             return
-        for found in _LINE.finditer(text):
-            words = [each.upper() for each in found.groups()[1:] if each]
+        for match in _LINE.finditer(text):
+            words = [group.upper() for group in match.groups()[1:] if group]
             if any(rule.action is not Action.ALLOWED for rule in self._fitting(words)):
-                at = command.start + found.end()
+                at = command.start + match.end()
                 reason = SAID["runtime"].format(name=words[0])
                 self.notes.notes.replace((at, at), " ", "line", words[0], Action.WRAPPED, reason)
 
@@ -662,7 +662,7 @@ def _split_at(tokens: Sequence[PackageToken], word: str) -> list[Sequence[Packag
             found.append([])
         else:
             found[-1].append(token)
-    return [tuple(each) for each in found]
+    return [tuple(item) for item in found]
 
 
 def _crossings(tokens: list[PackageToken]) -> list[list[str]]:

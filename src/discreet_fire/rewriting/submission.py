@@ -109,8 +109,8 @@ def shadows_in(folder: Path, *, below: bool) -> tuple[Finding, ...]:
     folders = [folder, folder / SAFE[0]]
     if below:
         folders = [Path(place) for place, *_ in islice(os.walk(folder), _MOST_FOLDERS)]
-    programs = (each for here in folders for each in here.glob("*.ado"))
-    found = [each for each in programs if each.parent == folder or _is_grave(each)]
+    programs = (path for here in folders for path in here.glob("*.ado"))
+    found = [program for program in programs if program.parent == folder or _is_grave(program)]
     return tuple(map(_finding, sorted(found)))
 
 
@@ -183,16 +183,16 @@ def _given_files(paths: list[Path]) -> tuple[list[Path], Path]:
     problems = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(each for each in path.rglob("*") if each.suffix.lower() == ".do")
+            inside = sorted(item for item in path.rglob("*") if item.suffix.lower() == ".do")
             if not inside:
                 problems.append(Problem("there is no do-file in this folder", str(path)))
-            found |= dict.fromkeys(each for each in inside if each.is_file())
+            found |= dict.fromkeys(item for item in inside if item.is_file())
         elif path.suffix.lower() != ".do":
             hint = "name files that end in .do, or a folder"
             problems.append(Problem("this is not a do-file", str(path), hint))
         elif not path.is_file():
-            what = "this is not an ordinary file" if path.exists() else "the file does not exist"
-            problems.append(Problem(what, str(path)))
+            message = "this is not an ordinary file" if path.exists() else "the file does not exist"
+            problems.append(Problem(message, str(path)))
         else:
             found[path] = None
     if problems:
@@ -228,7 +228,7 @@ def _read(paths: list[Path], root: Path, policy: Policy, language: Language) -> 
         try:
             source = read_source(path)
         except OutputCheckError as error:
-            problems.extend(replace(each, where=str(path)) for each in error.problems)
+            problems.extend(replace(problem, where=str(path)) for problem in error.problems)
             continue
         file = _File(path=path, source=source, dofile=parse_do(source.text, known))
         files[path.resolve()] = file
@@ -297,8 +297,8 @@ def _check_places(files: list[_File], *, overwrite: bool) -> None:
     for file in files:
         place = ResultPlace(file.path)
         if place.output in taken:  # as those of `a.do` and `a.DO` would be
-            what = "its result would have the name of another one"
-            problems.append(Problem(what, str(file.path), "rename the do-file"))
+            message = "its result would have the name of another one"
+            problems.append(Problem(message, str(file.path), "rename the do-file"))
         taken.add(place.output)
         problems += place.problems(overwrite=overwrite)
     if problems:
@@ -338,11 +338,11 @@ def policy_report(policy: Policy, name: str | None) -> tuple[str, dict[str, Any]
     verdict = policy.verdict(full, words[1:2])
     rules = [verdict] if words[1:] else [verdict, *policy.second_words(full)]
     plain = [
-        {"name": each.name, "action": each.action.value, "safe": each.safe, "reason": each.reason}
-        for each in rules
+        {"name": rule.name, "action": rule.action.value, "safe": rule.safe, "reason": rule.reason}
+        for rule in rules
     ]
     lines = [
-        f"{each.name}: {each.action.value}{f' by {each.safe}' if each.safe else ''}; {each.reason}"
-        for each in rules
+        f"{rule.name}: {rule.action.value}{f' by {rule.safe}' if rule.safe else ''}; {rule.reason}"
+        for rule in rules
     ]
     return "\n".join(lines), {"command": full, "rules": plain}

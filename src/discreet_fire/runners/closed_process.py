@@ -128,12 +128,12 @@ def run_closed(plan: ProcessPlan, serve: Serve | None = None) -> ProcessEnd:
         for one in (tell, asks, answers):
             os.close(one)
     with process, os.fdopen(status, "rb") as enforced, os.fdopen(answered, "wb", 0) as replies:
-        told = json.loads(enforced.readline() or b"{}")
+        document = json.loads(enforced.readline() or b"{}")
         run = _Running(process, plan.limits)
         with run.reader(asked) as requests:
             end = run.end(lambda: serve(requests, replies) if serve is not None else None)
-        if told.get("closed") is not True:
-            raise NotClosedError(told.get("missing", "what starts it"))
+        if document.get("closed") is not True:
+            raise NotClosedError(document.get("missing", "what starts it"))
         over = json.loads(enforced.readline() or b"{}").get("over")
         return end if over is None else replace(end, code=None, over=over)
 
@@ -196,11 +196,11 @@ class _Running:
                 self._kill()
                 self._ended.set()
             served.result()
-            found = output.result()
+            result = output.result()
             return ProcessEnd(
                 code=None if self._over else process.returncode,
                 over=self._over,
-                output=found,
+                output=result,
                 errors=errors.result(),
             )
 
@@ -233,7 +233,7 @@ class _Running:
         return bytes(found)
 
     def _errors(self, stream: IO[bytes]) -> bytes:
-        found = b""
+        errors = b""
         while data := stream.read1(_PIECE):  # type: ignore[attr-defined]
-            found = (found + data)[-_PIECE:]
-        return found
+            errors = (errors + data)[-_PIECE:]
+        return errors

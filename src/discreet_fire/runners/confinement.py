@@ -418,8 +418,8 @@ def _too_much(limit: int) -> bool:
 
 def _figure(place: Path, form: str) -> int:
     with suppress(OSError):  # the process has ended
-        if found := re.match(form, place.read_text()):
-            return int(found[1])
+        if match := re.match(form, place.read_text()):
+            return int(match[1])
     return 0
 
 

@@ -41,8 +41,10 @@ def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
                     continue
                 left -= source.stat().st_size
                 if left < 0:
-                    what = "the folder of the program holds too much to be copied"
+                    message = "the folder of the program holds too much to be copied"
                     hint = "put programs in a folder of their own, and name data with --data"
-                    raise OutputCheckError(what, code="program-folder", where=str(home), hint=hint)
+                    raise OutputCheckError(
+                        message, code="program-folder", where=str(home), hint=hint
+                    )
                 shutil.copyfile(source, inside / name)
         yield place / program.name

@@ -55,10 +55,10 @@ class PythonRunner:
 
 def _packages() -> Iterator[Path]:
     for name in ("discreet", "discreet_fire"):
-        found = importlib.util.find_spec(name)
-        assert found is not None
-        assert found.origin is not None
-        yield Path(found.origin).parent
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        yield Path(spec.origin).parent
 
 
 def _prefixes(executable: Path) -> Sequence[Path]:

@@ -68,25 +68,25 @@ def configured() -> tuple[Runner, ...]:
     try:
         return _read(path, path.stat().st_mtime_ns)
     except OSError as error:
-        what = f"the settings of runners cannot be read ({error.strerror})"
-        raise OutputCheckError(what, code="runners", where=str(path)) from None
+        message = f"the settings of runners cannot be read ({error.strerror})"
+        raise OutputCheckError(message, code="runners", where=str(path)) from None
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _changed: int) -> tuple[Runner, ...]:
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        what = f"this is not a TOML file: {error}"
-        raise OutputCheckError(what, code="runners", where=str(path)) from None
-    problems = [problem for name, table in told.items() for problem in _problems(name, table)]
+        message = f"this is not a TOML file: {error}"
+        raise OutputCheckError(message, code="runners", where=str(path)) from None
+    problems = [problem for name, table in document.items() for problem in _problems(name, table)]
     if problems:
         raise OutputCheckError.of(
             [Problem(one.what, f"{path.name}: {one.where}", one.hint) for one in problems],
             f"{len(problems)} settings of runners are wrong",
             code="runners",
         )
-    return tuple(_MAKERS[name](table) for name, table in told.items())
+    return tuple(_MAKERS[name](table) for name, table in document.items())
 
 
 def _problems(name: str, table: object) -> list[Problem]:
@@ -95,26 +95,32 @@ def _problems(name: str, table: object) -> list[Problem]:
         return [Problem("there is no such runner", name, f"runners: {', '.join(_MAKERS)}")]
     files = ("executable", *_OWN[name])
     known = (*files, "read", "closed", *_LIMITS)
-    found = [Problem("there is no such setting", f"{name}.{one}", f"settings: {', '.join(known)}")
-             for one in table if one not in known]  # fmt: skip
+    hint = f"settings: {', '.join(known)}"
+    problems = [
+        Problem("there is no such setting", f"{name}.{one}", hint)
+        for one in table
+        if one not in known
+    ]
     for one in files:
         value = table.get(one)
         if not isinstance(value, str) or not Path(value).is_absolute() or not Path(value).exists():
-            found.append(Problem("is the whole path of something that is there", f"{name}.{one}"))
+            problems.append(
+                Problem("is the whole path of something that is there", f"{name}.{one}")
+            )
     for one, (low, high) in _LIMITS.items():
         value = table.get(one, low)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not low <= value <= high:
-            found.append(Problem(f"is a number from {low} to {high}", f"{name}.{one}"))
+            problems.append(Problem(f"is a number from {low} to {high}", f"{name}.{one}"))
     read = table.get("read", [])
     if not isinstance(read, list) or not all(
         isinstance(one, str) and Path(one).is_absolute() for one in read
     ):
-        found.append(Problem("is a list of whole paths", f"{name}.read"))
+        problems.append(Problem("is a list of whole paths", f"{name}.read"))
     if table.get("closed", True) is not True:  # a setting of earlier versions
         what, hint = "programs run closed off, or not at all", "leave this setting out"
-        found.append(Problem(what, f"{name}.closed", hint))
-    return found
+        problems.append(Problem(what, f"{name}.closed", hint))
+    return problems
 
 
 def _process(table: _Table) -> dict[str, Any]:

@@ -77,8 +77,8 @@ class StataBatch:
             mark = secrets.token_hex(8)
             start = script.folder / _START
             if start.exists():
-                what = f"a file beside the program may not be called {_START}"
-                raise OutputCheckError(what, code="program-folder", where=program.name)
+                message = f"a file beside the program may not be called {_START}"
+                raise OutputCheckError(message, code="program-folder", where=program.name)
             start.write_text(self._start(script, mark), encoding="utf-8")
             plan = ProcessPlan(
                 command=[str(self.executable), "-b", "do", _START],
@@ -123,8 +123,8 @@ class StataBatch:
                 load = f'import delimited "{name}", clear case(preserve) asdouble'
             elif data[0].suffix.lower() != ".dta":
                 hint = "give a .dta or .csv file"
-                what = "Stata cannot read data of this kind"
-                raise OutputCheckError(what, code="file-kind", where=name, hint=hint)
+                message = "Stata cannot read data of this kind"
+                raise OutputCheckError(message, code="file-kind", where=name, hint=hint)
             lines += [f"quietly {load}", f"quietly generate long {_PLACE} = _n - 1"]
         lines += [f'display "begin {mark}"', f'do "{script.name}"', f'display "end {mark}"']
         return "\n".join([*lines, "exit, clear", ""])
@@ -189,8 +189,8 @@ class _StataLog:
         What looks like an echo and is no line of the program was shown by the program.
         """
         text = line[2:] if line.startswith((". ", "> ")) else None
-        if found := _LOOP_LINE.match(line):
-            text = found[1]
+        if match := _LOOP_LINE.match(line):
+            text = match[1]
         if line.rstrip() == ".":
             return "", after
         if text is None or text.strip() not in self._program:
@@ -205,11 +205,11 @@ class _StataLog:
         if not any(line.strip() for line in shown):
             return
         self.lines += shown
-        found = _SAFE.match(command)
-        if found is None:
+        match = _SAFE.match(command)
+        if match is None:
             self.checked = False
             return
-        text, name = "\n".join(shown), found[1]
+        text, name = "\n".join(shown), match[1]
         again = self._evidence.take(name, place, lambda one: self._agrees(text, one))
         result = SafeResult(command=command, shown=text, checks=[_NOT_AGAIN])
         if again is not None:
@@ -345,7 +345,7 @@ class _Evidence:
         else:
             return None
         places = columns[_PLACE][0].cast(pl.Int64).to_numpy() if _PLACE in columns else None
-        asked = StatisticRequest(
+        request = StatisticRequest(
             line=0,
             command=command,
             arguments=arguments,
@@ -353,7 +353,7 @@ class _Evidence:
             frame=pl.DataFrame(list(frame.values())),
             places=places,
         )
-        return self._asked.work_out(asked)
+        return self._asked.work_out(request)
 
 
 def _entries(file: Path) -> Iterator[dict[str, Any]]:
@@ -362,12 +362,12 @@ def _entries(file: Path) -> Iterator[dict[str, Any]]:
         return
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            told = json.loads(line)
-            command, number = told["command"], told["number"]
-            names, by = told["variables"], told["by"]
+            document = json.loads(line)
+            command, number = document["command"], document["number"]
+            names, by = document["variables"], document["by"]
             good = isinstance(number, int) and bool(_NAMES.match(names))
             good = good and (not by or bool(_NAMES.match(by)))
         except (ValueError, KeyError, TypeError):
             continue
         if good and isinstance(command, str):
-            yield told
+            yield document

@@ -66,21 +66,21 @@ def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
     parts: list[tuple[int, int]] = []
     languages: set[str] = set()
     at = 0
-    while (found := _OPEN.search(text, at)) is not None:
-        start = min(found.end() + 1, len(text))
-        close = re.compile(rf"^[ \t]*{re.escape(found.group(2))}+[ \t]*\r?$", re.M).search(
+    while (match := _OPEN.search(text, at)) is not None:
+        start = min(match.end() + 1, len(text))
+        close = re.compile(rf"^[ \t]*{re.escape(match.group(2))}+[ \t]*\r?$", re.M).search(
             text, start
         )
-        language = _LANGUAGES.get((found.group(3) or "").lower())
+        language = _LANGUAGES.get((match.group(3) or "").lower())
         if close is None:
             raise _error("a code chunk is not closed", name)
         if language is None:
-            raise _error(f"a chunk of another language than R and Python: {found.group(3)}", name)
-        if ">" in found.group(1) or "~" in found.group(2):
+            raise _error(f"a chunk of another language than R and Python: {match.group(3)}", name)
+        if ">" in match.group(1) or "~" in match.group(2):
             raise _error("a chunk that knitr and Quarto read in different ways", name)
         if _FENCE.search(text, start, close.start()):
             raise _error("a fence within a chunk, which may end it", name)
-        _check_options(found.group(4), text[start : close.start()], name)
+        _check_options(match.group(4), text[start : close.start()], name)
         parts.append((start, close.start()))
         languages.add(language)
         at = close.end()

@@ -157,8 +157,8 @@ def _members(value: _Value | None) -> Mapping[str, _Value]:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return at if found is None else found.end()
+    match = _BLANK.match(text, at)
+    return at if match is None else match.end()
 
 
 def _value(text: str, at: int, depth: int) -> tuple[_Value, int]:

@@ -57,42 +57,42 @@ class PythonBindings:
                 self._store(target, value)
             if isinstance(node, ast.Assign) and len(node.targets) > 1:
                 # Names of one object: what is put into it by one is seen by the others.
-                same = [each for each in node.targets if isinstance(each, ast.Name)]
+                same = [item for item in node.targets if isinstance(item, ast.Name)]
                 self.pairs.extend((a.id, b) for a in same for b in same if a is not b)
 
     def _class(self, node: ast.ClassDef) -> None:
         """A class holds what its body and its methods put into it."""
         self.own[node.name] = node
         inside = methods_of(node)
-        self.methods |= {each.name for each in inside}
-        self.selves |= {each.args.args[0].arg for each in inside if each.args.args}
+        self.methods |= {entry.name for entry in inside}
+        self.selves |= {entry.args.args[0].arg for entry in inside if entry.args.args}
         self.pairs.extend((node.name, base) for base in node.bases)
         if node.keywords:
             # What its metaclass gives is not known.
             self.pairs.append((node.name, None))
         waiting: list[ast.AST] = list(node.body)
         while waiting:
-            each = waiting.pop()
-            self.pairs.extend((node.name, value) for _, value in _assigned(each))
-            if not isinstance(each, _FUNCTIONS):
-                waiting.extend(ast.iter_child_nodes(each))
+            item = waiting.pop()
+            self.pairs.extend((node.name, value) for _, value in _assigned(item))
+            if not isinstance(item, _FUNCTIONS):
+                waiting.extend(ast.iter_child_nodes(item))
         for method in inside:
-            for each in ast.walk(method):
-                for target, value in _assigned(each):
+            for item in ast.walk(method):
+                for target, value in _assigned(item):
                     if isinstance(target, ast.Attribute):
                         self.pairs.append((node.name, value))
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for each in node.names:
+        for name in node.names:
             if isinstance(node, ast.ImportFrom):
                 module = "." * node.level + (node.module or "")
-                self.aliases.setdefault(each.asname or each.name, set()).add(
-                    f"{module}.{each.name}" if module.strip(".") else f"{module}{each.name}"
+                self.aliases.setdefault(name.asname or name.name, set()).add(
+                    f"{module}.{name.name}" if module.strip(".") else f"{module}{name.name}"
                 )
-            elif each.asname:
-                self.aliases.setdefault(each.asname, set()).add(each.name)
+            elif name.asname:
+                self.aliases.setdefault(name.asname, set()).add(name.name)
             else:
-                root = each.name.partition(".")[0]
+                root = name.name.partition(".")[0]
                 self.aliases.setdefault(root, set()).add(root)
 
     def _store(self, target: ast.AST, value: ast.AST | None) -> None:
@@ -102,7 +102,7 @@ class PythonBindings:
         elif isinstance(target, ast.Tuple | ast.List):
             parts: list[ast.expr | None] = [value] * len(target.elts)  # type: ignore[list-item]
             same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts)
-            if same and not any(isinstance(each, ast.Starred) for each in target.elts):
+            if same and not any(isinstance(elt, ast.Starred) for elt in target.elts):
                 parts = list(value.elts)  # type: ignore[union-attr]
             for each, part in zip(target.elts, parts, strict=True):
                 self._store(each, part)
@@ -112,7 +112,7 @@ class PythonBindings:
             # Where something is put tells as much as what: ``flags[df.x.max()] = 1``.
             for name in roots_of(target):
                 self.pairs.append((name, value))
-                self.pairs.extend((name, each) for each in _places(target))
+                self.pairs.extend((name, place) for place in _places(target))
 
 
 def methods_of(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -159,7 +159,7 @@ def word_of(function: ast.AST) -> str:
 
 def arguments_of(call: ast.Call) -> list[ast.expr]:
     """What a call is given, by place or by name."""
-    return [*call.args, *(each.value for each in call.keywords)]
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def text_of(node: ast.AST) -> str | None:
@@ -194,12 +194,14 @@ def roots_of(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.Call):
-        inside = [node.func, *node.args, *(each.value for each in node.keywords)]
-        return set[str]().union(*(roots_of(each) for each in inside))
+        inside = [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
+        return set[str]().union(*(roots_of(item) for item in inside))
     if isinstance(node, ast.NamedExpr):
         return {node.target.id} | roots_of(node.value)
     if isinstance(node, HOLDERS):
-        return set[str]().union(*(roots_of(each) for each in ast.iter_child_nodes(node)))
+        return set[str]().union(
+            *(roots_of(iter_child_node) for iter_child_node in ast.iter_child_nodes(node))
+        )
     return set()
 
 
@@ -221,6 +223,8 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
     elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
         yield node.target, node.iter
     elif isinstance(node, ast.Delete):
-        yield from ((each, each.slice) for each in node.targets if isinstance(each, ast.Subscript))
+        yield from (
+            (target, target.slice) for target in node.targets if isinstance(target, ast.Subscript)
+        )
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         yield node.optional_vars, node.context_expr

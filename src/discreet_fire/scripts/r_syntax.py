@@ -84,13 +84,13 @@ def tokens_of(text: str) -> list[RToken]:
     tokens = []
     at = 0
     while at < len(text):
-        found = _PARTS.match(text, at)
-        if found is None:
+        match = _PARTS.match(text, at)
+        if match is None:
             raise RSyntaxError("a sign that R does not know, or a quote that is not closed", at)
-        kind, end = str(found.lastgroup), found.end()
-        value = found.group()
-        if found.group("raw"):
-            close = _CLOSE[found.group("open")] + found.group("dashes") + found.group("quote")
+        kind, end = str(match.lastgroup), match.end()
+        value = match.group()
+        if match.group("raw"):
+            close = _CLOSE[match.group("open")] + match.group("dashes") + match.group("quote")
             stop = text.find(close, end)
             if stop < 0:
                 raise RSyntaxError("a raw string is not closed", at)
@@ -378,11 +378,11 @@ class _RParser:
         opened = self.peek()
         if opened.value != "(":
             raise RSyntaxError("'(' is missing", opened.start)
-        made = self.arguments(RNode("name", "function", token.start, token.end), opened)
+        arguments = self.arguments(RNode("name", "function", token.start, token.end), opened)
         self.skip()
         body = self.expression(3)
-        node = RNode("function", "", token.start, body.end, [*made.parts[1:], body])
-        names = zip(made.names, made.parts[1:], strict=True)
+        node = RNode("function", "", token.start, body.end, [*arguments.parts[1:], body])
+        names = zip(arguments.names, arguments.parts[1:], strict=True)
         node.names = [name or (part.value if part.kind == "name" else "") for name, part in names]
         return node
 

@@ -183,8 +183,8 @@ def _design(model: Any) -> tuple[pl.DataFrame, list[str], bool]:
 def _grouped(groups: Any) -> tuple[pl.DataFrame, str]:
     """The columns of a grouping of pandas, and the name of the groups."""
     _stop(not getattr(groups, "as_index", True), "groupby without as_index")
-    found = groups.size().index
-    labels = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in found]
+    index = groups.size().index
+    labels = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in index]
     codes = groups.ngroup()
     _stop(not labels or len(labels) != int(codes.max()) + 1, "groups without cases")
     _stop(len(set(labels)) != len(labels), "groups whose names look the same")
@@ -206,7 +206,7 @@ def _frame(thing: Any) -> pl.DataFrame:
     if isinstance(thing, pl.Series) or not hasattr(thing, "columns"):
         return _series(thing).to_frame()
     parts = [_series(thing.iloc[:, place]) for place in range(len(thing.columns))]
-    _stop(len({each.name for each in parts}) != len(parts), "a frame with two columns of one name")
+    _stop(len({part.name for part in parts}) != len(parts), "a frame with two columns of one name")
     return pl.DataFrame(parts)
 
 

@@ -62,7 +62,7 @@ def parse_sas(text: str) -> list[SasStatement]:
 
 
 def _statements(text: str) -> Iterator[SasStatement]:
-    found: list[PackageToken] = []
+    tokens: list[PackageToken] = []
     at, quoting = 0, 0
     while (match := _TOKEN.search(text, at)) is not None:
         kind, start, at = str(match.lastgroup), match.start(), match.end()
@@ -70,7 +70,7 @@ def _statements(text: str) -> Iterator[SasStatement]:
         if kind == "note":
             continue
         _check_closed(text, token)
-        if token.text == "*" and not found:
+        if token.text == "*" and not tokens:
             stop = text.find(";", at)
             at = len(text) if stop < 0 else stop + 1
             yield SasStatement(tokens=(), start=start, end=at, comment=True)
@@ -78,20 +78,24 @@ def _statements(text: str) -> Iterator[SasStatement]:
         if quoting:
             quoting += (token.text == "(") - (token.text == ")")
             quoting = 0 if quoting == 1 else quoting
-        elif kind == "sign" and token.text == "(" and found and found[-1].upper in _QUOTING:
+        elif kind == "sign" and token.text == "(" and tokens and tokens[-1].upper in _QUOTING:
             quoting = 2
         if token.text == ";" and not quoting:
-            if found:
-                yield SasStatement(tokens=tuple(found), start=found[0].start, end=at, comment=False)
-                if len(found) == 1 and found[0].upper in _LINES:
-                    at = _after_lines(text, at, four=found[0].upper.endswith("4"))
-            found = []
+            if tokens:
+                yield SasStatement(
+                    tokens=tuple(tokens), start=tokens[0].start, end=at, comment=False
+                )
+                if len(tokens) == 1 and tokens[0].upper in _LINES:
+                    at = _after_lines(text, at, four=tokens[0].upper.endswith("4"))
+            tokens = []
         else:
-            found.append(token)
+            tokens.append(token)
     if quoting:
-        raise PackageSyntaxError("a parenthesis is not closed", found[0].start)
-    if found:
-        yield SasStatement(tokens=tuple(found), start=found[0].start, end=len(text), comment=False)
+        raise PackageSyntaxError("a parenthesis is not closed", tokens[0].start)
+    if tokens:
+        yield SasStatement(
+            tokens=tuple(tokens), start=tokens[0].start, end=len(text), comment=False
+        )
 
 
 def _check_closed(text: str, token: PackageToken) -> None:

@@ -135,17 +135,17 @@ class _CommandReader:
             tokens, self.at = self._command(start)
             if not tokens:
                 continue
-            made = SpssCommand(kind=self.kind, tokens=tokens, start=start, end=self.at)
-            words = made.words()
+            command = SpssCommand(kind=self.kind, tokens=tokens, start=start, end=self.at)
+            words = command.words()
             block = next(
                 (end for name, end in _BLOCKS.items() if _is_name(words, name.split())), None
             )
             if words and words[0] == "DEFINE":
-                yield from self._macro(made)
+                yield from self._macro(command)
             elif block is not None and len(words) <= 2 + (words[:1] == ["BEGIN"]):
-                yield self._block(made, block)
+                yield self._block(command, block)
             else:
-                yield made
+                yield command
 
     def _first(self) -> PackageToken | None:
         """The first token of the next command."""
@@ -159,9 +159,9 @@ class _CommandReader:
 
     def _tokens(self, start: int) -> Iterator[PackageToken]:
         at = start
-        while (found := _TOKEN.search(self.text, at, self.end)) is not None:
-            kind, at, stop = str(found.lastgroup), found.end(), found.start()
-            words = found.group()
+        while (match := _TOKEN.search(self.text, at, self.end)) is not None:
+            kind, at, stop = str(match.lastgroup), match.end(), match.start()
+            words = match.group()
             if kind in ("word", "number", "macro") and words.endswith("."):
                 words = words.rstrip(".")
                 at = stop + len(words)
@@ -169,38 +169,38 @@ class _CommandReader:
 
     def _command(self, start: int) -> tuple[tuple[PackageToken, ...], int]:
         """The tokens of the command that starts here, and where it ends."""
-        found: list[PackageToken] = []
+        tokens: list[PackageToken] = []
         blank = fresh = False
         last = start
         for token in self._tokens(start):
             if token.kind == "end":
                 if blank:
-                    return tuple(found), last
+                    return tuple(tokens), last
                 blank = fresh = True
                 continue
             if token.kind == "note":
                 blank = fresh = False
                 continue
             if token.text == "." and token.kind == "sign":
-                return tuple(found), token.end
-            if found and fresh and self.kind == "body" and token.upper in _CLOSING:
-                return tuple(found), last
+                return tuple(tokens), token.end
+            if tokens and fresh and self.kind == "body" and token.upper in _CLOSING:
+                return tuple(tokens), last
             blank = fresh = False
-            found.append(token)
+            tokens.append(token)
             last = token.end
-        return tuple(found), self.end if not found else last
+        return tuple(tokens), self.end if not tokens else last
 
     def _comment_end(self, start: int) -> int:
         """A comment ends with a period at the end of a line, or before an empty line."""
         at = start
         while at < self.end:
-            found = re.compile(r"\r\n|\n|\r").search(self.text, at, self.end)
-            stop = found.start() if found else self.end
+            match = re.compile(r"\r\n|\n|\r").search(self.text, at, self.end)
+            stop = match.start() if match else self.end
             line = re.sub(r"/\*.*$", "", self.text[at:stop]).rstrip()
             if not line and at > start:
                 return at
-            at = found.end() if found else self.end
-            if line.endswith(".") or not found:
+            at = match.end() if match else self.end
+            if line.endswith(".") or not match:
                 return stop
         return self.end
 

@@ -73,10 +73,10 @@ def find_block_end(
     if block == "mata" and not semicolons:
         return _mata_end(text, start, limit)
     if block in ("python", "java"):
-        found = _END_ALONE.search(text, start, limit)
+        match = _END_ALONE.search(text, start, limit)
     else:
-        found = (_END_SEMICOLON if semicolons else _END).search(text, start, limit)
-    return (found.start(1), found.end(1)) if found else (limit, None)
+        match = (_END_SEMICOLON if semicolons else _END).search(text, start, limit)
+    return (match.start(1), match.end(1)) if match else (limit, None)
 
 
 def opens_text(text: str, command: Word, piece: ScannedCommand) -> bool:
@@ -86,24 +86,24 @@ def opens_text(text: str, command: Word, piece: ScannedCommand) -> bool:
 
 def text_block_end(text: str, start: int, limit: int) -> int | None:
     """Where the command stands that closes a block of text; None if there is none."""
-    found = _END_TEXT.search(text, start, limit)
-    return found.start(1) if found else None
+    match = _END_TEXT.search(text, start, limit)
+    return match.start(1) if match else None
 
 
 def _mata_end(text: str, at: int, limit: int) -> tuple[int, int | None]:
     """The ``end`` of Mata code; one within a comment does not count."""
-    for found in _outside_comments(_END_MATA, text, at, limit):
-        if found["end"]:
-            return found.start("end"), found.end("end")
+    for outside_comment in _outside_comments(_END_MATA, text, at, limit):
+        if outside_comment["end"]:
+            return outside_comment.start("end"), outside_comment.end("end")
     return limit, None
 
 
 def _closing_brace(text: str, at: int, limit: int) -> tuple[int, int | None]:
     depth = 1
-    for found in _outside_comments(_IN_BRACES, text, at, limit):
-        depth += {"{": 1, "}": -1}.get(found.group(), 0)
+    for outside_comment in _outside_comments(_IN_BRACES, text, at, limit):
+        depth += {"{": 1, "}": -1}.get(outside_comment.group(), 0)
         if depth == 0:
-            return found.start(), found.end()
+            return outside_comment.start(), outside_comment.end()
     return limit, None
 
 
@@ -112,12 +112,12 @@ def _outside_comments(
 ) -> Iterator[re.Match[str]]:
     """Finds outside of comments; a comment that never closes counts for none."""
     closes = True
-    while found := pattern.search(text, at, limit):
-        at = found.end()
-        if not found["comment"]:
-            yield found
+    while match := pattern.search(text, at, limit):
+        at = match.end()
+        if not match["comment"]:
+            yield match
         elif closes:
-            behind = _comment_end(text, found.start(), limit)
+            behind = _comment_end(text, match.start(), limit)
             closes = behind is not None
             at = behind or at
 

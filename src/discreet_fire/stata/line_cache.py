@@ -96,10 +96,10 @@ class LineCache:
         prefixes: list[Word] = []
         at = 0
         while True:
-            found = _WORD.match(line, at)
-            if found is None:
+            match = _WORD.match(line, at)
+            if match is None:
                 return None
-            text = found[1]
+            text = match[1]
             end = at + len(text)
             name, kind = self._meanings.get(text, (None, None))
             word = Word(text, start + at, start + end, name)
@@ -114,8 +114,8 @@ class LineCache:
         if last is None:
             return None
         spans = [
-            Span(_KINDS[found[0][0]], start + found.start(), start + found.end())
-            for found in _SPANS.finditer(line, len(prefixes[0].text) if prefixes else end)
+            Span(_KINDS[item[0][0]], start + item.start(), start + item.end())
+            for item in _SPANS.finditer(line, len(prefixes[0].text) if prefixes else end)
         ]
         opens = line[last - 1] == "{"
         around = (depth, program, None, opens, joined, False, (), self._source)
@@ -177,5 +177,5 @@ def line_at(text: str, at: int) -> str | None:
     >>> line_at("su x\nlist", 0)
     'su x'
     """
-    found = _LINE.match(text, at)
-    return found[0] if found is not None else None
+    match = _LINE.match(text, at)
+    return match[0] if match is not None else None

@@ -80,15 +80,15 @@ def _part(
 def _closed(text: str, at: int, end: int, spans: Mapping[int, int]) -> int:
     """The place behind the bracket that closes the one here."""
     depth = 0
-    while found := _BRACKET.search(text, at, end):
-        at = found.start()
+    while match := _BRACKET.search(text, at, end):
+        at = match.start()
         if at in spans:
             at = spans[at]
             continue
         at += 1
-        if found.group() in "([":
+        if match.group() in "([":
             depth += 1
-        elif found.group() in ")]":
+        elif match.group() in ")]":
             depth -= 1
             if depth == 0:
                 return at

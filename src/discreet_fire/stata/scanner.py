@@ -45,8 +45,8 @@ class Quotes:
 
     def line_end(self, at: int) -> int:
         """The end of the line, before the characters that end it."""
-        found = _LINE_END.search(self.text, at, self.limit)
-        return found.start() if found else self.limit
+        match = _LINE_END.search(self.text, at, self.limit)
+        return match.start() if match else self.limit
 
     def macro_end(self, at: int) -> int | None:
         """The place behind a macro that opens with a back quote; None if it never closes."""
@@ -59,8 +59,8 @@ class Quotes:
 
     def dollar_end(self, at: int) -> int:
         """The place behind a global macro."""
-        found = _DOLLAR.match(self.text, at, self.limit)
-        return found.end() if found else at + 1
+        match = _DOLLAR.match(self.text, at, self.limit)
+        return match.end() if match else at + 1
 
     def _match_line(self, at: int) -> None:
         """Find the partner of every back quote from here to the end of the line."""
@@ -95,16 +95,16 @@ class Quotes:
         depth, line = 1, start
         if self.semicolons and start > self._no_close[compound]:
             return self._open_string(start)
-        while found := pattern.search(self.text, at, self.limit):
-            sign, at = found.group(), found.end()
+        while match := pattern.search(self.text, at, self.limit):
+            sign, at = match.group(), match.end()
             if sign == "`":
-                at = self.macro_end(found.start()) or at
+                at = self.macro_end(match.start()) or at
             elif sign == '`"':
                 depth += 1
             elif sign in "\r\n":
-                joined = self._next_line(line, found.start())
+                joined = self._next_line(line, match.start())
                 if joined is None:
-                    return self._open_string(start, found.start())
+                    return self._open_string(start, match.start())
                 at = line = joined
             else:
                 depth -= 1
@@ -216,13 +216,13 @@ class Scanner(Quotes):
         joins: list[int] = []
         pattern = _IN_STAR_SEMICOLON if self.semicolons else _IN_STAR
         start, end = at, self._star_stop(at)
-        while found := pattern.search(self.text, at + 1 if at == start else at, end):
-            sign, at = found.group(), found.end()
+        while match := pattern.search(self.text, at + 1 if at == start else at, end):
+            sign, at = match.group(), match.end()
             if sign == "/*":
-                at = self.block_comment_end(found.start())
+                at = self.block_comment_end(match.start())
                 end = end if at <= end else self._star_stop(at)
             elif sign in ";\r\n":
-                return found.start(), joins
+                return match.start(), joins
             elif sign == "//":
                 if self.text[at : at + 1] != "/":
                     return end, joins
@@ -237,8 +237,8 @@ class Scanner(Quotes):
 
     def next_line(self, at: int) -> int:
         """The place behind the next line end."""
-        found = _NEW_LINE.search(self.text, at, self.limit)
-        return found.end() if found else self.limit
+        match = _NEW_LINE.search(self.text, at, self.limit)
+        return match.end() if match else self.limit
 
     def slash_comment(self, at: int) -> Span | None:
         """The comment or continuation that starts at a slash, if one does."""
@@ -260,8 +260,8 @@ class Scanner(Quotes):
         """The command that starts here; if `plain`, braces in its midst open no block."""
         piece, at = ScannedCommand(start, opener=False if plain else None), start
         text, limit, search, handlers = self.text, self.limit, _SIGN.search, self._handlers
-        while found := search(text, at, limit):
-            at = found.start()
+        while match := search(text, at, limit):
+            at = match.start()
             at = handlers[text[at]](piece, at)
             if piece.end >= 0:
                 break

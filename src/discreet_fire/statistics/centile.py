@@ -81,8 +81,8 @@ def centile(
 def _check(centiles: Sequence[float], level: float) -> None:
     outside = [x for x in centiles if not 0 < x < 100]
     if outside or not centiles or not 10 <= level < 100:
-        what = "percentiles lie between 0 and 100, confidence levels from 10 to below 100"
-        raise OutputCheckError(what, code="centile", where=f"{outside[0]:g}" if outside else "")
+        message = "percentiles lie between 0 and 100, confidence levels from 10 to below 100"
+        raise OutputCheckError(message, code="centile", where=f"{outside[0]:g}" if outside else "")
 
 
 def _lines(name: str, rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -180,9 +180,9 @@ def canonical_statistics(names: str | Sequence[str]) -> list[str]:
     for name in listed:
         for word in _OTHER.get(name.lower(), name.lower()).split():
             if word not in NAMES and not _PERCENTILE.fullmatch(word):
-                what = "there is no such statistic"
+                message = "there is no such statistic"
                 hint = f"statistics: {', '.join(NAMES)}, median, p1 … p99"
-                raise OutputCheckError(what, code="statistic", where=name, hint=hint)
+                raise OutputCheckError(message, code="statistic", where=name, hint=hint)
             found.append(word)
     if not found:
         raise OutputCheckError("no statistic is asked for", code="statistic")
@@ -206,8 +206,8 @@ def percentile_of(name: str) -> float | None:
     >>> percentile_of("p25"), percentile_of("mean")
     (0.25, None)
     """
-    found = _PERCENTILE.fullmatch(name)
-    return int(found[1]) / 100 if found else None
+    match = _PERCENTILE.fullmatch(name)
+    return int(match[1]) / 100 if match else None
 
 
 def statistics(
@@ -264,12 +264,12 @@ class _ShownStatistics:
     def add_moments(self, spread: str) -> None:
         """Means, and deviations unless a rule withholds them."""
         facts, found = self.facts, self.found
-        asked = [name for name in (*_FIRST, *_SECOND) if name in self.numbers]
-        deviations = any(name in _SECOND for name in asked)
+        names = [name for name in (*_FIRST, *_SECOND) if name in self.numbers]
+        deviations = any(name in _SECOND for name in names)
         if deviations and spread:
             found.add(spread)
-            asked, deviations = [name for name in asked if name in _FIRST], False
-        if not asked:
+            names, deviations = [name for name in names if name in _FIRST], False
+        if not names:
             return
         if self.free < 1:
             found.add("equations")
@@ -277,7 +277,7 @@ class _ShownStatistics:
             return
         if deviations and self.free < 2:
             found.add("equations")
-            asked = [name for name in asked if name in _FIRST]
+            names = [name for name in names if name in _FIRST]
         n = facts.n
         squares = facts.squares * n / facts.weight if facts.weight else math.nan
         variance = squares / (n - 1) if n > 1 else math.nan
@@ -285,9 +285,9 @@ class _ShownStatistics:
         values = {"mean": facts.mean, "sum": facts.total, "variance": variance, "sd": sd}
         values["cv"] = sd / facts.mean if facts.mean else math.nan
         values["semean"] = sd / math.sqrt(n)
-        for name in asked:
+        for name in names:
             self._show(name, values[name])
-        self.free -= 1 + any(name in _SECOND for name in asked)
+        self.free -= 1 + any(name in _SECOND for name in names)
 
     def add_percentiles(self) -> None:
         """Percentiles far enough from the ends, the middle ones first."""

@@ -107,8 +107,8 @@ def _edges(
     low = (quartiles[0] - 2 * spread - origin) / width
     high = (quartiles[1] + 2 * spread - origin) / width
     if not (math.isfinite(low) and math.isfinite(high)):
-        what = "classes of this start and width do not fit the variable"
-        raise OutputCheckError(what, code="edges", where="width")
+        message = "classes of this start and width do not fit the variable"
+        raise OutputCheckError(message, code="edges", where="width")
     first, last = math.floor(low), math.ceil(high)
     while last - first > _MOST:
         width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
@@ -120,9 +120,9 @@ def _quartiles(holding: GroupedValues, limits: SafeLimits) -> tuple[float, float
     numbers, _ = statistics(["p25", "p75"], holding.whole, lambda: holding, limits)
     low, high = numbers["p25"], numbers["p75"]
     if low is None or high is None or low == high:
-        what = "classes cannot be made of quartiles here"
+        message = "classes cannot be made of quartiles here"
         hint = "name the edges of classes: edges=[…]"
-        raise OutputCheckError(what, code="edges", hint=hint)
+        raise OutputCheckError(message, code="edges", hint=hint)
     return low, high
 
 

@@ -113,8 +113,8 @@ class SafeLimits:
         """
         number = isinstance(p, Real) and not isinstance(p, bool)
         if not number or not 0 < p <= 100:
-            what = "critical() takes a number above 0, up to 100"
-            raise OutputCheckError(what, code="limits", where="critical")
+            message = "critical() takes a number above 0, up to 100"
+            raise OutputCheckError(message, code="limits", where="critical")
         least = self.closeness if self.critical_least is None else self.critical_least
         chosen = max(float(p), least)
         k = 100.0 * 100.0 / (100.0 + chosen)

@@ -141,8 +141,8 @@ def _pairs(
     lines = [*_head("Paired t test", "Variable", level), *(row.line(level) for row in rows[:-1])]
     lines += [_RULE, last.line(level), _RULE]
     df = None if last.n is None else last.n - 1
-    what = f"mean({name} - {other})"
-    tested, stored = _tested(what, "mean(diff) = 0", last.mean, last.se, df)
+    message = f"mean({name} - {other})"
+    tested, stored = _tested(message, "mean(diff) = 0", last.mean, last.se, df)
     stored |= _stored([first, rows[-2]])
     # A table of the variables: what is known of their difference follows.
     frame = pl.DataFrame(
@@ -197,8 +197,8 @@ def _groups(
     lines = [*_head(title, "Group" if other is None else "Variable", level)]
     lines += [*(row.line(level) for row in rows), _RULE, whole.line(level), _RULE]
     lines += [difference.line(level, df), _RULE]
-    what = f"mean({first.label}) - mean({second.label})"
-    tested, stored = _tested(what, "diff = 0", difference.mean, difference.se, df)
+    message = f"mean({first.label}) - mean({second.label})"
+    tested, stored = _tested(message, "diff = 0", difference.mean, difference.se, df)
     stored |= _stored(rows) | ({} if whole.sd is None else {"sd": whole.sd})
     frame = description_frame(found, groups, total=True)
     if other is not None:

@@ -83,9 +83,9 @@ class MicrodataRecords:
         if column.dtype == pl.Boolean:
             column = column.cast(pl.UInt8)
         if not (column.dtype.is_numeric() or column.dtype == pl.Null):
-            what = "the variable does not hold numbers"
+            message = "the variable does not hold numbers"
             hint = "use tabulate for texts and categories"
-            raise OutputCheckError(what, code="not-numeric", where=name, hint=hint)
+            raise OutputCheckError(message, code="not-numeric", where=name, hint=hint)
         values = column.cast(pl.Float64)
         if values.null_count():
             values = values.fill_null(float("nan"))
@@ -94,8 +94,8 @@ class MicrodataRecords:
         if max(-low, high) > _LARGEST or (
             math.isnan(low) and bool((np.abs(numbers) > _LARGEST).any())
         ):
-            what = "the variable holds infinite or huge values"
-            raise OutputCheckError(what, code="value", where=name)
+            message = "the variable holds infinite or huge values"
+            raise OutputCheckError(message, code="value", where=name)
         return numbers, ends
 
     def is_text(self, name: str) -> bool:
@@ -113,13 +113,13 @@ class MicrodataRecords:
         column = self.data.get_column(self.entity)
         kind = column.dtype
         if not (kind.is_numeric() or kind in _NAMES or isinstance(kind, pl.Categorical | pl.Enum)):
-            what = "records cannot be counted by values of this kind"
+            message = "records cannot be counted by values of this kind"
             hint = "an entity is a number, a text or a date"
-            raise OutputCheckError(what, code="entity", where=self.entity, hint=hint)
+            raise OutputCheckError(message, code="entity", where=self.entity, hint=hint)
         if column.null_count() or (kind.is_float() and column.is_nan().any()):
-            what = "the entity of some records is missing"
+            message = "the entity of some records is missing"
             hint = "nobody can be counted without it; leave such records out first"
-            raise OutputCheckError(what, code="entity", where=self.entity, hint=hint)
+            raise OutputCheckError(message, code="entity", where=self.entity, hint=hint)
         return column
 
     @cached_property
@@ -328,9 +328,9 @@ def _checked(
         raise _refused("a measurement cannot group", name)
     if fractions and len({np.float32(value) for value in values}) < len(values):
         raise _refused("values of the grouping variable differ only by rounding", name)
-    what = "has fractions; is it a measurement" if fractions else "takes many values"
+    message = "has fractions; is it a measurement" if fractions else "takes many values"
     if fractions or many:
-        reason = f"the grouping variable {what}; rare values are put together"
+        reason = f"the grouping variable {message}; rare values are put together"
         return [Check(rule="grouping", verdict=CheckVerdict.review, reason=reason, where=name)]
     return []
 
@@ -473,9 +473,9 @@ def coded(column: pl.Series, name: str) -> tuple[list[Any], IntArray]:
             return _direct(column, low, high)
     if not (kind.is_numeric() or kind.is_temporal()):
         if kind not in (pl.String, pl.Null) and not isinstance(kind, pl.Categorical | pl.Enum):
-            what = "records cannot be grouped by values of this kind"
+            message = "records cannot be grouped by values of this kind"
             hint = "group by numbers, texts or dates"
-            raise OutputCheckError(what, code="group", where=name, hint=hint)
+            raise OutputCheckError(message, code="group", where=name, hint=hint)
         if isinstance(kind, pl.Enum):
             return _coded_categories(column, kind)
         column = column.cast(pl.String)
@@ -485,8 +485,8 @@ def coded(column: pl.Series, name: str) -> tuple[list[Any], IntArray]:
     if not len(values):
         return [], np.full(len(column), -1, dtype=np.int64)
     physical = column.fill_null(values[0]).to_physical().to_numpy()
-    found = np.searchsorted(values.to_physical().to_numpy(), physical)
-    codes = np.asarray(found, dtype=np.int64)
+    places = np.searchsorted(values.to_physical().to_numpy(), physical)
+    codes = np.asarray(places, dtype=np.int64)
     if column.null_count():
         codes = codes.copy()
         codes[column.is_null().to_numpy()] = -1

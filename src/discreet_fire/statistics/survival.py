@@ -102,8 +102,8 @@ def survival(
 def _names(time: str, event: str, by: str | None) -> list[str]:
     names = [time, event, *([by] if by is not None else [])]
     if len(set(names)) < len(names):
-        what = "time, event and groups are different variables"
-        raise OutputCheckError(what, code="survival", where=", ".join(names))
+        message = "time, event and groups are different variables"
+        raise OutputCheckError(message, code="survival", where=", ".join(names))
     return names
 
 

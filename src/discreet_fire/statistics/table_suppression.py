@@ -283,11 +283,11 @@ class SumTable:
         places = np.unravel_index(self.holding.codes, self.sizes)
         for axis, codes in enumerate(places):
             alone = replace(self.holding, codes=codes.astype(np.int64), groups=self.sizes[axis])
-            found = hide_groups(alone, alone.facts(self.limits), self.limits)
+            groups = hide_groups(alone, alone.facts(self.limits), self.limits)
             place: tuple[Any, ...] = (slice(None), *(-1,) * (mask.ndim - 1))
             margin = np.moveaxis(mask, axis, 0)[place]
-            margin[sorted(found.value)] = True
-            margin[-1] |= found.total_value
+            margin[sorted(groups.value)] = True
+            margin[-1] |= groups.total_value
         return mask
 
     @cached_property

@@ -56,7 +56,7 @@ def averaged(system: System) -> dict[LayerKey, AveragedCounts]:
         sums[key] += weight * layer.value
         crossings[key] += own
         for rolled, needed in rolled_up(system, layer):
-            named = tuple(each for each in rolled.key if each[1] > 0)
+            named = tuple(item for item in rolled.key if item[1] > 0)
             coarse = system.layers.get(named)
             if coarse is None:
                 continue

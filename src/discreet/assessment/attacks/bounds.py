@@ -46,8 +46,8 @@ class NoiseRange:
         [2, 3, 4, 5]
         """
         if largest < 0:
-            what = "the largest noise is a whole number, 0 or more"
-            raise PerturbationError(what, code="attack", where="max_noise")
+            message = "the largest noise is a whole number, 0 or more"
+            raise PerturbationError(message, code="attack", where="max_noise")
         shown = np.arange(2 * largest + 2, dtype=np.int64)
         low = np.maximum(shown - largest, np.minimum(shown, 1))
         return cls(low, shown + largest)
@@ -145,8 +145,8 @@ def _narrowed(
 
 def _summed(place: IntArray, values: IntArray, number: int) -> IntArray:
     """Sums, exact up to the most that is looked at."""
-    found = np.bincount(place, weights=values, minlength=number)
-    return np.minimum(found, _MOST).astype(np.int64)
+    counts = np.bincount(place, weights=values, minlength=number)
+    return np.minimum(counts, _MOST).astype(np.int64)
 
 
 def resolved(system: System, found: CountBounds, known: NoiseRange) -> CountBounds:
@@ -249,7 +249,7 @@ def likeliest(step: LayerStep, chances: NoiseChances) -> Likely | None:
             found.append((cells.ravel(), *_posterior(fine.value[cells], whole, chances)))
     if not found:
         return None
-    cells, count, chance = (np.concatenate(each) for each in zip(*found, strict=True))
+    cells, count, chance = (np.concatenate(item) for item in zip(*found, strict=True))
     return Likely(fine, cells, count, chance)
 
 

@@ -195,11 +195,11 @@ class System:
         """
         named = []
         for axis, cut in key:
-            each = self.axes[axis]
-            level = f" {cut}" if len(each.cuts) > 2 else ""
-            if level and len(each.levels) == len(each.cuts) - 1:
-                level = f" ({each.levels[cut - 1]})"
-            named.append(each.name + level)
+            item = self.axes[axis]
+            level = f" {cut}" if len(item.cuts) > 2 else ""
+            if level and len(item.levels) == len(item.cuts) - 1:
+                level = f" ({item.levels[cut - 1]})"
+            named.append(item.name + level)
         return " x ".join(named) or "total"
 
     def cell_name(self, layer: Layer, cell: int) -> str:
@@ -207,8 +207,8 @@ class System:
         places = layer.grid.positions(layer.ids[cell : cell + 1])
         named = []
         for (axis, cut), place in zip(layer.key, places, strict=True):
-            each = self.axes[axis]
-            named.append(f"{each.variable}={each.codes[each.cuts[cut][place[0]]]}")
+            item = self.axes[axis]
+            named.append(f"{item.variable}={item.codes[item.cuts[cut][place[0]]]}")
         return ", ".join(named) or "total"
 
     def steps(self) -> Iterator[LayerStep]:
@@ -293,8 +293,8 @@ class Catalogue:
         for name, tables in universes.items():
             readings[name, ""] = _Reading(System(name, axes))
             for place, table in enumerate(tables):
-                means = {each.name: each.kind == "mean" for each in table.figures}
-                valued = (each.name for each in table.figures if each.kind in ("sum", "mean"))
+                means = {item.name: item.kind == "mean" for item in table.figures}
+                valued = (item.name for item in table.figures if item.kind in ("sum", "mean"))
                 for figure in ("", *valued):
                     title = f"{name}: {figure}".removeprefix(": ")
                     system = System(title, axes, means=means.get(figure, False))
@@ -311,13 +311,13 @@ class Catalogue:
         for (name, figure), reading in readings.items():
             if not figure:
                 named = {table.name for table in universes[name] if _has_sums(table)}
-                left_out = [each for each in reading.system.left_out if each not in named]
+                left_out = [item for item in reading.system.left_out if item not in named]
                 reading.system.left_out = left_out
         done = {key: reading.system.completed() for key, reading in readings.items()}
         return cls(
             {name: system for (name, figure), system in done.items() if not figure},
             {key: system for key, system in done.items() if key[1]},
-            [each for tables in universes.values() for table in tables for each in _bare(table)],
+            [item for tables in universes.values() for table in tables for item in _bare(table)],
         )
 
     def __repr__(self) -> str:
@@ -333,7 +333,7 @@ def _bare(table: ProtectedTable) -> Iterator[BareFigures]:
     """The figures of a table that tell by themselves."""
     if not table.several_figures:
         return
-    row = CellIndex(tuple(len(each) for each in table.spanning)).numbers(
+    row = CellIndex(tuple(len(item) for item in table.spanning)).numbers(
         table.index[:-1], len(table.value)
     )
     of, shown = table.index[-1], np.isin(table.status, _SHOWN)
@@ -417,7 +417,7 @@ class _Reading:
         )
         found = dict(_by_layer(options, index, len(value)))
         layers = {}
-        for chosen in itertools.product(*(range(len(each)) for each in options)):
+        for chosen in itertools.product(*(range(len(option)) for option in options)):
             if self._complete(safe, options, chosen):
                 layer = self._layer(options, chosen, cells, found.get(chosen))
                 self._put(safe.name, layer)
@@ -584,7 +584,7 @@ def _by_layer(
     for each, part in zip(options, index, strict=True):
         lists = [np.flatnonzero(option.place[part[rows]] >= 0) for option in each]
         kept = np.concatenate(lists)
-        taken = np.repeat(np.arange(len(each)), [len(found) for found in lists])
+        taken = np.repeat(np.arange(len(each)), [len(item) for item in lists])
         rows = rows[kept]
         which = [old[kept] for old in which]
         which.append(taken.astype(np.int32))
@@ -607,9 +607,9 @@ def _joined(old: Axis, new: Axis) -> Axis:
     parent = dict(_pairs(old))
     for code, above in _pairs(new):
         if parent.setdefault(code, above) != above:
-            what = f"code {code!r} of {new.name} has another parent in another table"
+            message = f"code {code!r} of {new.name} has another parent in another table"
             hint = "hand in tables of one publication, or each under a universe of its own"
-            raise TableError(what, code="classification", where=new.variable, hint=hint)
+            raise TableError(message, code="classification", where=new.variable, hint=hint)
     parts: dict[str, list[str]] = {}
     for code, above in parent.items():
         parts.setdefault(above, []).append(code)
@@ -660,7 +660,7 @@ def sum_cells(
 
 def _decimals(safe: ProtectedTable, name: str) -> int:
     """The digits of a sum that are looked at; whole numbers of more would not fit."""
-    return min(6, next((each.decimals for each in safe.figures if each.name == name), 0))
+    return min(6, next((figure.decimals for figure in safe.figures if figure.name == name), 0))
 
 
 def _same_codes(
@@ -671,8 +671,8 @@ def _same_codes(
     found = []
     for dimension in dimensions:
         if dimension.name not in names:
-            what = f"variable {dimension.name!r} does not span the true table"
-            raise TableError(what, code="truth", where="attack")
+            message = f"variable {dimension.name!r} does not span the true table"
+            raise TableError(message, code="truth", where="attack")
         at = names.index(dimension.name)
         place = [dimension.index.get(code, -1) for code in true.dimensions[at].codes]
         found.append(np.array(place, dtype=np.int32)[true.index[at]])
@@ -680,7 +680,7 @@ def _same_codes(
     for part in found:
         there &= part >= 0
     for at, dimension in enumerate(true.dimensions):
-        if dimension.name not in [each.name for each in dimensions]:
+        if dimension.name not in [item.name for item in dimensions]:
             there &= true.index[at] == 0
     kept = np.flatnonzero(there)
     return kept, [part[kept] for part in found]

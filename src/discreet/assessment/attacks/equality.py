@@ -118,10 +118,10 @@ def _unequal(one: System, number: int, layer: Layer, twin: Layer) -> Iterator[pl
         ids = np.union1d(ids, np.union1d(layer.true[0], twin.true[0]))
         apart = np.abs(layer.truth(ids) - twin.truth(ids))
     values, shown = [], np.ones(len(ids), dtype=np.bool_)
-    for each in (layer, twin):
-        at = each.at(ids)
-        values.append(np.where(at >= 0, each.value[at], 0))
-        shown &= np.where(at >= 0, each.shown[at], True)
+    for item in (layer, twin):
+        at = item.at(ids)
+        values.append(np.where(at >= 0, item.value[at], 0))
+        shown &= np.where(at >= 0, item.shown[at], True)
     gap = np.where(shown, values[0] - values[1], 0)
     there = shown & ((values[0] != 0) | (values[1] != 0))
     kept = there if apart is None else there | (apart > 0)
@@ -142,7 +142,7 @@ def _unequal(one: System, number: int, layer: Layer, twin: Layer) -> Iterator[pl
 
 def _of_codes(system: System) -> Iterator[NearTwins]:
     """Codes of two classifications of one variable that hold nearly the same records."""
-    cuts = sorted({each for key in system.layers for each in key})
+    cuts = sorted({item for key in system.layers for item in key})
     for at, first in enumerate(cuts):
         for second in cuts[at + 1 :]:
             one, other = system.axes[first[0]], system.axes[second[0]]
@@ -155,11 +155,11 @@ def _twin_codes(
 ) -> Iterator[NearTwins]:
     """Pairs of codes whose figures agree in most crossings."""
     rests = [
-        tuple(each for each in key if each != first)
+        tuple(item for item in key if item != first)
         for key in system.layers
         if first in key and not any(axis == second[0] for axis, _ in key)
     ]
-    sides = [_crossed(system, rests, each) for each in (first, second)]
+    sides = [_crossed(system, rests, item) for item in (first, second)]
     if any(side.is_empty() for side in sides):
         return
     one, other = sides

@@ -100,8 +100,10 @@ def attacked_panel(
     """
     known = [name for name in by if name not in unknown]
     if len(years) < 2 or not known or not unknown or not set(unknown) <= set(by):
-        what = "there are two periods or more, known variables and unknown ones, all of the tables"
-        raise PerturbationError(what, code="attack", where="years")
+        message = (
+            "there are two periods or more, known variables and unknown ones, all of the tables"
+        )
+        raise PerturbationError(message, code="attack", where="years")
     panel = _Panel(years, id, list(by), known, list(unknown))
     chances = NoiseChances.of(ptable)
     catalogue = panel.published(ptable, option, secret)
@@ -173,11 +175,11 @@ class _Panel:
             "changed": pl.any_horizontal(pl.col(n) != pl.col(f"{n} after") for n in self.known)
             & pl.all_horizontal(pl.col(n) == pl.col(f"{n} after") for n in self.unknown),
         }
-        found = both.filter(there[event].fill_null(value=False)).sort("unit")
+        frame = both.filter(there[event].fill_null(value=False)).sort("unit")
         return (
-            found.filter(pl.Series(self._quiet(found, old, new), dtype=pl.Boolean))
+            frame.filter(pl.Series(self._quiet(frame, old, new), dtype=pl.Boolean))
             if quiet
-            else found
+            else frame
         )
 
     def _quiet(self, found: pl.DataFrame, old: pl.DataFrame, new: pl.DataFrame) -> BoolArray:
@@ -190,8 +192,8 @@ class _Panel:
             own = found.select("unit", *[pl.col(f"{n}{suffix}").alias(n) for n in self.by])
             mark, group = self.marks(own), own.select(self._group()).to_series()
             totals = [
-                group.replace_strict(each, default=0, return_dtype=pl.UInt64).to_numpy()
-                for each in sums
+                group.replace_strict(item, default=0, return_dtype=pl.UInt64).to_numpy()
+                for item in sums
             ]
             rest = totals[side] - mark  # whole numbers that wrap
             alone &= ~there | (rest == totals[1 - side])
@@ -270,14 +272,14 @@ def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSu
     """What is unknown of units that an insider knows to have left, come, or changed."""
     hits, alone, sure = [], [], []
     for first, second, pair in pairs:
-        found = panel.events(first, second, event, quiet=quiet)
-        if found.is_empty():
+        events = panel.events(first, second, event, quiet=quiet)
+        if events.is_empty():
             continue
-        before = found.select(panel.known)
-        after = found.select(pl.col(f"{name} after").alias(name) for name in panel.known)
+        before = events.select(panel.known)
+        after = events.select(pl.col(f"{name} after").alias(name) for name in panel.known)
         guess = guessed_units(pair, before, after, panel.unknown, quiet=quiet)
         there = "" if event != "come" else " after"
-        true = found.select(pl.col(f"{name}{there}").alias(name) for name in panel.unknown)
+        true = events.select(pl.col(f"{name}{there}").alias(name) for name in panel.unknown)
         at = true.join(
             guess.values.with_row_index("at"), on=panel.unknown, how="left", maintain_order="left"
         )["at"].to_numpy()
@@ -286,7 +288,7 @@ def _units(panel: _Panel, pairs: _Pairs, event: str, *, quiet: bool) -> AttackSu
         sure.append(guess.sureness >= _SURE)
     name = f"unit known to have {event}" + (", nothing else happening" if quiet else "")
     none = [np.zeros(0, dtype=np.bool_)]
-    return _success(name, *(np.concatenate(each or none) for each in (hits, alone, sure)))
+    return _success(name, *(np.concatenate(item or none) for item in (hits, alone, sure)))
 
 
 def _counts(
@@ -322,7 +324,7 @@ def _counts(
 
 def _same(sets: Sequence[Mapping[int, int]], ids: IntArray) -> BoolArray:
     return np.array(
-        [len({each.get(at) for each in sets}) == 1 for at in ids.tolist()], dtype=np.bool_
+        [len({item.get(at) for item in sets}) == 1 for at in ids.tolist()], dtype=np.bool_
     )
 
 
@@ -344,5 +346,5 @@ class _Judged:
         self.rows.append((guess == counts, alone == counts, sure))
 
     def success(self, attack: str) -> AttackSuccess:
-        hits, alone, sure = (np.concatenate(each) for each in zip(*self.rows, strict=True))
+        hits, alone, sure = (np.concatenate(item) for item in zip(*self.rows, strict=True))
         return _success(attack, hits, alone, sure)

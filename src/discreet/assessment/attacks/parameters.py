@@ -66,8 +66,8 @@ def shared_noise(catalogue: Catalogue) -> list[SharedNoise]:
     found = []
     for at, (first, one) in enumerate(known.items()):
         for second, other in list(known.items())[at + 1 :]:
-            both = [each for each in one.keys() & other.keys() if one[each][0] != other[each][0]]
-            equal = sum(one[each][1] == other[each][1] for each in both)
+            both = [key for key in one.keys() & other.keys() if one[key][0] != other[key][0]]
+            equal = sum(one[item][1] == other[item][1] for item in both)
             if len(both) >= _LEAST and equal >= _SAME * len(both):
                 pair = SharedNoise(first=first, second=second, sums=len(both), equal=equal)
                 found.append(pair)

@@ -66,9 +66,9 @@ class PeriodReport:
         - average: how often a count that does not change is expected to be found
         """
         return {
-            "kept": sum(each.keys != "period" for each in self.pairs),
-            "proven": sum(each.proven for each in self.pairs),
-            "told": sum(each.told for each in self.pairs),
+            "kept": sum(pair.keys != "period" for pair in self.pairs),
+            "proven": sum(pair.proven for pair in self.pairs),
+            "told": sum(pair.told for pair in self.pairs),
             "average": max(self.average.values(), default=None),
         }
 
@@ -78,20 +78,20 @@ class PeriodReport:
 
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON. SECRET."""
-        pairs = [asdict(each) for each in self.pairs]
+        pairs = [asdict(pair) for pair in self.pairs]
         return {"rates": self.rates(), "pairs": pairs, "average": dict(self.average)}
 
     def text(self) -> str:
         """The findings in words. SECRET."""
         lines = []
-        for each in self.pairs:
-            named = f"{each.universe}, " if each.universe else ""
+        for pair in self.pairs:
+            named = f"{pair.universe}, " if pair.universe else ""
             lines.append(
-                f"{named}{each.first} and {each.second}: {_KEPT[each.keys]}; {each.equal:,} of"
-                f" {each.cells:,} figures are equal. In {each.proven:,} cells somebody surely"
-                f" {_HAPPENED[each.keys]}, in {each.told:,} of them by all codes of the tables."
+                f"{named}{pair.first} and {pair.second}: {_KEPT[pair.keys]}; {pair.equal:,} of"
+                f" {pair.cells:,} figures are equal. In {pair.proven:,} cells somebody surely"
+                f" {_HAPPENED[pair.keys]}, in {pair.told:,} of them by all codes of the tables."
             )
-            lines += [f"  somebody {_HAPPENED[each.keys]} in {cell}" for cell in each.examples]
+            lines += [f"  somebody {_HAPPENED[pair.keys]} in {cell}" for cell in pair.examples]
         for name, share in self.average.items():
             named = f"{name}: counts" if name else "Counts"
             lines.append(
@@ -131,7 +131,7 @@ def attacked_periods(
             pair = _found(one, two, odds, option)
             own.append(_compared(universe, pair, stated=option is not None))
         pairs += own
-        together = all(each.keys == "period" for each in own)
+        together = all(item.keys == "period" for item in own)
         average[universe] = _averaged(systems, odds.variance, together=together)
     return PeriodReport(pairs=pairs, average=average)
 
@@ -140,7 +140,7 @@ def _found(one: System, two: System, odds: NoiseOdds, option: KeyOption | None) 
     """The pair under the option that is stated, or that explains its figures better."""
     if option is not None:
         return PeriodPair(one, two, odds.chances, option)
-    same, period = (PeriodPair(one, two, odds.chances, each) for each in _EITHER)
+    same, period = (PeriodPair(one, two, odds.chances, item) for item in _EITHER)
     return period if period.fit > same.fit else same
 
 

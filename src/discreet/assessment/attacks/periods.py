@@ -103,18 +103,18 @@ class PeriodPair:
             raise PerturbationError(what, code="attack", where="option", hint=hint)
         self.first, self.second, self.chances, self.option = first, second, chances, option
         systems, place = [*beside[0], first, second, *beside[1]], len(beside[0])
-        common = [key for key in first.layers if all(key in each.layers for each in systems)]
+        common = [key for key in first.layers if all(key in system.layers for system in systems)]
         self.layers = {
-            key: self._paired([each.layers[key] for each in systems], place) for key in common
+            key: self._paired([system.layers[key] for system in systems], place) for key in common
         }
 
     def _paired(self, layers: Sequence[Layer], place: int) -> PairedLayer:
-        ids = np.unique(np.concatenate([each.ids for each in layers]))
+        ids = np.unique(np.concatenate([item.ids for item in layers]))
         values, noisy = [], np.ones(len(ids), dtype=np.bool_)
-        for each in layers:
-            at = find_sorted(each.ids, ids)
-            values.append(np.where(at >= 0, each.value[at], 0).astype(np.int64))
-            noisy &= (at < 0) | (each.shown[at] & ~each.official[at])
+        for layer in layers:
+            at = find_sorted(layer.ids, ids)
+            values.append(np.where(at >= 0, layer.value[at], 0).astype(np.int64))
+            noisy &= (at < 0) | (layer.shown[at] & ~layer.official[at])
         figures = np.stack(values)
         both = figures[place : place + 2]
         rows, cells = noisy & (both != 0).any(axis=0), CellIndex(layers[0].sizes).size
@@ -397,8 +397,10 @@ class Codes:
             codes = units[name].cast(pl.String).to_list()
             lost = sorted({code for code in codes if code is not None and code not in known})
             if lost:
-                what = f"{len(lost):,} codes of {name!r} are not among the finest of the tables"
-                raise PerturbationError(what, code="attack", where=name, hint=f"such as {lost[0]}")
+                message = f"{len(lost):,} codes of {name!r} are not among the finest of the tables"
+                raise PerturbationError(
+                    message, code="attack", where=name, hint=f"such as {lost[0]}"
+                )
             places = [-1 if code is None else known[code] for code in codes]
             found[self._number(name)] = np.array(places, dtype=np.int64)
         return found
@@ -556,10 +558,10 @@ def _repeated(
     for key, own in cells:
         figures.append(np.where(own >= 0, pair.layers[key].at(own)[0], -1))
     shown = np.stack(figures)
-    found = np.zeros((len(shown), shown.shape[-1]), dtype=np.bool_)
+    mask = np.zeros((len(shown), shown.shape[-1]), dtype=np.bool_)
     for fine, coarse in np.argwhere(within & ~within.T):
-        found[coarse] |= (shown[coarse] == shown[fine]).all(axis=0)
-    return found
+        mask[coarse] |= (shown[coarse] == shown[fine]).all(axis=0)
+    return mask
 
 
 def _expected(

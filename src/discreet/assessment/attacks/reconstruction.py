@@ -63,9 +63,13 @@ def reconstruct(
     sizes = [len(system.axes[axis].cuts[-1]) for axis in others]
     number = math.prod(sizes)
     if not equations or number > _MOST:
-        what = f"there are {number:,} combinations" if equations else "no figure is about this code"
+        message = (
+            f"there are {number:,} combinations" if equations else "no figure is about this code"
+        )
         raise PerturbationError(
-            f"the records cannot be reconstructed: {what}", code="attack", where=f"{place}={code}"
+            f"the records cannot be reconstructed: {message}",
+            code="attack",
+            where=f"{place}={code}",
         )
     solver = _program(number, equations)
     nearest = np.rint(_solved(solver, number)).astype(np.int64)

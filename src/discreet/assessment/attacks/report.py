@@ -103,7 +103,7 @@ class AttackedUniverse:
     @property
     def needed(self) -> float:
         """The variance with which averaging is expected to succeed in 60 % at most. SECRET."""
-        exposure = max((each.exposure for each in self.layers), default=0.0)
+        exposure = max((layer.exposure for layer in self.layers), default=0.0)
         return exposure / _TOLERATED
 
     @property
@@ -153,28 +153,28 @@ class AttackReport:
         - whole: number of shares of everything: all records have it
         - uncounted: number of figures shown beside a hidden count
         """
-        layers = [each for one in self.universes for each in one.layers]
-        large = [each for each in layers if each.cells >= _ENOUGH] or layers
-        hits = [each.expected if each.found is None else each.found for each in large]
+        layers = [layer for one in self.universes for layer in one.layers]
+        large = [layer for layer in layers if layer.cells >= _ENOUGH] or layers
+        hits = [item.expected if item.found is None else item.found for item in large]
         known = [hit for hit in hits if hit is not None]
         bounds = [one.bounds for one in self.universes if one.bounds is not None]
         return {
             "average": max(known, default=None),
-            "exposure": max((each.exposure for each in layers), default=0.0),
-            "determined": sum(each.determined for each in bounds) if bounds else None,
+            "exposure": max((layer.exposure for layer in layers), default=0.0),
+            "determined": sum(bound.determined for bound in bounds) if bounds else None,
             "twins": len(self.twins),
-            "groups": sum(each.single for one in self.universes for each in one.groups),
+            "groups": sum(group.single for one in self.universes for group in one.groups),
             "contradictions": sum(one.contradictions[0] for one in self.universes),
             "shared": len(self.shared),
             "official": sum(one.parameters.official for one in self.universes),
             "regular": sum(one.regular for one in self.universes),
             "alike": len(self.alike),
             "values": max(
-                (max(each.published or 0.0, each.averaged or 0.0) for each in self.values
-                 if each.dominated is not None), default=None if self.values else 0.0,
+                (max(value.published or 0.0, value.averaged or 0.0) for value in self.values
+                 if value.dominated is not None), default=None if self.values else 0.0,
             ),
-            "whole": sum(each.whole for each in self.bare),
-            "uncounted": sum(each.uncounted for each in self.bare),
+            "whole": sum(item.whole for item in self.bare),
+            "uncounted": sum(item.uncounted for item in self.bare),
         }  # fmt: skip
 
     def exceeded(self, limits: Mapping[str, float]) -> list[str]:
@@ -192,16 +192,16 @@ class AttackReport:
             "rates": self.rates(),
             "twins": [asdict(twin) for twin in self.twins],
             "shared": [asdict(pair) for pair in self.shared],
-            "values": [asdict(each) for each in self.values],
+            "values": [asdict(value) for value in self.values],
             "alike": [asdict(pair) for pair in self.alike],
-            "bare": [asdict(each) for each in self.bare],
+            "bare": [asdict(item) for item in self.bare],
             "universes": [
                 {
                     "universe": one.name,
-                    "layers": [asdict(each) for each in one.layers],
+                    "layers": [asdict(layer) for layer in one.layers],
                     "bounds": None if one.bounds is None else asdict(one.bounds),
                     "parameters": asdict(one.parameters),
-                    "groups": [asdict(each) for each in one.groups],
+                    "groups": [asdict(group) for group in one.groups],
                     "contradictions": one.contradictions[0],
                     "left_out": one.left_out,
                 }
@@ -214,7 +214,7 @@ class AttackReport:
         lines: list[str] = []
         if self.twins:
             lines.append(f"{len(self.twins):,} pairs of sets differ by few records:")
-            lines += [f"  {_twin(each)}" for each in self.twins[:_SHOWN]]
+            lines += [f"  {_twin(twin)}" for twin in self.twins[:_SHOWN]]
             lines.append(
                 "  One unequal pair of figures proves that somebody in the difference is in that"
                 " cell, whatever the noise. Publish one of the two, or make the difference empty."
@@ -245,11 +245,11 @@ def exceeded_limits(
     for name, limit in limits.items():
         rate = rates.get(name)
         if rate is None:
-            what = f"there is no rate {name!r}"
+            message = f"there is no rate {name!r}"
             if name in rates:
-                what = f"{name} cannot be worked out without knowledge of the noise"
+                message = f"{name} cannot be worked out without knowledge of the noise"
             hint = f"rates: {', '.join(rates)}"
-            raise PerturbationError(what, code="attack", where="fail-over", hint=hint)
+            raise PerturbationError(message, code="attack", where="fail-over", hint=hint)
         if rate > limit:
             found.append(f"{name} is {_number(rate)}, above {_number(limit)}")
     return found
@@ -281,7 +281,7 @@ def attacked(
         own = 0 if odds is None else int(np.abs(odds.chances.noise).max())
         known = NoiseRange.of_maximum(own if max_noise is None else max_noise)
     return AttackReport(
-        universes=[_universe(each, odds, known) for each in catalogue.systems.values()],
+        universes=[_universe(system, odds, known) for system in catalogue.systems.values()],
         twins=near_twins(catalogue),
         shared=shared_noise(catalogue),
         values=attacked_values(catalogue),
@@ -295,11 +295,12 @@ def _universe(system: System, odds: NoiseOdds | None, known: NoiseRange | None) 
     parameters = found_parameters(system)
     variance = parameters.variance if odds is None else odds.variance
     staying = parameters.staying if odds is None else odds.staying
-    layers = [_layer(system, each, variance, staying) for each in averaged(system).values()]
+    layers = [_layer(system, item, variance, staying) for item in averaged(system).values()]
     return AttackedUniverse(
         name=system.name,
         layers=sorted(
-            (each for each in layers if each.cells), key=lambda each: (-each.exposure, each.layer)
+            (layer for layer in layers if layer.cells),
+            key=lambda each: (-each.exposure, each.layer),
         ),
         bounds=None if known is None else _bounds(system, known),
         parameters=parameters,
@@ -357,7 +358,7 @@ def _averaged(variance: float, exposure: Any) -> list[float]:
     if not variance:
         return [1.0] * len(exposure)
     values, back = np.unique(exposure, return_inverse=True)
-    chances = np.array([erf(0.5 / sqrt(2 * variance / each)) for each in values.tolist()])
+    chances = np.array([erf(0.5 / sqrt(2 * variance / value)) for value in values.tolist()])
     found: list[float] = chances[back].tolist()
     return found
 
@@ -424,15 +425,15 @@ def _told(one: AttackedUniverse) -> list[str]:
             f" {one.contradictions[1]}): other keys or records. Every version is a fresh"
             " estimate; release tables of one universe with the same keys."
         )
-    for each in one.layers[:_SHOWN]:
-        line = f"  {each.layer}: {each.cells:,} cells, exposure up to {_number(each.exposure)}"
-        if each.found is not None and each.unchanged is not None:
+    for layer in one.layers[:_SHOWN]:
+        line = f"  {layer.layer}: {layer.cells:,} cells, exposure up to {_number(layer.exposure)}"
+        if layer.found is not None and layer.unchanged is not None:
             line += (
-                f"; averaging finds {_percent(each.found)} of the counts"
-                f" ({_percent(each.unchanged)} are published unchanged)"
+                f"; averaging finds {_percent(layer.found)} of the counts"
+                f" ({_percent(layer.unchanged)} are published unchanged)"
             )
-        elif each.expected is not None:
-            line += f"; averaging is expected to find {_percent(each.expected)} of the counts"
+        elif layer.expected is not None:
+            line += f"; averaging is expected to find {_percent(layer.expected)} of the counts"
         lines.append(line)
     if one.layers:
         lines.append(
@@ -440,25 +441,26 @@ def _told(one: AttackedUniverse) -> list[str]:
             " or more variance."
         )
     if one.bounds is not None:
-        found = one.bounds
+        bounds = one.bounds
         lines.append(
-            f"  Bounds: {found.determined:,} of {found.cells:,} cells can be one count only,"
-            f" {found.one_or_two:,} are surely 1 or 2, {found.narrow:,} have at most three counts."
+            f"  Bounds: {bounds.determined:,} of {bounds.cells:,} cells can be one count only,"
+            f" {bounds.one_or_two:,} are surely 1 or 2, {bounds.narrow:,} have at most"
+            " three counts."
         )
-        if found.likely is not None:
-            line = f"  One sum each makes {found.likely:,} counts 95 % sure"
-            right = "" if found.right is None else f"; {_percent(found.right)} of these are right"
+        if bounds.likely is not None:
+            line = f"  One sum each makes {bounds.likely:,} counts 95 % sure"
+            right = "" if bounds.right is None else f"; {_percent(bounds.right)} of these are right"
             lines.append(f"{line}{right}.")
-        if found.contradicted:
+        if bounds.contradicted:
             lines.append(
-                f"  {found.contradicted:,} cells fit no count: the noise is larger than assumed,"
+                f"  {bounds.contradicted:,} cells fit no count: the noise is larger than assumed,"
                 " or the tables are not of the same records."
             )
     lines += [*_about_parameters(one.parameters), *_undone(one)]
     if one.groups:
         worst = one.groups[0]
         lines.append(
-            f"  {sum(each.single for each in one.groups):,} rows show one category only"
+            f"  {sum(group.single for group in one.groups):,} rows show one category only"
             f" (most: {worst.layer}, {worst.single:,} of {worst.rows:,})."
         )
     if one.left_out:
@@ -506,16 +508,16 @@ def _about_values(report: AttackReport) -> list[str]:
         " and each period keys of its own."
         for pair in report.alike
     ]
-    for each in report.values:
-        line = f"{each.figure}: {each.cells:,} sums or means"
-        if each.layer:
-            line += f", in {each.layer} known by {_number(each.exposure)} independent figures"
-        if each.published is not None and each.averaged is not None:
+    for value in report.values:
+        line = f"{value.figure}: {value.cells:,} sums or means"
+        if value.layer:
+            line += f", in {value.layer} known by {_number(value.exposure)} independent figures"
+        if value.published is not None and value.averaged is not None:
             line += (
-                f"; of {each.dominated:,} with one contributor, or dominated by the largest, the"
-                f" second largest finds it within 10 % in {_percent(each.published)}, in"
-                f" {_percent(each.averaged)} from all crossings"
-                if each.dominated
+                f"; of {value.dominated:,} with one contributor, or dominated by the largest, the"
+                f" second largest finds it within 10 % in {_percent(value.published)}, in"
+                f" {_percent(value.averaged)} from all crossings"
+                if value.dominated
                 else "; none with one contributor, or dominated by the largest"
             )
         lines.append(f"{line}.")

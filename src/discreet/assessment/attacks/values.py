@@ -77,9 +77,9 @@ def _attacked(system: System) -> AttackedValues:
             tallies.append(_found(layer, estimate))
     number = published = averaged = None
     if tallies:
-        hits = [np.concatenate(each) for each in zip(*tallies, strict=True)]
+        hits = [np.concatenate(item) for item in zip(*tallies, strict=True)]
         number = len(hits[0])
-        published, averaged = (float(each.mean()) if number else 0.0 for each in hits)
+        published, averaged = (float(hit.mean()) if number else 0.0 for hit in hits)
     return AttackedValues(
         figure=system.name, cells=cells, exposure=best, layer=where, dominated=number,
         published=published, averaged=averaged,
@@ -94,7 +94,7 @@ def _crossings(system: System) -> dict[LayerKey, _Crossings]:
     found: dict[LayerKey, _Crossings] = {}
     for layer in system.layers.values():
         for rolled, needed in rolled_up(system, layer):
-            named = tuple(each for each in rolled.key if each[1] > 0)
+            named = tuple(item for item in rolled.key if item[1] > 0)
             coarse = system.layers.get(named)
             if coarse is None:
                 continue

@@ -93,8 +93,8 @@ def named(dimension: Dimension, chosen: ChosenCodes, language: str) -> list[str]
     >>> named(place, choose(place, 9), "en")
     ['Total', 'Other (1)', 'Other (2)']
     """
-    told = dimension.labels(language)
-    short = [shortened_label(told[at]) for at in chosen.codes]
+    labels = dimension.labels(language)
+    short = [shortened_label(labels[at]) for at in chosen.codes]
     often = Counter(short)
     return [
         label if often[label] == 1 else f"{label} ({dimension.codes[at]})"
@@ -373,8 +373,8 @@ def _number(done: Suppression, which: str | None) -> int:
     if which is None and len(names) == 1:
         return 0
     if which is None or names.count(which) != 1:
-        what = "name one of the tables" if which is None else f"there is not one table {which!r}"
-        raise _wrong(what, "which", f"tables: {', '.join(names)}")
+        message = "name one of the tables" if which is None else f"there is not one table {which!r}"
+        raise _wrong(message, "which", f"tables: {', '.join(names)}")
     return names.index(which)
 
 

@@ -139,7 +139,7 @@ class _Grid:
     ) -> _Grid:
         dimensions = looked.dimensions
         places = {dimension.name: place for place, dimension in enumerate(dimensions)}
-        for name in (*(each for each in asked if each is not None), *at, *under):
+        for name in (*(item for item in asked if item is not None), *at, *under):
             if name not in places:
                 raise _wrong(f"no variable {name!r} spans the table", ", ".join(places) or "none")
         shown = _shown(list(places), asked)

@@ -85,8 +85,8 @@ def points_of(
         for at, value in pairs
     )
     if bad:
-        what = f"{bad} values are missing, negative or no numbers"
-        raise _wrong([Problem(what, f"{where}: {x}, {y}")])
+        message = f"{bad} values are missing, negative or no numbers"
+        raise _wrong([Problem(message, f"{where}: {x}, {y}")])
     if all(value is None for _, value in pairs):
         raise _wrong([Problem("there is nothing to draw", where)])
     return [
@@ -326,9 +326,9 @@ def _risk(data: Any, where: str) -> DisclosureRisk:
     risk = disclosure_risk(data) if isinstance(data, PerturbationTable) else data
     if isinstance(risk, DisclosureRisk):
         return risk
-    what = "this is neither a perturbation table nor its risk"
+    message = "this is neither a perturbation table nor its risk"
     raise PerturbationError(
-        what, code="picture-data", where=where, hint="give what disclosure_risk returns"
+        message, code="picture-data", where=where, hint="give what disclosure_risk returns"
     )
 
 

@@ -144,7 +144,7 @@ class _DrawnFigures:
         if not dimensions:
             raise _wrong("the table has no variables", "print its only figure instead")
         named_places = {dimension.name: place for place, dimension in enumerate(dimensions)}
-        for name in (*(each for each in asked if each is not None), *(at or {})):
+        for name in (*(item for item in asked if item is not None), *(at or {})):
             if name not in named_places:
                 hint = f"variables: {', '.join(named_places)}"
                 raise _wrong(f"no variable {name!r} spans the table", hint)
@@ -298,16 +298,16 @@ def _heat_map(shown: _DrawnFigures) -> dict[str, Any]:
     columns = shown.columns
     assert columns is not None  # _placed gives two variables
     records = shown.records()
-    largest = max((abs(each["value"]) for each in records if each["value"]), default=1.0)
-    for each in records:
-        style = KIND_STYLES[each["kind"]]
-        each["fill"], each["ink"] = style.fill, style.ink
-        if each["value"]:
-            share = abs(each["value"]) / largest
+    largest = max((abs(item["value"]) for item in records if item["value"]), default=1.0)
+    for record in records:
+        style = KIND_STYLES[record["kind"]]
+        record["fill"], record["ink"] = style.fill, style.ink
+        if record["value"]:
+            share = abs(record["value"]) / largest
             place = min(int(share * len(SHARE_CLASSES)), len(SHARE_CLASSES) - 1)
-            each["fill"] = SHARE_CLASSES[place][1]
-            each["ink"] = ink_on(each["fill"])
-    wide = max(len(each["text"]) for each in records)
+            record["fill"] = SHARE_CLASSES[place][1]
+            record["ink"] = ink_on(record["fill"])
+    wide = max(len(item["text"]) for item in records)
     needed = label_width(columns.labels)
     step = max(34, 7 * wide + 10)
     turned = needed > max(step, 90)
@@ -352,7 +352,7 @@ def _heat_map(shown: _DrawnFigures) -> dict[str, Any]:
 def _pyramid(shown: _DrawnFigures) -> dict[str, Any]:
     """Two sides with one scale, the first code of the variable below."""
     records = shown.records()
-    values = [each["value"] for each in records if each["value"] is not None]
+    values = [record["value"] for record in records if record["value"] is not None]
     ends = (min([0.0, *values]), max([1.0, *values]))
     return {"hconcat": [_half(shown, records, at, ends) for at in (0, 1)], "spacing": 8}
 
@@ -373,7 +373,7 @@ def _half(
         "title": {"text": label, "fontSize": 12, "anchor": "middle", "offset": 4},
         "width": 220,
         "height": {"step": 16 if len(shown.rows.labels) < 40 else 11},
-        "data": {"values": [each for each in records if each["column"] == label]},
+        "data": {"values": [record for record in records if record["column"] == label]},
         "encoding": {"y": row if left else {**row, "axis": None}, "tooltip": _tooltip(shown)},
         "layer": [
             {

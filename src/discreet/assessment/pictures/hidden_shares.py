@@ -300,7 +300,7 @@ def _tree(
         numbers = _counted(index[axes[0]][cells].astype(np.int64), kind[cells], len(outer))
         return _with_below(numbers, outer) if below else numbers
 
-    inside = [choose(each, _MOST_INNER) for each in inner]
+    inside = [choose(item, _MOST_INNER) for item in inner]
     most = _MOST_LINES // (1 + sum(len(codes.codes) for codes in inside))
     outside = choose(outer, max(2, most), top)
     nested = [
@@ -344,7 +344,7 @@ def _parts(looked: CellKinds, language: str) -> tuple[list[BarLine], int]:
     levels = levels or [np.zeros(len(kind), dtype=np.int64)]
     found, group = np.unique(np.stack(levels), axis=1, return_inverse=True)
     numbers = _counted(group.reshape(-1).astype(np.int64), kind, found.shape[1])
-    known = [levels_of(each) for each in dimensions]
+    known = [levels_of(dimension) for dimension in dimensions]
     parts = []
     for at, own in enumerate(found.T.tolist()):
         steps = [each[level] for each, level in zip(known, own, strict=False)]

@@ -51,14 +51,14 @@ def _counts(table: ProtectedTable) -> list[_CellArrays]:
         if kind != "count" or table.value.dtype.kind != "i":
             return []
         return [(table.index, table.value.astype(np.int64, copy=False), table.status)]
-    found: list[_CellArrays] = []
+    counts: list[_CellArrays] = []
     for at, figure in enumerate(table.figures):
         here = table.index[-1] == at
         value = table.value[here]
         if figure.kind == "count" and bool((value == np.floor(value)).all()):
             index = tuple(part[here] for part in table.index[:-1])
-            found.append((index, value.astype(np.int64), table.status[here]))
-    return found
+            counts.append((index, value.astype(np.int64), table.status[here]))
+    return counts
 
 
 def _whole_grid(cells: _CellArrays, grid: PartGrid, hidden: BoolArray) -> IntArray | None:

@@ -321,7 +321,7 @@ def key_figure_pairs(
             hint="give the key figures that it was derived with",
         )
     counts = [figure for figure in shown if figure.kind == "count"]
-    found = {
+    pairs = {
         figure.name: Pairs.of_ingredient(ingredients[figure.shown], protected, grid)
         for figure in counts
     }
@@ -332,8 +332,8 @@ def key_figure_pairs(
             figures,
             bracket_above=None,
         )
-        found |= {figure.name: _pairs(figure.name, true, protected, grid) for figure in others}
-    return found
+        pairs |= {figure.name: _pairs(figure.name, true, protected, grid) for figure in others}
+    return pairs
 
 
 def _without_noise(ingredient: Ingredient) -> Ingredient:

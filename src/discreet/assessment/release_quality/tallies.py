@@ -187,11 +187,11 @@ def _tally(group: IntArray, noise: IntArray) -> IntArray:
     size = (int(group.max()) + 1) * width
     if size <= _ROOM * len(key) + 100_000:
         cells = np.bincount(key, minlength=size)
-        found = np.flatnonzero(cells)
-        cells = cells[found]
+        rows = np.flatnonzero(cells)
+        cells = cells[rows]
     else:
-        found, cells = np.unique(key, return_counts=True)
-    where, shifted = np.divmod(found, width)
+        rows, cells = np.unique(key, return_counts=True)
+    where, shifted = np.divmod(rows, width)
     part, size_class = np.divmod(where, len(SIZE_CLASSES))
     return np.stack([part, size_class, shifted + low, cells], axis=1).astype(np.int64)
 
@@ -220,8 +220,8 @@ def deviations(pairs: Pairs) -> IntArray:
     width = len(DEVIATION_CLASSES) + 1
     key = pairs.part[assessed] * width + np.searchsorted(DEVIATION_CLASSES, relative)
     cells = np.bincount(key)
-    found = np.flatnonzero(cells)
-    return np.stack([found // width, found % width, cells[found]], axis=1).astype(np.int64)
+    rows = np.flatnonzero(cells)
+    return np.stack([rows // width, rows % width, cells[rows]], axis=1).astype(np.int64)
 
 
 def states(table: ProtectedTable, grid: PartGrid) -> IntArray:

@@ -160,7 +160,7 @@ class GatedCells:
         noise = spread[above] ** 2
         noise += np.bincount(family, np.where(away, 0.0, spread[below] ** 2), number)
         largest = self._largest()
-        sizes = np.concatenate([each[below] * away for each in largest])
+        sizes = np.concatenate([item[below] * away for item in largest])
         twice = np.concatenate([family, family])
         order = np.lexsort((-sizes, twice))
         begin = np.searchsorted(twice[order], np.arange(number))
@@ -171,7 +171,7 @@ class GatedCells:
         open_ &= (np.bincount(family, ~away, number) > 0) & (rest < within)
         # The sum of several noises is nearly normal, and the best guess is its middle.
         strays = quotient(within, np.sqrt(2 * noise))
-        likely = np.array([erf(each) for each in strays.tolist()]) > self.chance
+        likely = np.array([erf(stray) for stray in strays.tolist()]) > self.chance
         open_ &= likely | (noise == 0)
         shown = np.flatnonzero(~away & open_[family])
         by_size = shown[np.lexsort((below[shown], size[below[shown]], family[shown]))]

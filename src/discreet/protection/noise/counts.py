@@ -557,11 +557,11 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
     [4.0, 2.0, 0.0]
     """
     keep_found_codes(table, options)
-    made = protect_counts(table, ptable, **options)
-    cells = made.cells
+    counts = protect_counts(table, ptable, **options)
+    cells = counts.cells
     size, grid = cells.mean_weight(), table.grid
     assert grid is not None  # checked above
-    deviation = count_deviations(ptable.content, made.number) * size
+    deviation = count_deviations(ptable.content, counts.number) * size
     step = options.get("round_to", 1)
     if step > 1:  # rounding moves a figure by up to half a step either way
         deviation = np.sqrt(deviation**2 + step**2 / 12)
@@ -569,14 +569,14 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
     if options.get("zeros", "keep") == "keep":
         fixed = fixed | (cells.count == 0)
     return Ingredient(
-        protected=made.protected,
+        protected=counts.protected,
         index=cells.index,
-        value=np.where(made.suppressed, 0, made.value).astype(np.float64),
+        value=np.where(counts.suppressed, 0, counts.value).astype(np.float64),
         original=cells.true_value().astype(np.float64),
         deviation=np.where(fixed, 0.0, deviation),
-        suppressed=made.suppressed,
+        suppressed=counts.suppressed,
         keys=cells.key,
-        draws={CELL_KEY: lambda at: drawn_counts(ptable, made.number, at, grid) * size},
+        draws={CELL_KEY: lambda at: drawn_counts(ptable, counts.number, at, grid) * size},
     )
 
 

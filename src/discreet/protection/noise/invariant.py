@@ -135,9 +135,9 @@ def perturb_invariant(
     1
     """
     several = [table] if programme is None else list(programme)
-    if not any(each is table for each in several):
-        what = "the programme does not name the table itself"
-        raise PerturbationError(what, code="invariant", where="programme")
+    if not any(item is table for item in several):
+        message = "the programme does not name the table itself"
+        raise PerturbationError(message, code="invariant", where="programme")
     ptable = invariant_table(
         several, transition, alpha=alpha, forbidden=forbidden, normalise=normalise
     )
@@ -196,8 +196,8 @@ def invariant_risk(
     count = np.concatenate([table.count for table in several])
     often = np.bincount(count[(count > 0) & (count <= length)], minlength=length + 1)[1:]
     if not often.any():
-        what = "no count of these tables has a row of its own in the matrix"
-        raise PerturbationError(what, code="invariant", where="transition")
+        message = "no count of these tables has a row of its own in the matrix"
+        raise PerturbationError(message, code="invariant", where="transition")
     joint = often[:, np.newaxis] * ptable.transition_matrix()[1 : length + 1, 1 : length + 1]
     guess = joint.argmax(axis=0)
     hits = np.zeros(length)
@@ -213,7 +213,7 @@ def invariant_risk(
 def read_transition(path: str | os.PathLike[str]) -> list[list[str]]:
     """The rows of a transition matrix: a line of text each, numbers with commas between."""
     lines = Path(path).read_text("utf-8-sig").splitlines()
-    return [[each.strip() for each in line.split(",")] for line in lines if line.strip()]
+    return [[part.strip() for part in line.split(",")] for line in lines if line.strip()]
 
 
 def check_transition(rows: Any, *, normalise: bool) -> None:
@@ -223,14 +223,14 @@ def check_transition(rows: Any, *, normalise: bool) -> None:
 
 def _check_tables(tables: Sequence[Table]) -> None:
     problems = [
-        Problem("a Table is needed", "tables") for each in tables if not isinstance(each, Table)
+        Problem("a Table is needed", "tables") for table in tables if not isinstance(table, Table)
     ]
     if not problems:
         hint = "leave weights out: frequencies of estimates are not kept"
         problems = [
-            Problem("the table is weighted", each.name, hint)
-            for each in tables
-            if each.weight is not None
+            Problem("the table is weighted", table.name, hint)
+            for table in tables
+            if table.weight is not None
         ]
     if not tables:
         problems = [Problem("at least one table is needed", "tables")]
@@ -251,8 +251,8 @@ def _checked(rows: _Rows) -> _Rows:
 
 def _share(alpha: float) -> Fraction:
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1:
-        what = "alpha is a number above 0, at most 1"
-        raise PerturbationError(what, code="invariant", where="alpha")
+        message = "alpha is a number above 0, at most 1"
+        raise PerturbationError(message, code="invariant", where="alpha")
     return Fraction(repr(float(alpha)))
 
 
@@ -262,10 +262,10 @@ def _check_forbidden(rows: _Rows, frequency: IntArray, forbidden: Sequence[Any])
     A frequency that is kept and not zero is published: both cannot be had.
     """
     length = len(rows)
-    bad = [each for each in forbidden if type(each) is not int or not 1 <= each <= length]
+    bad = [item for item in forbidden if type(item) is not int or not 1 <= item <= length]
     if bad:
-        what = "forbidden counts are whole numbers from 1 to the last row of the matrix"
-        raise PerturbationError(what, code="invariant", where="forbidden")
+        message = "forbidden counts are whole numbers from 1 to the last row of the matrix"
+        raise PerturbationError(message, code="invariant", where="forbidden")
     kept = "its frequency, which is not zero, is to be kept: it has to be published as often"
     problems = []
     for value in range(1, length + 1):

@@ -222,15 +222,15 @@ class MagnitudeNoise(Unpicklable):
                 Problem("epsilon begins with 1, does not rise and stays above 0", "epsilon")
             )
         elif not problems and len(numbers) != self.top:
-            what = f"there are {len(numbers)} epsilon for {self.top} contributions"
-            problems.append(Problem(what, "epsilon", "give one for each of them"))
+            message = f"there are {len(numbers)} epsilon for {self.top} contributions"
+            problems.append(Problem(message, "epsilon", "give one for each of them"))
         mu_c = plain_number(self.mu_c)
         if mu_c is None or mu_c < 0:
             problems.append(Problem("mu_c is a number of at least 0", "mu_c"))
         floor = plain_number(self.range_floor)
         if floor is None or not 0 <= floor <= 1:
-            what = "range_floor is a share of the largest value: a number from 0 to 1"
-            problems.append(Problem(what, "range_floor"))
+            message = "range_floor is a share of the largest value: a number from 0 to 1"
+            problems.append(Problem(message, "range_floor"))
         elif floor != RANGE_FLOOR and self.of != "range":
             hint = 'leave it out, or take the noise of="range"'
             problems.append(Problem("only a range has a floor", "range_floor", hint))
@@ -246,8 +246,8 @@ class MagnitudeNoise(Unpicklable):
         strength: object = self.strength
         if not isinstance(table, MagnitudePerturbationTable):
             hint = "MagnitudePerturbationTable.read or design_magnitude_perturbation make one"
-            what = "a perturbation table for magnitudes is needed"
-            problems.append(Problem(what, "table", hint))
+            message = "a perturbation table for magnitudes is needed"
+            problems.append(Problem(message, "table", hint))
         elif "all" not in table.kinds and not {"even", "odd"} <= set(table.kinds):
             hint = 'a part "all", or parts "even" and "odd"'
             problems.append(Problem("the table has no rows for ordinary cells", "table", hint))
@@ -270,8 +270,8 @@ class MagnitudeNoise(Unpicklable):
     def _top_problems(self) -> list[Problem]:
         number = plain_number(self.top)
         if number is None or not 1 <= number <= MOST_CONTRIBUTIONS or number != int(number):
-            what = f"top is a whole number from 1 to {MOST_CONTRIBUTIONS}"
-            return [Problem(what, "top")]
+            message = f"top is a whole number from 1 to {MOST_CONTRIBUTIONS}"
+            return [Problem(message, "top")]
         if number > 1 and self.of in get_args(Of) and self.of != "top":
             hint = 'leave it out, or take the noise of="top"'
             return [Problem(f"a cell has a single {self.of}: top stays 1", "top", hint)]
@@ -288,8 +288,8 @@ class MagnitudeNoise(Unpicklable):
             yield Problem("shared keys are the same in every period", "period", hint)
         if self.keys == "column" and self.same_key is True:
             hint = 'leave same_key out; keys="shared" keeps the figures of earlier releases'
-            what = "noise of a column's own does not use the key of counts"
-            yield Problem(what, "same_key", hint)
+            message = "noise of a column's own does not use the key of counts"
+            yield Problem(message, "same_key", hint)
 
     def purpose(self, column: str, contribution: int = 1) -> str:
         """What the keys of a contribution to a column are derived for.

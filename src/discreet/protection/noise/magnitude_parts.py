@@ -89,8 +89,8 @@ def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart
         found = _READ.get(stated.pop("type").lower())
         line = _line(number, stated)
         if found is None or line is None:
-            what = "the type is unknown" if found is None else "a column holds no number"
-            problems.append(Problem(what, f"line {number}"))
+            message = "the type is unknown" if found is None else "a column holds no number"
+            problems.append(Problem(message, f"line {number}"))
             continue
         lines.setdefault(found, []).append(line)
     if not lines and not problems:
@@ -123,11 +123,11 @@ def _part(
         rows.setdefault(line.count, []).append(line)
     step = math.lcm(*(line.noise.denominator for line in lines))
     if step > _FINEST:
-        what = f"the noise of part {kind!r} has no common step of at least 1/{_FINEST}"
-        problems.append(Problem(what, lines[0].line))
+        message = f"the noise of part {kind!r} has no common step of at least 1/{_FINEST}"
+        problems.append(Problem(message, lines[0].line))
     if 0 not in rows or any(line.noise for line in rows[0]):
-        what = f"part {kind!r} needs a row for class 0 that changes nothing"
-        problems.append(Problem(what, lines[0].line))
+        message = f"part {kind!r} needs a row for class 0 that changes nothing"
+        problems.append(Problem(message, lines[0].line))
     if min(rows) < 0:
         problems.append(Problem("a size class is negative", lines[0].line))
     for row in rows.values():
@@ -159,8 +159,8 @@ def _row_problems(row: Sequence[StatedInterval]) -> Iterator[Problem]:
             yield Problem("class plus noise is not the target stated", line.line)
         below = line.upper
     if abs(Fraction(below) - 1) > NEAR:
-        what = f"the probabilities of class {row[-1].count} do not sum to one"
-        yield Problem(what, row[-1].line)
+        message = f"the probabilities of class {row[-1].count} do not sum to one"
+        yield Problem(message, row[-1].line)
 
 
 def as_text(parts: Sequence[MagnitudePart], form: str) -> str:

@@ -83,8 +83,8 @@ class SumTreatment:
 
     def __post_init__(self) -> None:
         if not 0 <= self.p_percent < 100 or not 0 <= self.chance <= 1:
-            what = "p_percent is a number from 0 to below 100, chance one from 0 to 1"
-            _raise([("gate", Problem(what, "p_percent"))])
+            message = "p_percent is a number from 0 to below 100, chance one from 0 to 1"
+            _raise([("gate", Problem(message, "p_percent"))])
         number = plain_number(self.grain)
         if number is None or number <= 0:
             _raise([("grain", Problem("the grain is a number above 0, such as 0.01", "grain"))])
@@ -141,9 +141,14 @@ class PerturbedSums:
 def contributors(table: Table, value: str) -> Table:
     """The table of counts of the records that have a value. CONFIDENTIAL."""
     _raise(_problems(table, None, value))
-    made = table.contributions[value]
+    contribution = table.contributions[value]
     return replace(
-        table, count=made.count, cell_key=made.key, weight=made.weight, sums={}, contributions={}
+        table,
+        count=contribution.count,
+        cell_key=contribution.key,
+        weight=contribution.weight,
+        sums={},
+        contributions={},
     )
 
 
@@ -246,33 +251,33 @@ def _problems(table: Table, noise: MagnitudeNoise | None, value: str) -> Iterato
     if table.grid is None:
         hint = 'tabulate with record_key="…"'
         yield "no-cell-keys", Problem("the table has no cell keys", table.name, hint)
-    made = table.contributions.get(value)
-    if made is None:
-        what = f"the table holds no contributions to {value!r}"
+    contribution = table.contributions.get(value)
+    if contribution is None:
+        message = f"the table holds no contributions to {value!r}"
         hint = f'tabulate with values=["{value}"] and contributions=1'
-        yield "contributions", Problem(what, table.name, hint)
-    elif table.grid is not None and (made.key is None or made.nonzero_key is None):
-        what = f"there are no cell keys of the records with a value of {value!r}"
-        yield "no-cell-keys", Problem(what, table.name)
-    elif noise is not None and noise.of == "top" and made.k < noise.top:
-        what = f"the noise looks at {noise.top} contributions, the table holds {made.k}"
+        yield "contributions", Problem(message, table.name, hint)
+    elif table.grid is not None and (contribution.key is None or contribution.nonzero_key is None):
+        message = f"there are no cell keys of the records with a value of {value!r}"
+        yield "no-cell-keys", Problem(message, table.name)
+    elif noise is not None and noise.of == "top" and contribution.k < noise.top:
+        message = f"the noise looks at {noise.top} contributions, the table holds {contribution.k}"
         hint = f"tabulate with contributions={noise.top}"
-        yield "contributions", Problem(what, f"{table.name}, {value}", hint)
+        yield "contributions", Problem(message, f"{table.name}, {value}", hint)
 
 
 def _treatment_problems(table: Table, how: SumTreatment) -> Iterator[Coded]:
     """What does not fit the table, or what else is asked for."""
     marked = None if how.sensitive is None else np.asarray(how.sensitive)
     if marked is not None and (marked.dtype != np.bool_ or marked.shape != (len(table),)):
-        what = f"one boolean for each of the {len(table):,} cells is needed"
-        yield "sensitive", Problem(what, f"{table.name}, sensitive")
+        message = f"one boolean for each of the {len(table):,} cells is needed"
+        yield "sensitive", Problem(message, f"{table.name}, sensitive")
     hint = "give the perturbation table of the counts: ptable=…"
     if how.ptable is None and how.publish == "means":
-        what = "accurate means need the perturbed number of records"
-        yield "ptable", Problem(what, table.name, hint)
+        message = "accurate means need the perturbed number of records"
+        yield "ptable", Problem(message, table.name, hint)
     if how.ptable is None and how.suppress_below is not None:
-        what = "suppress_below looks at the perturbed number of records"
-        yield "ptable", Problem(what, table.name, hint)
+        message = "suppress_below looks at the perturbed number of records"
+        yield "ptable", Problem(message, table.name, hint)
 
 
 def _places(table: Table, index: tuple[npt.NDArray[np.int32], ...], size: int) -> Any:
@@ -430,8 +435,8 @@ def _warn_of_shared_keys(table: Table, noise: MagnitudeNoise, value: str, level:
 
 def _base_keys(table: Table, noise: MagnitudeNoise, value: str, sums: PerturbedSums) -> IntArray:
     """The keys that those of the noise come from; the same column where no cell is added."""
-    made = table.contributions[value]
-    key = made.key if noise.zeros_in_key else made.nonzero_key
+    contribution = table.contributions[value]
+    key = contribution.key if noise.zeros_in_key else contribution.nonzero_key
     assert key is not None
     size = len(sums.total)
     return key if len(sums.own) == size else _spread(key, sums.own, size)

@@ -107,16 +107,16 @@ def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> It
             yield Problem("count plus noise is not the target stated", entry.line)
         below = entry.upper
     if not one - NEAR * one <= below <= one + NEAR * one:
-        what = f"the probabilities of row {row[-1].count} do not sum to one"
-        yield Problem(what, row[-1].line, _SCALE)
+        message = f"the probabilities of row {row[-1].count} do not sum to one"
+        yield Problem(message, row[-1].line, _SCALE)
 
 
 def bound_problems(entry: StatedInterval, below: Bound, upward: str) -> Iterator[Problem]:
     """What is wrong with the bounds of an interval that begins where the one before ends."""
     if entry.lower is not None and abs(entry.lower - below) > NEAR:
         gap = entry.lower > below
-        what = "there is a gap before the interval" if gap else "the interval overlaps another"
-        yield Problem(what, entry.line, "intervals follow one another, in order")
+        message = "there is a gap before the interval" if gap else "the interval overlaps another"
+        yield Problem(message, entry.line, "intervals follow one another, in order")
     elif entry.upper < below:
         yield Problem("the upper bound falls", entry.line, upward)
     elif entry.share is not None and abs(entry.upper - below - entry.share) > _ROUNDED:
@@ -146,8 +146,8 @@ def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
         shown = ", ".join(str(count) for count in islice(missing, _SHOWN_ROWS))
         more = ", …" if number > _SHOWN_ROWS else ""
         hint = "each count from 0 to the last needs one; size classes belong to magnitude tables"
-        what = "1 row is missing" if number == 1 else f"{number} rows are missing"
-        found.append(Problem(f"{what}: {shown}{more}", "rows", hint))
+        message = "1 row is missing" if number == 1 else f"{number} rows are missing"
+        found.append(Problem(f"{message}: {shown}{more}", "rows", hint))
     return found
 
 
@@ -433,8 +433,8 @@ def read_cumulative(source: PerturbationFile, *, zeros: bool = False) -> Interva
     noise = [_integer(name) for name in source.header[1:]]
     problems = []
     if None in noise or len(set(noise)) != len(noise) or not noise:
-        what = "the columns after the first must be named by different whole numbers"
-        raise file_error(source.name, what)
+        message = "the columns after the first must be named by different whole numbers"
+        raise file_error(source.name, message)
     entries = []
     seen: set[int] = set()
     for number, cells in source.rows():
@@ -582,8 +582,8 @@ def stated_probabilities(matrix: Any, *, normalise: bool, first: int = 0) -> lis
         if any(value < 0 for value in known):
             problems.append(Problem("a probability is negative", f"row {count}"))
         elif abs(total - 1) > (_CUT if normalise else NEAR):
-            what = f"the probabilities of row {count} do not sum to one"
-            problems.append(Problem(what, f"row {count}", "" if normalise else _SCALE))
+            message = f"the probabilities of row {count} do not sum to one"
+            problems.append(Problem(message, f"row {count}", "" if normalise else _SCALE))
         rows.append([value / total for value in known] if total else known)
     raise_all(PerturbationError, problems, code="perturbation-table", where="transition")
     return rows
@@ -646,8 +646,8 @@ def _shape_problems(rows: Sequence[Sequence[Any]], columns: Sequence[int]) -> li
         problems.append(Problem("a column is named twice"))
     for count, row in enumerate(rows):
         if len(row) != len(columns):
-            what = f"the row has {len(row)} columns, {len(columns)} are named"
-            problems.append(Problem(what, f"row {count}"))
+            message = f"the row has {len(row)} columns, {len(columns)} are named"
+            problems.append(Problem(message, f"row {count}"))
     return problems
 
 

@@ -155,9 +155,9 @@ def with_unit_noise(
     records = open_frame(frame)
     kinds = ("is_polars", "is_pandas", "is_pyarrow", "is_duckdb")
     if not any(getattr(records.implementation, kind)() for kind in kinds):
-        what = "records of this engine cannot be given noise by unit"
+        message = "records of this engine cannot be given noise by unit"
         hint = "use polars, pandas, pyarrow or DuckDB, or collect the frame first"
-        raise PerturbationError(what, code="engine", hint=hint)
+        raise PerturbationError(message, code="engine", hint=hint)
     _check_columns(records, list(values), noise)
     held, found = Secret.of(secret), {}
     for value, decimals in values.items():
@@ -195,9 +195,9 @@ def _whole(column: pl.Series, decimals: int) -> IntArray:
     value = column.cast(pl.Float64).fill_null(0.0).fill_nan(0.0).to_numpy()
     value = value * 10.0**decimals
     if not np.isfinite(value).all() or np.abs(value).sum() >= _MOST:
-        what = "values are infinite or too large to be added up exactly"
+        message = "values are infinite or too large to be added up exactly"
         hint = "publish fewer digits, or count in thousands"
-        raise PerturbationError(what, code="unit-noise", where=column.name, hint=hint)
+        raise PerturbationError(message, code="unit-noise", where=column.name, hint=hint)
     return np.rint(value).astype(np.int64)
 
 
@@ -209,8 +209,8 @@ def _noisy(
     units = columns.select(pl.col(unit).cast(pl.String).alias("unit"))
     shift = units.join(shifts, on="unit", how="left", maintain_order="left")["shift"]
     if shift.null_count():
-        what = "records have other units than before: they changed while they were read"
-        raise PerturbationError(what, code="unit-noise", where=unit)
+        message = "records have other units than before: they changed while they were read"
+        raise PerturbationError(message, code="unit-noise", where=unit)
     whole = _whole(columns[value], digits)
     return whole + _moved(whole, shift.to_numpy(), least)
 
@@ -238,9 +238,9 @@ def _factors(
     texts = frame[noise.unit].cast(pl.String)
     missing = texts.null_count() + int((texts == "").sum())
     if missing:
-        what = f"{missing:,} of {len(texts):,} records belong to no unit"
+        message = f"{missing:,} of {len(texts):,} records belong to no unit"
         hint = "give records on their own a unit of their own"
-        raise PerturbationError(what, code="unit-noise", where=noise.unit, hint=hint)
+        raise PerturbationError(message, code="unit-noise", where=noise.unit, hint=hint)
     units = texts.unique().sort()
     draw = KeyFunction(secret.derive(_PURPOSE.format(value)), KeyGrid())
     sign, size = noise.drawn(draw(units) / KeyGrid().size)

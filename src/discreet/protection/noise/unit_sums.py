@@ -84,8 +84,8 @@ def perturb_units(
 def check_decimals(decimals: Any) -> None:
     """Refuse what is no number of digits."""
     if type(decimals) is not int or not 0 <= decimals <= 9:
-        what = "decimals is a whole number from 0 to 9"
-        raise PerturbationError(what, code="decimals", where="decimals")
+        message = "decimals is a whole number from 0 to 9"
+        raise PerturbationError(message, code="decimals", where="decimals")
 
 
 def noisy_sums(
@@ -220,8 +220,8 @@ def unit_risk(
         records, by, holding=noise.unit, values=columns, contributions=2, where=where
     )
     near = noise.least if within is None else within
-    made = held.contributions[value]
-    first, second = (np.abs(np.nan_to_num(made.top[:, at])) for at in (0, 1))
+    contribution = held.contributions[value]
+    first, second = (np.abs(np.nan_to_num(contribution.top[:, at])) for at in (0, 1))
     shown = _shown(held, value, decimals)
     valued = first > 0
     alone = valued & (second == 0)
@@ -232,7 +232,7 @@ def unit_risk(
         return np.asarray(valued & (np.abs(guess - first) < near * first))
 
     guessed = int((alone & hit(np.abs(shown) / factor)).sum())
-    true = ~alone & hit(np.abs(made.total) - second)
+    true = ~alone & hit(np.abs(contribution.total) - second)
     own = _published_second(held.contributions[noisy(value)], second, noise, 10.0**decimals)
     published = ~alone & (hit((np.abs(shown) - own[0]) / factor))
     published |= ~alone & hit((np.abs(shown) - own[1]) / factor)

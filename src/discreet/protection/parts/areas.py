@@ -80,14 +80,14 @@ def level_of(dimension: Dimension, level: str | int) -> Level:
     """
     known: dict[str, Level] = {}
     listed = []
-    for each in sorted(levels_of(dimension).values(), key=lambda one: (one.tree, one.depth)):
-        names = dimension.classifications[each.tree].level_names
-        if each.depth == 0:
+    for item in sorted(levels_of(dimension).values(), key=lambda one: (one.tree, one.depth)):
+        names = dimension.classifications[item.tree].level_names
+        if item.depth == 0:
             continue
-        name = names[each.depth - 1] if each.depth <= len(names) else ""
-        listed.append(f"{name} ({each.depth})" if name else str(each.depth))
-        for called in filter(None, (name, str(each.depth))):
-            known.setdefault(called, each)
+        name = names[item.depth - 1] if item.depth <= len(names) else ""
+        listed.append(f"{name} ({item.depth})" if name else str(item.depth))
+        for called in filter(None, (name, str(item.depth))):
+            known.setdefault(called, item)
     if isinstance(level, bool) or str(level) not in known:
         raise SuppressionError(
             f"there is no level {level!r} of areas",
@@ -274,14 +274,14 @@ def _hidden_cells(
         for part in parts if code in codes else ():
             by_part.setdefault(part, []).append(codes[code])
     others = [each for place, each in enumerate(protected.spanning) if place != at]
-    numbers = [level_numbers(each) for each in others]
+    numbers = [level_numbers(other) for other in others]
     found = []
     for part, areas in sorted(by_part.items()):
         axes = [np.flatnonzero(own == level) for own, level in zip(numbers, part, strict=True)]
         axes.insert(at, np.array(areas))
         if protected.several_figures:
             axes.append(np.arange(len(protected.dimensions[-1])))
-        found.append([each.ravel() for each in np.meshgrid(*axes, indexing="ij")])
+        found.append([item.ravel() for item in np.meshgrid(*axes, indexing="ij")])
     empty = np.zeros(0, dtype=np.int32)
     return [
         np.concatenate([empty, *columns]).astype(np.int32)
@@ -385,7 +385,7 @@ def top_areas(dimension: Dimension, depth: int = 1) -> list[int]:
 
 def joint_areas(every: Iterable[AreaParts | None]) -> AreaParts | None:
     """What several counts of one table hide; None if no areas were looked at."""
-    found = [each for each in every if each is not None]
+    found = [item for item in every if item is not None]
     if not found:
         return None
     joint = found[0]

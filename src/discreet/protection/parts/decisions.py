@@ -123,12 +123,12 @@ class PartDecisions:
     @property
     def suppressed(self) -> Parts:
         """The parts that are not published."""
-        return frozenset(each.part for each in self.parts if each.action == "suppressed")
+        return frozenset(part.part for part in self.parts if part.action == "suppressed")
 
     @property
     def released(self) -> Parts:
         """The parts that are published."""
-        return frozenset(each.part for each in self.parts if each.action != "suppressed")
+        return frozenset(part.part for part in self.parts if part.action != "suppressed")
 
     @property
     def outcome(self) -> PartOutcome:
@@ -148,7 +148,7 @@ class PartDecisions:
             )
         lines = [words.headline(self.table, self.outcome, self.universe, language)]
         lines += [f"{at}. {each.text(language)}" for at, each in enumerate(self.parts, 1)]
-        lines += [each.text(language) for each in self.suggestions]
+        lines += [suggestion.text(language) for suggestion in self.suggestions]
         if self.areas is not None:
             lines.append(words.areas_hidden(len(self.areas.hidden), language))
         return "\n".join(lines)
@@ -164,12 +164,12 @@ class PartDecisions:
             "parts": [_decision_as_dict(at, each) for at, each in enumerate(self.parts, 1)],
             "suggestions": [
                 {
-                    "part": [level.number for level in each.levels],
-                    "levels": [level.to_dict() for level in each.levels],
-                    "changed": list(each.changed),
-                    "text": {language: each.text(language) for language in LANGUAGES},
+                    "part": [level.number for level in suggestion.levels],
+                    "levels": [level.to_dict() for level in suggestion.levels],
+                    "changed": list(suggestion.changed),
+                    "text": {language: suggestion.text(language) for language in LANGUAGES},
                 }
-                for each in self.suggestions
+                for suggestion in self.suggestions
             ],
             **({} if self.areas is None else {"areas": self.areas.to_dict()}),
         }
@@ -192,11 +192,11 @@ class PartDecisions:
             return cls(
                 table=data["table"],
                 variables=tuple(data["variables"]),
-                parts=tuple(_decision(each) for each in data["parts"]),
+                parts=tuple(_decision(item) for item in data["parts"]),
                 universe=data["universe"],
                 suggestions=tuple(
-                    PartSuggestion(levels=_levels(each), changed=tuple(each["changed"]))
-                    for each in data["suggestions"]
+                    PartSuggestion(levels=_levels(item), changed=tuple(item["changed"]))
+                    for item in data["suggestions"]
                 ),
                 areas=AreaParts.from_dict(data["areas"]) if "areas" in data else None,
             )
@@ -238,7 +238,7 @@ def _decision(data: Mapping[str, Any]) -> PartDecision:
     return PartDecision(
         levels=_levels(data),
         action=data["action"],
-        reasons=tuple(PartReason(each["code"], each["of"]) for each in data["reasons"]),
+        reasons=tuple(PartReason(item["code"], item["of"]) for item in data["reasons"]),
     )
 
 
@@ -278,8 +278,8 @@ def suppress_parts(protected: ProtectedTable, decisions: PartDecisions) -> Prote
     if decisions.areas is not None and decisions.areas.hidden:
         protected = without_areas(protected, decisions.areas)
         others = [note for note in protected.notes if note.kind != HIDDEN_AREAS]
-        said = _areas_note(protected, decisions.areas)
-        protected = replace(protected, notes=(*others, said))
+        areas_note = _areas_note(protected, decisions.areas)
+        protected = replace(protected, notes=(*others, areas_note))
     if not decisions.suppressed:
         return _without_remarks(protected)
     hidden = decisions.suppressed
@@ -316,13 +316,13 @@ def _without_remarks(protected: ProtectedTable) -> ProtectedTable:
 
 def _note(decisions: PartDecisions) -> Note:
     """The names of the suppressed parts; if there are many, of the coarsest among them."""
-    hidden = [each for each in decisions.parts if each.action == "suppressed"]
+    hidden = [part for part in decisions.parts if part.action == "suppressed"]
     many = len(hidden) > _LISTED
     shown = _coarsest(hidden) if many else hidden
     return Note(
         SUPPRESSED_PARTS,
         {
-            language: words.note([each.name(language) for each in shown], language, finer=many)
+            language: words.note([item.name(language) for item in shown], language, finer=many)
             for language in LANGUAGES
         },
     )
@@ -330,17 +330,18 @@ def _note(decisions: PartDecisions) -> Note:
 
 def _areas_note(protected: ProtectedTable, areas: AreaParts) -> Note:
     """That single areas lack parts; which ones can be seen."""
-    named = {each.name: each for each in protected.spanning}[areas.variable]
-    texts = {each: words.areas_note(named.title(each), each) for each in LANGUAGES}
+    named = {item.name: item for item in protected.spanning}[areas.variable]
+    texts = {item: words.areas_note(named.title(item), item) for item in LANGUAGES}
     return Note(HIDDEN_AREAS, texts)
 
 
 def _coarsest(decisions: list[PartDecision]) -> list[PartDecision]:
     return [
-        each
-        for each in decisions
+        decision
+        for decision in decisions
         if not any(
-            other is not each and is_within(each.levels, other.levels) for other in decisions
+            other is not decision and is_within(decision.levels, other.levels)
+            for other in decisions
         )
     ]
 
@@ -364,7 +365,7 @@ def _parts(protected: ProtectedTable) -> Parts:
     if protected.parts is not None:
         length = len(protected.spanning)
         return frozenset(part[:length] for part in protected.parts)
-    numbers = [np.unique(level_numbers(each)).tolist() for each in protected.spanning]
+    numbers = [np.unique(level_numbers(item)).tolist() for item in protected.spanning]
     return frozenset(product(*numbers))
 
 
@@ -422,8 +423,8 @@ def release_shares(
         )
     found: dict[_Key, list[tuple[bool, bool]]] = {}
     names: dict[_Key, Mapping[str, str]] = {}
-    for each in logs:
-        for level, states in _states(each, variable):
+    for item in logs:
+        for level, states in _states(item, variable):
             name = _name(level) if level else {}
             key = (level.total, level.tree, -level.depth, name["en"]) if level else _WHOLE
             names.setdefault(key, name)
@@ -479,7 +480,7 @@ def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:
     return PartDecisions(
         table=first.table,
         variables=first.variables,
-        parts=tuple(_together(found) for found in every.values()),
+        parts=tuple(_together(item) for item in every.values()),
         universe="checked" if guarded else "unfiltered",
         suggestions=tuple(passing),
         areas=joint_areas(decided.areas for decided in decisions),
@@ -488,11 +489,11 @@ def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:
 
 def _together(found: Sequence[PartDecision]) -> PartDecision:
     """What becomes of a part, as the strictest of its decisions has it."""
-    hidden = [each for each in found if each.action == "suppressed"]
+    hidden = [item for item in found if item.action == "suppressed"]
     if not hidden:
-        checked = [each for each in found if each.action == "released"]
+        checked = [item for item in found if item.action == "released"]
         return (checked or found)[0]
-    reasons = tuple(_once(reason for each in hidden for reason in each.reasons))
+    reasons = tuple(_once(reason for item in hidden for reason in item.reasons))
     return replace(hidden[0], reasons=reasons)
 
 

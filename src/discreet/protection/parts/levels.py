@@ -29,8 +29,8 @@ def check_kinds(*wanted: tuple[str, object, type]) -> None:
     """Raise unless each argument, given with its name, is of the kind wanted."""
     for name, given, kind in wanted:
         if not isinstance(given, kind):
-            what = f"a {kind.__name__} is needed, this is a {type(given).__name__}"
-            raise SuppressionError(what, code="argument", where=name)
+            message = f"a {kind.__name__} is needed, this is a {type(given).__name__}"
+            raise SuppressionError(message, code="argument", where=name)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,7 +62,7 @@ def levels_of(dimension: Dimension) -> Mapping[int, Level]:
     {0: (2, 3), 2: (1, 2), 1: (None, 1)}
     """
     numbers = level_numbers(dimension)
-    found: dict[int, Level] = {}
+    levels: dict[int, Level] = {}
     for tree in range(len(dimension.classifications)):
         own = dimension.breakdown == tree
         own[0] = True
@@ -73,15 +73,15 @@ def levels_of(dimension: Dimension) -> Mapping[int, Level]:
             on_it = own & (depths == depth)
             ended = own & dimension.is_leaf & (depths <= depth)
             coarser = chain[steps + 1] if depth else None
-            found[number] = Level(
+            levels[number] = Level(
                 number=number,
                 tree=tree if depth else 0,
                 depth=depth,
                 coarser=coarser,
-                steps=max(steps, found[number].steps) if number in found else steps,
+                steps=max(steps, levels[number].steps) if number in levels else steps,
                 members=on_it | ended,
             )
-    return dict(sorted(found.items(), key=lambda entry: entry[1].depth == 0))
+    return dict(sorted(levels.items(), key=lambda entry: entry[1].depth == 0))
 
 
 def _number(

@@ -136,7 +136,9 @@ class PartCells:
     def _on_levels(self) -> list[BoolArray | None]:
         """Per variable, levels × kinds of codes: which stand on which; None for areas."""
         return [
-            None if at == self.area else np.array([each.members[first] for each in levels.values()])
+            None
+            if at == self.area
+            else np.array([level.members[first] for level in levels.values()])
             for at, (levels, (_, first)) in enumerate(zip(self.levels, self._kinds, strict=True))
         ]
 
@@ -273,15 +275,15 @@ class PartCells:
     def _every_group(self) -> dict[int, tuple[IntArray, IntArray]]:
         """Per variable that groups are one level up in, the groups of every part at once."""
         numbers, size = CellIndex.of(self.dimensions).joined(self.index, len(self.count))
-        found = {}
+        group = {}
         for at, dimension in enumerate(self.dimensions):
             if at == self.area:
                 continue
             trees = range(len(dimension.classifications))
             pairs = [self._groups_below(at, tree, numbers, size) for tree in trees]
             several, alone = (np.sum(cubes, axis=0) for cubes in zip(*pairs, strict=True))
-            found[at] = (several, alone)
-        return found
+            group[at] = (several, alone)
+        return group
 
     def _groups_below(
         self, at: int, tree: int, numbers: npt.NDArray[np.int64], size: int
@@ -523,7 +525,7 @@ _SAME_CODES = "use the same by=; state the classification if the filter leaves c
 def _check(table: Table, universe: Table) -> None:
     """Raise unless the universe spans the same variables, has no filter and all parts."""
     problems = []
-    names = [[d.name for d in each.dimensions] for each in (table, universe)]
+    names = [[d.name for d in item.dimensions] for item in (table, universe)]
     if names[0] != names[1]:
         problems.append(
             Problem("the universe has other variables", universe.name, "use the same by=")

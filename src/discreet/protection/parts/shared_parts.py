@@ -47,13 +47,13 @@ def agreed_decisions(
     """Decisions on tables of the same records, so that none shows what another hides."""
     whole: list[_Levels] = []
     single: dict[str, list[tuple[str, _Levels]]] = {}
-    for each in decisions.values():
-        hidden = [part for part in each.parts if part.action == "suppressed"]
+    for decision in decisions.values():
+        hidden = [part for part in decision.parts if part.action == "suppressed"]
         whole += [_levels(part.levels) for part in hidden]
-        if each.areas is None:
+        if decision.areas is None:
             continue
-        variable = each.areas.variable
-        for code, levels in _area_levels(each, each.areas):
+        variable = decision.areas.variable
+        for code, levels in _area_levels(decision, decision.areas):
             if code == totals.get(variable):
                 whole.append(levels)
             else:
@@ -80,8 +80,8 @@ def _others(decided: PartDecisions, variable: str) -> Iterator[tuple[PartLevel, 
     """The parts of a table over all but one of its variables, each once."""
     found = {
         tuple(level.number for level in others): others
-        for each in decided.parts
-        for others in [tuple(level for level in each.levels if level.variable != variable)]
+        for part in decided.parts
+        for others in [tuple(level for level in part.levels if level.variable != variable)]
     }
     yield from found.values()
 

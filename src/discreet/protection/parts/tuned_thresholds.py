@@ -78,8 +78,8 @@ class PartTuning:
                 f"{readings if by_area else ''}{row['hidden']:,} with hidden parts; {verdict}"
             )
         if by_area:
-            what = f"{self.reading}: {_READINGS[self.reading]}"
-            lines.append(f"The target is for the reading {what}.")
+            message = f"{self.reading}: {_READINGS[self.reading]}"
+            lines.append(f"The target is for the reading {message}.")
         if self.rules is None:
             lines.append(f"None of them shows {self.target:.2%} completely everywhere.")
         else:
@@ -156,9 +156,9 @@ def tune_parts(
         sets.append(PartRules(**own))
         decided = [
             check_parts(
-                each, sets[-1], universe=held.get(each.name), deviation=deviation, areas=areas
+                item, sets[-1], universe=held.get(item.name), deviation=deviation, areas=areas
             )
-            for each in every
+            for item in every
         ]
         found = _outcome(every, decided, areas, level)
         reached = found["lowest" if reading == "each-table" else "pooled"]
@@ -185,7 +185,7 @@ def _outcome(
 ) -> dict[str, Any]:
     """How much one set of thresholds shows."""
     if areas is None:
-        hidden = sum(each.outcome != "complete" for each in decided)
+        hidden = sum(item.outcome != "complete" for item in decided)
         share, where = 1 - hidden / len(decided), _ALL
         return {
             "share": share, "lowest": share, "where": where,
@@ -232,9 +232,9 @@ def _check(
 ) -> None:
     """Raise for what cannot be tried, all of it at once."""
     problems = []
-    if not tables or not all(isinstance(each, Table) for each in tables):
+    if not tables or not all(isinstance(table, Table) for table in tables):
         problems.append(Problem("a list of tables is needed", "tables"))
-    names = [each.name for each in tables if isinstance(each, Table)]
+    names = [table.name for table in tables if isinstance(table, Table)]
     if len(set(names)) < len(names):
         problems.append(Problem("two tables have one name", "tables", "tabulate with name=…"))
     if not 0 <= target <= 1:
@@ -253,8 +253,8 @@ def _check(
         )
     sets = math.prod(len(values) for values in vary.values())
     if sets > MOST_SETS:
-        what = f"{sets:,} sets of thresholds are more than {MOST_SETS:,}"
-        problems.append(Problem(what, "vary", "try few values first, then finer ones"))
+        message = f"{sets:,} sets of thresholds are more than {MOST_SETS:,}"
+        problems.append(Problem(message, "vary", "try few values first, then finer ones"))
     raise_all(
         SuppressionError, problems, code="tuning", many="{} things cannot be tried", where="tuning"
     )

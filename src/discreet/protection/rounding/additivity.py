@@ -139,7 +139,7 @@ def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTab
     """
     _check(tables)
     decimals = tables[0].figure_decimals()
-    whole = [_completed(each, 10**decimals) for each in tables]
+    whole = [_completed(table, 10**decimals) for table in tables]
     linked = linked_cells(whole)
     value, kind = _start(tables, whole, linked.cells, linked.number)
     none = np.zeros(linked.number, dtype=np.bool_)
@@ -215,8 +215,8 @@ def _check(tables: Sequence[ProtectedTable]) -> None:
             continue
         figures = safe.figures
         if len(figures) > 1 or (figures and figures[0].kind not in ("count", "sum")):
-            what = "only counts and sums add up"
-            problems.append(Problem(what, safe.name, "make one table for each figure"))
+            message = "only counts and sums add up"
+            problems.append(Problem(message, safe.name, "make one table for each figure"))
         hidden = np.isin(safe.status, WITHOUT_NUMBER)
         if hidden.any() or safe.suppressed_parts or safe.withheld is not None:
             problems.append(
@@ -228,9 +228,9 @@ def _check(tables: Sequence[ProtectedTable]) -> None:
         first = tables[0]
         alike = ("figures", "universe", "decimals")
         problems = [
-            Problem("the table has another figure, universe or decimals", each.name)
-            for each in tables
-            if any(getattr(each, name) != getattr(first, name) for name in alike)
+            Problem("the table has another figure, universe or decimals", table.name)
+            for table in tables
+            if any(getattr(table, name) != getattr(first, name) for name in alike)
         ]
     if not tables:
         problems = [Problem("at least one table is needed", "tables")]
@@ -351,9 +351,9 @@ def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -
         found = nearest_multiples(relations, near, _PARTS, steps, fixed=fixed)
         if found is not None:
             return found // _PARTS
-    what = "official figures and zeros leave no whole numbers that add up"
+    message = "official figures and zeros leave no whole numbers that add up"
     hint = "leave figures out of official ones, or make fewer tables additive together"
-    raise CountRoundingError(what, code="additive", where="tables", hint=hint)
+    raise CountRoundingError(message, code="additive", where="tables", hint=hint)
 
 
 def _sums_of_inner(relations: Relations, near: IntArray, fixed: BoolArray) -> IntArray:
@@ -370,9 +370,9 @@ def _sums_of_inner(relations: Relations, near: IntArray, fixed: BoolArray) -> In
     _meet(inner, value, near, np.flatnonzero(fixed))
     found = inner.sums(value)
     if (found[fixed] != near[fixed]).any():
-        what = f"official figures cross each other in a table of more than {_MOST:,} cells"
+        message = f"official figures cross each other in a table of more than {_MOST:,} cells"
         hint = "make those of one variable official only, or take fewer variables"
-        raise CountRoundingError(what, code="additive", where="tables", hint=hint)
+        raise CountRoundingError(message, code="additive", where="tables", hint=hint)
     return found
 
 
@@ -410,7 +410,7 @@ def _changed(safe: ProtectedTable, table: Table, units: IntArray, decimals: int)
 def _beside(before: ProtectedTable, after: ProtectedTable) -> tuple[Table, FloatArray, FloatArray]:
     """The cells that either shows, and their figures before and after."""
     cells = CellIndex.of(after.dimensions).require(error=CountRoundingError)
-    both = [cells.numbers(each.index, each.stored) for each in (before, after)]
+    both = [cells.numbers(item.index, item.stored) for item in (before, after)]
     every = np.union1d(*both)
     shown = np.zeros((2, len(every)), dtype=np.float64)
     for row, own, each in zip(shown, both, (before, after), strict=True):

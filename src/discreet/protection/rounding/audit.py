@@ -106,8 +106,8 @@ def audit_rounding(
     ('total', 'sex=m', 'sex=w')
     """
     if any(table.weight is not None for table in tables):
-        what = "estimates from samples are not audited: nobody knows who is in the sample"
-        raise CountRoundingError(what, code="audit")
+        message = "estimates from samples are not audited: nobody knows who is in the sample"
+        raise CountRoundingError(message, code="audit")
     hows = [rounding] * len(tables) if isinstance(rounding, Rounding) else list(rounding)
     linked = LinkedCounts.of(tables)
     low = np.where(linked.count > 0, 1, 0)
@@ -172,8 +172,8 @@ def _interval(value: IntArray, table: Table, rounding: Rounding) -> tuple[IntArr
         low, high = rounding.interval(value, base, steps)
         wrong = (count > 0) & ((count < low) | (count > high))
         if wrong.any():
-            what = f"{int(wrong.sum()):,} figures are not those of the data"
-            raise CountRoundingError(what, code="audit", where=table.name)
+            message = f"{int(wrong.sum()):,} figures are not those of the data"
+            raise CountRoundingError(message, code="audit", where=table.name)
         return low, high
     open_end = np.iinfo(np.int64).max // 4
     low = np.where(inner & (value > base), value, 1)

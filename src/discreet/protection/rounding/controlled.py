@@ -52,9 +52,9 @@ def controlled_counts(
         found, optimal = _multiples(linked.relations, count, base, steps)
         if found is not None:
             return found if optimal or steps else _improved(linked, tables, base, found)
-    what = f"no multiples of {base} within {rounding.steps} steps of all counts add up"
+    message = f"no multiples of {base} within {rounding.steps} steps of all counts add up"
     raise CountRoundingError(
-        what, code="controlled", hint="allow more steps, or round fewer tables"
+        message, code="controlled", hint="allow more steps, or round fewer tables"
     )
 
 
@@ -118,8 +118,8 @@ def _multiples(
     value = floor.copy()
     np.add.at(value, column, (base * factor * found).astype(np.int64))
     if relations.residuals(value).any() or (value < 0).any():
-        what = "the answer of the solver does not add up"
-        raise CountRoundingError(what, code="solver", hint="report this: numbers were far apart")
+        message = "the answer of the solver does not add up"
+        raise CountRoundingError(message, code="solver", hint="report this: numbers were far apart")
     return value, optimal
 
 
@@ -175,9 +175,9 @@ def _solved(
     status = highspy.HighsModelStatus
     if solver.getModelStatus() in (status.kInfeasible, status.kUnboundedOrInfeasible):
         return None, True
-    found = column_values(solver)
-    if np.abs(found - np.rint(found)).max() <= _WHOLE:
-        return np.rint(found), True
+    values = column_values(solver)
+    if np.abs(values - np.rint(values)).max() <= _WHOLE:
+        return np.rint(values), True
     kinds = np.full(cost.size, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
     solver.changeColsIntegrality(cost.size, np.arange(cost.size, dtype=np.int32), kinds)
     if cost.size > _SEARCHED:  # any will do; it is improved slice by slice
@@ -186,8 +186,8 @@ def _solved(
     known = solver.getInfo().primal_solution_status
     if known != int(highspy.SolutionStatus.kSolutionStatusFeasible):
         return None, bool(solver.getModelStatus() == status.kInfeasible)
-    found = column_values(solver)
-    return np.rint(found), bool(solver.getModelStatus() == status.kOptimal)
+    values = column_values(solver)
+    return np.rint(values), bool(solver.getModelStatus() == status.kOptimal)
 
 
 # -- at random, right on average -----------------------------------------------------------
@@ -203,9 +203,9 @@ def _at_random(linked: LinkedCounts, rounding: Rounding, tables: Sequence[Table]
     relations, base = linked.relations, rounding.base
     first, entry = relations.by_cell
     if np.diff(first).max(initial=0) > 2 or len(tables) > 1:
-        what = "unbiased controlled rounding is for one table of one or two variables"
+        message = "unbiased controlled rounding is for one table of one or two variables"
         hint = "without levels between total and codes, if there are two; or leave out unbiased"
-        raise CountRoundingError(what, code="unbiased", hint=hint)
+        raise CountRoundingError(message, code="unbiased", hint=hint)
     (table,), (cells,) = tables, linked.cells
     draws = np.zeros(len(linked.count), dtype=np.uint64)
     draws[cells] = rounding.draws(table)
@@ -224,8 +224,8 @@ def _at_random(linked: LinkedCounts, rounding: Rounding, tables: Sequence[Table]
                   base, none)  # fmt: skip
     value: IntArray = linked.count // base * base + rest
     if not sound or (rest % base).any() or relations.residuals(value).any():
-        what = "these relations are no network: figures cannot be rounded right on average"
-        raise CountRoundingError(what, code="unbiased", hint="leave out unbiased")
+        message = "these relations are no network: figures cannot be rounded right on average"
+        raise CountRoundingError(message, code="unbiased", hint="leave out unbiased")
     return value
 
 

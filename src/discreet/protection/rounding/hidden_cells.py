@@ -41,15 +41,15 @@ def round_shown(safe: ProtectedTable, base: int) -> ProtectedTable:
     (20, 10, None)
     """
     how = Rounding(base=base, method="conventional")
-    what = ""
+    message = ""
     if safe.withheld is not None and safe.withheld.low is not None:
-        what = "intervals of hidden cells were worked out from figures before rounding"
+        message = "intervals of hidden cells were worked out from figures before rounding"
     elif safe.several_figures:
-        what = "tables of several figures are rounded one figure at a time"
+        message = "tables of several figures are rounded one figure at a time"
     elif np.isin(safe.status, (CellStatus.official, CellStatus.bracketed)).any():
-        what = "official and bracketed figures are not rounded"
-    if what:
-        raise CountRoundingError(what, code="rounding", where=safe.name)
+        message = "official and bracketed figures are not rounded"
+    if message:
+        raise CountRoundingError(message, code="rounding", where=safe.name)
     scale = 10 ** safe.figure_decimals()
     units = rounded_values(np.rint(safe.value * float(scale)).astype(np.int64), base * scale)
     units = np.where(safe.status == CellStatus.suppressed, 0, units)

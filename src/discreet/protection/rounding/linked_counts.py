@@ -62,11 +62,11 @@ class LinkedCounts(Confidential):
         relations = stacked_relations(linked.number, blocks)
         wrong = relations.totals[np.flatnonzero(relations.residuals(count))]
         hint = "make all tables from the same records, with all of their parts"
-        what = "the total is not the sum of its parts"
-        problems = [Problem(what, linked.names(int(at)), hint) for at in np.unique(wrong)]
-        what = "tables give this cell different counts"
+        message = "the total is not the sum of its parts"
+        problems = [Problem(message, linked.names(int(at)), hint) for at in np.unique(wrong)]
+        message = "tables give this cell different counts"
         apart = np.unique(np.concatenate(differ))
-        problems += [Problem(what, linked.names(int(at)), hint) for at in apart]
+        problems += [Problem(message, linked.names(int(at)), hint) for at in apart]
         raise_all(
             CountRoundingError, problems, code="additivity", many="{} cells contradict each other"
         )

@@ -70,9 +70,11 @@ class InnerCells(Confidential):
         for values, wanted in ((found.count, linked.count), (trial, None)):
             sums = found.sums(values)
             if relations.residuals(sums).any() or (wanted is not None and (sums != wanted).any()):
-                what = "totals are sums of different inner cells, which cannot be rounded at once"
+                message = (
+                    "totals are sums of different inner cells, which cannot be rounded at once"
+                )
                 hint = 'round tables one by one, or with method="controlled"'
-                raise CountRoundingError(what, code="inner-cells", hint=hint)
+                raise CountRoundingError(message, code="inner-cells", hint=hint)
         return found, own
 
     def sums(self, values: IntArray) -> IntArray:

@@ -109,8 +109,8 @@ def check_factors(session: Session, terms: Sequence[str], rows: BoolArray) -> No
                 continue
             values = np.asarray(variable.values, dtype=np.float64)
             wrong = rows & (values < MISSING) & ((values < 0) | (values != np.trunc(values)))
-            what = f"factor variable {name} may hold whole numbers from 0 only"
-            stop_where(session, wrong, what, code=452)
+            message = f"factor variable {name} may hold whole numbers from 0 only"
+            stop_where(session, wrong, message, code=452)
 
 
 def plain_label(text: str) -> str:
@@ -201,9 +201,9 @@ class FittedModel:
 
     def _column(self, label: str) -> FloatArray:
         rows = self.session.data.rows
-        found = np.ones(rows)
+        column = np.ones(rows)
         if label == "_cons":
-            return found
+            return column
         for piece in label.split("#"):
             level, _, name = piece.rpartition(".")
             if name in self.terms.shifted:
@@ -215,8 +215,8 @@ class FittedModel:
             known = np.where(missing, np.nan, values)
             if level and level != "c":
                 known = np.where(missing, np.nan, (values == float(level)).astype(np.float64))
-            found = found * known
-        return found
+            column = column * known
+        return column
 
     def linear(self) -> FloatArray:
         """The linear prediction for all observations; NaN where it cannot be made."""

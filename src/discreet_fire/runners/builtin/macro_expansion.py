@@ -47,22 +47,22 @@ def display_text(session: Session, text: str) -> str:
     parts: list[str] = []
     at, layout, times = 0, None, 1
     while text[at:].strip():
-        found = _DIRECTIVE.match(text, at)
-        if not found:
+        match = _DIRECTIVE.match(text, at)
+        if not match:
             end = _expression_end(text, at)
             value = one_value(session, text[at:end].strip())
             parts.append(_written(value, layout) * times)
             layout, times, at = None, 1, end
             continue
-        at = found.end()
-        if found["format"]:
-            if not is_format(found["format"]) and not found["format"].endswith("s"):
+        at = match.end()
+        if match["format"]:
+            if not is_format(match["format"]) and not match["format"].endswith("s"):
                 raise DoError("invalid display format", code=120)
-            layout = found["format"]
-        elif found["dup"]:
-            times = _size(found["times"])
+            layout = match["format"]
+        elif match["dup"]:
+            times = _size(match["times"])
         else:
-            piece, at = _piece(found, text, parts, at)
+            piece, at = _piece(match, text, parts, at)
             parts.append(_written(piece, layout if piece else None) * times if piece else "")
             if piece:
                 layout, times = None, 1
@@ -211,24 +211,24 @@ def _list(session: Session, rest: str) -> str:
         inside = name.strip()[7:-1] if shared else name.strip()
         return words_of(_texts(macros, shared=shared).get(inside, ""))
 
-    found = re.match(r"(uniq|sizeof|retokenize|clean|sort|dups)\s+(.*)\Z", rest)
-    if found:
-        words = listed(found[2])
-        if found[1] == "sizeof":
+    match = re.match(r"(uniq|sizeof|retokenize|clean|sort|dups)\s+(.*)\Z", rest)
+    if match:
+        words = listed(match[2])
+        if match[1] == "sizeof":
             return str(len(words))
-        if found[1] == "uniq":
+        if match[1] == "uniq":
             words = list(dict.fromkeys(words))
-        if found[1] == "dups":
+        if match[1] == "dups":
             words = [word for at, word in enumerate(words) if word in words[:at]]
-        return " ".join(sorted(words) if found[1] == "sort" else words)
-    found = re.match(r"posof\s+(\".*\"|`\".*\"')\s+in\s+(\S+)\Z", rest)
-    if found:
-        words, sought = listed(found[2]), words_of(found[1])
+        return " ".join(sorted(words) if match[1] == "sort" else words)
+    match = re.match(r"posof\s+(\".*\"|`\".*\"')\s+in\s+(\S+)\Z", rest)
+    if match:
+        words, sought = listed(match[2]), words_of(match[1])
         return str(words.index(sought[0]) + 1 if sought and sought[0] in words else 0)
-    found = re.match(r"(\S+?)\s*(\||&|-|===|==|\bin\b)\s*(\S+)\Z", rest)
-    if not found:
+    match = re.match(r"(\S+?)\s*(\||&|-|===|==|\bin\b)\s*(\S+)\Z", rest)
+    if not match:
         raise UnsupportedError("this list function")
-    made = _OF_LISTS[found[2]](listed(found[1]), listed(found[3]))
+    made = _OF_LISTS[match[2]](listed(match[1]), listed(match[3]))
     return " ".join(made) if isinstance(made, list) else str(made)
 
 
@@ -237,12 +237,12 @@ def _texts(macros: Macros, *, shared: bool) -> dict[str, str]:
 
 
 def _subinstr(session: Session, rest: str) -> str:
-    found = re.match(r"(local|global)\s+(\w+)\s+(.*)\Z", rest, re.DOTALL)
-    words = words_of(found[3].split(", all")[0]) if found else []
-    if not found or len(words) != 2:
+    match = re.match(r"(local|global)\s+(\w+)\s+(.*)\Z", rest, re.DOTALL)
+    words = words_of(match[3].split(", all")[0]) if match else []
+    if not match or len(words) != 2:
         raise UnsupportedError("this form of : subinstr")
-    text = _texts(macros_of(session), shared=found[1] == "global").get(found[2], "")
-    return text.replace(words[0], words[1], -1 if found[3].rstrip().endswith("all") else 1)
+    text = _texts(macros_of(session), shared=match[1] == "global").get(match[2], "")
+    return text.replace(words[0], words[1], -1 if match[3].rstrip().endswith("all") else 1)
 
 
 def _length(session: Session, rest: str) -> str:
@@ -300,5 +300,5 @@ def macros_of(session: Session) -> Macros:
 
 def _stored_text(session: Session, kind: str, name: str) -> str:
     """A stored result as text; empty if there is none."""
-    found = scope_of(session, scalar=True).names.result(kind, name)
-    return macro_text(found) if isinstance(found, float | str) else ""
+    result = scope_of(session, scalar=True).names.result(kind, name)
+    return macro_text(result) if isinstance(result, float | str) else ""

@@ -278,9 +278,9 @@ def shifted_rows(session: Session, steps: int) -> Any:
         else np.zeros(data.rows, dtype=np.int64)
     )
     order = np.lexsort((times, units))
-    found = np.full(data.rows, -1, dtype=np.int64)
+    rows = np.full(data.rows, -1, dtype=np.int64)
     if not data.rows:
-        return found
+        return rows
     known = times < MISSING
     least = float(times[known].min()) if known.any() else 0.0
     width = (float(times[known].max()) - least + 1 if known.any() else 1.0) + 2 * abs(steps)
@@ -291,8 +291,8 @@ def shifted_rows(session: Session, steps: int) -> Any:
     hit = order[at]
     inside = (times - least + steps >= 0) & known
     same = (key[hit] == sought) & (units[hit] == units) & inside & known[hit]
-    found[same] = hit[same]
-    return found
+    rows[same] = hit[same]
+    return rows
 
 
 def scope_of(

@@ -85,11 +85,11 @@ def critical_limits(session: Session, known: Command, call: CommandCall) -> Safe
     """The rules for one call: those of the session, with the p of its option `critical()`, which
     all commands with a safe statistic take.
     """
-    asked = [word for word in call.options if word in _CRITICAL]
-    if not asked or not known.facts.shows.statistic:
+    words = [word for word in call.options if word in _CRITICAL]
+    if not words or not known.facts.shows.statistic:
         return session.limits
-    p = call.number(asked[0], 0.0)
-    call.options = {word: text for word, text in call.options.items() if word not in asked}
+    p = call.number(words[0], 0.0)
+    call.options = {word: text for word, text in call.options.items() if word not in words}
     DoError.when(not 0 < p <= 100, "critical() takes a number above 0, up to 100", code=198)
     UnsupportedError.when(session.trace.touched, "critical() from values of the data")
     return session.limits.critical(p)

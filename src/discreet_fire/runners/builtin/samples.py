@@ -345,8 +345,8 @@ def run_statistic(
             if column.startswith(_SOURCE):
                 how = {**options, "entity": column, "limits": session.limits}
                 if statistic(*arguments, **how).shown != result.shown:
-                    what = "values in it are copies of those of too few cases"
-                    raise OutputCheckError(what, code="copies")
+                    message = "values in it are copies of those of too few cases"
+                    raise OutputCheckError(message, code="copies")
     except (DoError, UnsupportedError):
         raise
     except DiscreetError as error:
@@ -434,13 +434,13 @@ def _tell_whom(
     frame = frame.with_columns(pl.col(name).replace("", None) for name in texts)
     name, *words = result.command.split(",")[0].rpartition(": ")[2].split()
     facts = facts_of(name)
-    found = None if facts is None else facts.shows.universes
+    universes = None if facts is None else facts.shows.universes
     how = "unfollowed" if facts is None else facts.shows.groups
     session.log.witness(
         StatisticShown(
             line=session.log.line,
             command=name,
-            universes="model" if found is None or found == "none" else found,
+            universes="model" if universes is None or universes == "none" else universes,
             units=units,
             numbers=record_numbers(session, mask),
             first=first_records(session),

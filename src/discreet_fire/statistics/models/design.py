@@ -211,9 +211,9 @@ class ModelDesign:
             values = None if plain else column.values(slice(0, self.size)) - column.shift
             found.append((1.0, True) if values is None else sizes_of(values))
             if not 1.0 / FARTHEST <= found[-1][0] <= FARTHEST:
-                what = "the values are too large or too small to be squared"
+                message = "the values are too large or too small to be squared"
                 hint, where = "measure them in another unit", column.label
-                raise OutputCheckError(what, code="column-values", where=where, hint=hint)
+                raise OutputCheckError(message, code="column-values", where=where, hint=hint)
         return tuple(found)
 
     @property
@@ -263,9 +263,9 @@ def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> Model
 
 
 def _too_many(term: Term) -> OutputCheckError:
-    what = f"the model has more than {MOST_COLUMNS} columns"
+    message = f"the model has more than {MOST_COLUMNS} columns"
     hint = "group the levels, or absorb them"
-    return OutputCheckError(what, code="columns", where=term.text, hint=hint)
+    return OutputCheckError(message, code="columns", where=term.text, hint=hint)
 
 
 def _spelled(
@@ -341,8 +341,8 @@ def _base(part: Factor, sample: Sample) -> int | None:
 
 def _place(level: Any, part: Factor, levels: tuple[Any, ...]) -> int:
     if level not in levels:
-        what = "the level asked for is not in the estimation sample"
-        raise OutputCheckError(what, code="factor-level", where=part.name)
+        message = "the level asked for is not in the estimation sample"
+        raise OutputCheckError(message, code="factor-level", where=part.name)
     return levels.index(level)
 
 

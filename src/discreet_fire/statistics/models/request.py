@@ -73,13 +73,13 @@ class ModelRequest:
         named = isinstance(self.outcome, str) and self.outcome
         _require(named, "the outcome is the name of a column", "outcome")
         names = {part.name for term in self.parsed for part in term.factors}
-        what = "the outcome is also on the right-hand side"
-        _require(self.outcome not in names, what, self.outcome)
+        message = "the outcome is also on the right-hand side"
+        _require(self.outcome not in names, message, self.outcome)
         whole = self.parsed or self.constant
         _require(whole, "a model without constant needs variables", "terms")
         kinds = get_args(Weight)
-        what = f"the kind of weights is one of {', '.join(kinds)}"
-        _require(self.weight_kind in kinds, what, "weight_kind")
+        message = f"the kind of weights is one of {', '.join(kinds)}"
+        _require(self.weight_kind in kinds, message, "weight_kind")
         usual = is_number(self.level) and 10 <= self.level <= 99.99
         _require(usual, "the level is a number from 10 to 99.99", "level")
 

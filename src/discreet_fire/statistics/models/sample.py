@@ -164,8 +164,8 @@ def _numbers(series: pl.Series) -> pl.Series:
     """Numbers as floats; NaN is missing. Text, dates and what floats cannot hold are refused."""
     kind = series.dtype
     if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
-        what = f"numbers are needed, but the column has type {kind}"
-        raise _wrong(what, "type", series, f"write i.{series.name} to take its values as levels")
+        message = f"numbers are needed, but the column has type {kind}"
+        raise _wrong(message, "type", series, f"write i.{series.name} to take its values as levels")
     if kind.is_integer() and series.len() and _largest(series) > _EXACT:
         raise _wrong("whole numbers are too large", "values", series)
     numbers = series.cast(pl.Float64).fill_nan(None)
@@ -190,8 +190,8 @@ def _weights(series: pl.Series, kind: Weight) -> pl.Series:
     if (weights < 0).any():
         raise OutputCheckError("there are negative weights", code="weights", where=series.name)
     if kind == "fweight" and (weights != weights.round()).any():
-        what = "frequency weights are whole numbers"
-        raise OutputCheckError(what, code="weights", where=series.name)
+        message = "frequency weights are whole numbers"
+        raise OutputCheckError(message, code="weights", where=series.name)
     return weights
 
 
@@ -201,9 +201,9 @@ def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
     if kind.is_float() or kind == pl.Boolean or kind.is_decimal():
         whole = series.cast(pl.Float64)
         if ((whole != whole.round()) | whole.is_infinite()).any():
-            what = "factor variables may not contain values that are not whole numbers"
+            message = "factor variables may not contain values that are not whole numbers"
             hint = f"write c.{series.name} to take them as numbers"
-            raise OutputCheckError(what, code="factor-values", where=series.name, hint=hint)
+            raise OutputCheckError(message, code="factor-values", where=series.name, hint=hint)
         series = whole.cast(pl.Int64)
     elif kind in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
@@ -214,8 +214,8 @@ def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
     elif not (kind.is_integer() or kind == pl.String):
         raise _wrong(f"type {kind} cannot be a factor variable", "type", series)
     if series.dtype != pl.String and (series < 0).any():
-        what = "factor variables may not contain negative values"
-        raise OutputCheckError(what, code="factor-values", where=series.name)
+        message = "factor variables may not contain negative values"
+        raise OutputCheckError(message, code="factor-values", where=series.name)
     levels = series.unique().sort()
     if levels.dtype == pl.String:
         codes = series.cast(pl.Enum(levels)).to_physical().cast(pl.Int64).to_numpy()

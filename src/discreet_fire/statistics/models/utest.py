@@ -95,8 +95,8 @@ def _require_interval(interval: Any) -> None:
     known = [x for x in interval if x is not None] if numbers else []
     real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in known)
     if not real or (len(known) == 2 and not known[0] < known[1]):
-        what = "the interval is two numbers, the smaller first"
-        raise OutputCheckError(what, code="model", where="interval")
+        message = "the interval is two numbers, the smaller first"
+        raise OutputCheckError(message, code="model", where="interval")
 
 
 def _places(model: Linear, variable: str) -> tuple[int, int] | None:

@@ -135,11 +135,11 @@ def _check_rows(ptable: PerturbationTable, *, fill: bool) -> None:
             hint="discretise the table first, then split and permute it",
         )
     if fill and content.beyond not in ("last", REPEATING):
-        what = "counts beyond the table use a block of rows that this layout does not have"
-        raise PerturbationError(what, code="discretising", hint="use fill=False")
+        message = "counts beyond the table use a block of rows that this layout does not have"
+        raise PerturbationError(message, code="discretising", hint="use fill=False")
     if fill and content.n_max > FULL_ROWS:
-        what = f"the table has more than the {FULL_ROWS} rows of this layout"
-        raise PerturbationError(what, code="discretising", hint="use fill=False")
+        message = f"the table has more than the {FULL_ROWS} rows of this layout"
+        raise PerturbationError(message, code="discretising", hint="use fill=False")
 
 
 def _rounded(widths: list[int], noise: list[int], keys: int, scale: int) -> list[int]:

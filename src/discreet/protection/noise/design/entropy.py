@@ -110,9 +110,9 @@ class PooledBlocks:
     ) -> None:
         """Add the block of zero; it takes from `left` and `right` what must join it."""
         level, size, first, second = ZERO, 1, 0, 0
-        sides = [found for found in ((below, left), (above, right)) if found[0].ordered]
+        sides = [item for item in ((below, left), (above, right)) if item[0].ordered]
         while True:
-            nearest = [found for found in sides if found[1] and found[1][0][2] < level]
+            nearest = [item for item in sides if item[1] and item[1][0][2] < level]
             if not nearest:
                 break
             side, runs = min(nearest, key=lambda found: found[1][0][2])

@@ -198,9 +198,9 @@ def _per_row(
         stated_rows = dict(value)
     elif isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
         if len(value) != len(rows):
-            what = f"{len(value)} values are given for {len(rows)} rows"
+            message = f"{len(value)} values are given for {len(rows)} rows"
             hint = f"rows: {rows[0]} to {rows[-1]}; a mapping names single rows"
-            problems.append(Problem(what, name, hint))
+            problems.append(Problem(message, name, hint))
             return found
         stated_rows = dict(zip(rows, value, strict=True))
     else:
@@ -253,8 +253,8 @@ def _forbidden(values: Any, problems: list[Problem]) -> frozenset[int]:
         return frozenset()
     banned = frozenset(int(number) for number in numbers)
     if any(number < 1 for number in banned):
-        what = "0 and negative numbers are not among the values to forbid"
-        problems.append(Problem(what, "forbidden", hint))
+        message = "0 and negative numbers are not among the values to forbid"
+        problems.append(Problem(message, "forbidden", hint))
     if any(number > _LARGEST for number in banned):
         problems.append(Problem(f"no value above {_LARGEST} can be forbidden", "forbidden"))
     return banned

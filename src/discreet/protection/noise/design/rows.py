@@ -287,11 +287,11 @@ def solve_row(demand: Demand, variance: Decimal, start: Multipliers) -> RowSolut
     """Design one row."""
     if not (demand.below and demand.above) or demand.stay == ONE:
         return _without_noise(demand)
-    found = _at_most(demand, demand.stay, variance, start)
-    if found.relaxed is None or demand.relax == "variance":
-        return found
+    row = _at_most(demand, demand.stay, variance, start)
+    if row.relaxed is None or demand.relax == "variance":
+        return row
     if demand.relax == "stay":
-        return _with_lower_stay(demand, variance, found) if demand.stay else found
+        return _with_lower_stay(demand, variance, row) if demand.stay else row
     return _exactly(demand, variance, start)
 
 
@@ -301,11 +301,11 @@ def _without_noise(demand: Demand) -> RowSolution:
     missing = "below" if not demand.below else "above"
     hint = "forbid fewer values, or allow larger noise"
     if not demand.zero:
-        what = f"row {i} has no noise {missing} zero that is allowed, so its mean cannot be zero"
-        raise ClashError(what, "forbidden", hint)
+        message = f"row {i} has no noise {missing} zero that is allowed, so its mean cannot be zero"
+        raise ClashError(message, "forbidden", hint)
     if demand.stay is not None and demand.stay != ONE:
-        what = f"row {i} can only stay: no noise {missing} zero is allowed"
-        raise ClashError(what, "stay", f"{hint}; or state no stay probability for it")
+        message = f"row {i} can only stay: no noise {missing} zero is allowed"
+        raise ClashError(message, "stay", f"{hint}; or state no stay probability for it")
     return RowSolution({0: ONE}, ZERO, None, demand.stay, None if demand.stay else "variance")
 
 
@@ -324,9 +324,9 @@ def _at_most(
     try:
         corner = smallest_variance(row)
     except StayTooSmallError as error:
-        what = f"row {demand.i} needs a stay probability of at least {at_least(error.least)}"
+        message = f"row {demand.i} needs a stay probability of at least {at_least(error.least)}"
         hint = "no other probability may be larger than that of staying; or monotone=False"
-        raise ClashError(what, "stay", hint) from None
+        raise ClashError(message, "stay", hint) from None
     if variance < corner.variance * (1 - TINY):
         raise _variance_too_small(demand, stay, corner.variance)
     if corner.only or variance <= corner.variance * (1 + TINY):
@@ -354,12 +354,12 @@ def _with_lower_stay(demand: Demand, variance: Decimal, found: RowSolution) -> R
             return RowSolution(lower.probability, lower.variance, lower.start, stay, "stay")
         best = max(best, lower.variance)
         stay -= STAY_STEP
-    what = f"row {demand.i} does not reach the variance at any stay probability"
+    message = f"row {demand.i} does not reach the variance at any stay probability"
     hint = (
         f"it reaches {at_most(best / demand.step**2)}; "
         f'relax={{{demand.i}: "variance"}} lets the variance be lower'
     )
-    raise ClashError(what, "stay", hint)
+    raise ClashError(message, "stay", hint)
 
 
 def _exactly(demand: Demand, variance: Decimal, start: Multipliers) -> RowSolution:
@@ -379,13 +379,15 @@ def _exactly(demand: Demand, variance: Decimal, start: Multipliers) -> RowSoluti
             continue
         shares = row.distribution(b, c)
         return RowSolution(shares, _second(shares), (b, c), demand.stay, relaxed)
-    what = f"row {demand.i} cannot have a variance of more than {at_most(largest / demand.step**2)}"
+    message = (
+        f"row {demand.i} cannot have a variance of more than {at_most(largest / demand.step**2)}"
+    )
     hint = f'lower the variance, or let it give way there: relax={{{demand.i}: "variance"}}'
-    raise ClashError(what, "variance", hint)
+    raise ClashError(message, "variance", hint)
 
 
 def _variance_too_small(demand: Demand, stay: Decimal | None, least: Decimal) -> ClashError:
-    what = f"row {demand.i} needs a variance of at least {at_least(least / demand.step**2)}"
+    message = f"row {demand.i} needs a variance of at least {at_least(least / demand.step**2)}"
     if stay is not None:
         hint = "zero mean and the stay probability allow no smaller one; or raise stay"
     else:
@@ -394,7 +396,7 @@ def _variance_too_small(demand: Demand, stay: Decimal | None, least: Decimal) ->
             f"its nearest values allowed are {demand.i - low} and {demand.i + high}, "
             "and zero mean needs both"
         )
-    return ClashError(what, "variance", hint, least)
+    return ClashError(message, "variance", hint, least)
 
 
 def _second(shares: dict[int, Decimal]) -> Decimal:

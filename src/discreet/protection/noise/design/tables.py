@@ -211,13 +211,13 @@ def solve_all(
         solution = found[demand.i] = known[demand.shape]
         start = solution.start or start
         if len(solution.probability) > 1 and not _noise_on_grid(solution):
-            what = f"row {demand.i} has no noise left on the grid of 10^15 keys"
-            problems.append(Problem(what, "variance", "raise the variance"))
+            message = f"row {demand.i} has no noise left on the grid of 10^15 keys"
+            problems.append(Problem(message, "variance", "raise the variance"))
     problems.reverse()
     if len(problems) > 1 and least:
         step = demands[0].step
-        what = f"all rows together need a variance of at least {at_least(least / step**2)}"
-        problems.append(Problem(what, "variance"))
+        message = f"all rows together need a variance of at least {at_least(least / step**2)}"
+        problems.append(Problem(message, "variance"))
     raise_design(problems, name)
     return found
 
@@ -385,8 +385,8 @@ def _classes(classes: Any, problems: list[Problem]) -> list[int]:
     rows = list(classes) if listed else []
     whole = bool(rows) and all(is_whole(row) and row >= 1 for row in rows)
     if not whole or any(low >= high for low, high in pairwise(rows)):
-        what = "size classes are ascending whole numbers from 1 on"
-        problems.append(Problem(what, "classes", "class 0 is always there"))
+        message = "size classes are ascending whole numbers from 1 on"
+        problems.append(Problem(message, "classes", "class 0 is always there"))
         return []
     return [int(row) for row in rows]
 

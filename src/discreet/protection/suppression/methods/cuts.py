@@ -121,10 +121,10 @@ def _check_possible(problem: SuppressionProblem, everything: BoolArray) -> None:
     hopeless = certify(problem, everything).unprotected
     if not len(hopeless):
         return
-    what = "this cell cannot be protected, not even by hiding all cells that may be hidden"
-    problems = [Problem(what, problem.name(int(at))) for at in hopeless]
+    message = "this cell cannot be protected, not even by hiding all cells that may be hidden"
+    problems = [Problem(message, problem.name(int(at))) for at in hopeless]
     raise SuppressionError(
-        what if len(problems) == 1 else f"{len(problems):,} sensitive cells cannot be protected",
+        message if len(problems) == 1 else f"{len(problems):,} sensitive cells cannot be protected",
         code="infeasible",
         where=problems[0].where if len(problems) == 1 else problem.title,
         hint="let more cells be hidden, widen the bounds said to be known, or merge categories",
@@ -461,9 +461,9 @@ class Separator:
         self._wished = cell
         self._run()
         if not is_optimal(self._solver):
-            what = "the solver found no answer to an attack"
+            message = "the solver found no answer to an attack"
             hint = "report this: standing still is always possible"
-            raise SuppressionError(what, code="solver", hint=hint)
+            raise SuppressionError(message, code="solver", hint=hint)
         duals = np.array(self._solver.getSolution().row_dual, dtype=np.float64)
         return column_values(self._solver), -duals
 

@@ -78,9 +78,9 @@ def cover_or_refuse(
         _settle(draft, draft.unknowns.cells[cells])
         again = np.concatenate([cells, cells + len(draft)])
         if cover_tasks(draft, np.intersect1d(draft.open, again), over, factor=factor):
-            what = "the solver found no way to move some sensitive cells"
+            message = "the solver found no way to move some sensitive cells"
             hint = "report this: an attack on the whole table could move them"
-            raise SuppressionError(what, code="solver", where=draft.problem.title, hint=hint)
+            raise SuppressionError(message, code="solver", where=draft.problem.title, hint=hint)
 
 
 def _settle(draft: DraftPattern, cells: IntArray) -> None:

@@ -93,11 +93,11 @@ def _problem(
         hidden[cells] = True
         watched = np.arange(len(problem)) == cell
         if cells.size and not len(certify(draft.problem, hidden, watched).unprotected):
-            told = [problem.name(int(each)) for each in cells[:_NAMED]]
+            names = [problem.name(int(item)) for item in cells[:_NAMED]]
             more = f" and {len(cells) - _NAMED:,} more" if len(cells) > _NAMED else ""
-            what = "published cells leave it no room; the fewest to hide instead: "
-            return Problem(what + "; ".join(told) + more, name, f"decide that, or that {fewer}")
-    what = "what an attacker is said to know about it is narrower than its protection levels"
+            message = "published cells leave it no room; the fewest to hide instead: "
+            return Problem(message + "; ".join(names) + more, name, f"decide that, or that {fewer}")
+    message = "what an attacker is said to know about it is narrower than its protection levels"
     if not narrow:
-        what = "cells that must be published leave it no room"
-    return Problem(what, name, fewer)
+        message = "cells that must be published leave it no room"
+    return Problem(message, name, fewer)

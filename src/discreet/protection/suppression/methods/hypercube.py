@@ -34,7 +34,7 @@ def protect_hypercube(
     """
     rooms = _MoveRanges.of(problem)
     subtables = subtables_of(problem.relations)
-    looked_at: dict[int, set[int]] = {id(each): set() for each in subtables}
+    looked_at: dict[int, set[int]] = {id(item): set() for item in subtables}
 
     def solve(subtable: Subtable, hidden: BoolArray) -> IntArray:
         # Cubes stay hidden, so that no cell needs to be looked at twice.

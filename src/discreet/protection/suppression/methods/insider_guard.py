@@ -121,10 +121,10 @@ def _cost_of_moves(proofs: InsiderProofs) -> FloatArray:
 def _hide_more(proofs: InsiderProofs, left: list[OpenAim]) -> None:
     """Prove what is missing with further cells, farthest first."""
     step, price = relation_distances(proofs.draft), _cost_of_moves(proofs)
-    aims = dict.fromkeys(each.aim for each in left)
+    aims = dict.fromkeys(item.aim for item in left)
     order = sorted(aims, key=lambda which: (-abs(proofs.aims[which].distance), which))
     failed = proofs.prove(order, step, price)
-    lost = [each for each in failed if not _otherwise(proofs, each, step, price)]
+    lost = [item for item in failed if not _otherwise(proofs, item, step, price)]
     if lost:
         raise _impossible(proofs, lost)
 
@@ -140,17 +140,17 @@ def _otherwise(proofs: InsiderProofs, failed: OpenAim, step: FloatArray, price: 
 def _impossible(proofs: InsiderProofs, lost: list[OpenAim]) -> SuppressionError:
     """The error for cells that insiders open whatever is hidden."""
     problem, cells = proofs.draft.problem, proofs.draft.unknowns.cells
-    by_cell: dict[int, int | None] = {each.cell: each.insider for each in lost}
+    by_cell: dict[int, int | None] = {item.cell: item.insider for item in lost}
     problems: list[Problem] = []
     hint = (
         "merge categories, or let more be hidden; singletons=False leaves insiders out of account"
     )
     for cell, insider in sorted(by_cell.items()):
-        what = "it cannot be protected, even if all that may be hidden is hidden"
+        message = "it cannot be protected, even if all that may be hidden is hidden"
         if insider is not None:
             own = problem.name(int(cells[proofs.cells_of[insider][0]]))
-            what = f"the only contributor of {own} can work it out, whatever else is hidden"
-        problems.append(Problem(what, problem.name(int(cells[cell])), "" if problems else hint))
+            message = f"the only contributor of {own} can work it out, whatever else is hidden"
+        problems.append(Problem(message, problem.name(int(cells[cell])), "" if problems else hint))
     return SuppressionError(
         f"{len(problems):,} sensitive cells cannot be protected from contributors of other cells",
         code="insiders",
@@ -163,10 +163,10 @@ def _impossible(proofs: InsiderProofs, lost: list[OpenAim]) -> SuppressionError:
 def _unproven(proofs: InsiderProofs, unmet: list[int]) -> SuppressionError:
     problem, cells = proofs.draft.problem, proofs.draft.unknowns.cells
     named = sorted({int(cells[proofs.aims[which].cell]) for which in unmet})
-    what = f"{len(named):,} sensitive cells are not proven to be protected from insiders"
+    message = f"{len(named):,} sensitive cells are not proven to be protected from insiders"
     where = "; ".join(problem.name(cell) for cell in named[:_SHOWN])
     hint = "report this: a proof found on the way did not hold"
-    return SuppressionError(what, code="insiders", where=where, hint=hint)
+    return SuppressionError(message, code="insiders", where=where, hint=hint)
 
 
 # -- publishing again ----------------------------------------------------------

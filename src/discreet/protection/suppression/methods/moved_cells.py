@@ -40,7 +40,7 @@ def moved_cells(draft: DraftPattern, cell: int, search: MoveSearch) -> IntArray 
     wanted = (draft.target[cell], -draft.target[cell + len(draft)])
     if search.whole:
         wanted = (np.ceil(wanted[0] - 0.25), np.floor(wanted[1] + 0.25))
-    distances = [float(each) for each in wanted if each]
+    distances = [float(item) for item in wanted if item]
     for size in _SIZES:
         seed = np.array([cell], dtype=np.int64)
         patch = draft.patches.around(seed, size, search.step, draft.many_ways)
@@ -76,10 +76,10 @@ def _cheapest(
     solver = _loaded(patch, (np.stack(low), np.stack(high)), free, search.price[patch.cells[free]])
     make_whole(solver, np.arange(0 if search.whole else ways * number, ways * number + free.size))
     solver.run()
-    found = column_values(solver)
-    if len(found) < ways * number:
+    values = column_values(solver)
+    if len(values) < ways * number:
         return None
-    moved = found[: ways * number].reshape(ways, number)
+    moved = values[: ways * number].reshape(ways, number)
     moved = np.rint(moved) if search.whole else np.where(np.abs(moved) < _STILL, 0.0, moved)
     row = np.repeat(np.arange(len(patch.start) - 1), np.diff(patch.start))
     for way in range(ways):

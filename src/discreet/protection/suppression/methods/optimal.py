@@ -160,9 +160,9 @@ class GuidedSearch:
             if way is None or not hidden[way.cells].all():
                 way = self._moves.way(self.aims, at, np.where(hidden, _HIDDEN * price, price))
                 if way is None:
-                    what = "the solver found no way to move a sensitive cell"
+                    message = "the solver found no way to move a sensitive cell"
                     hint = "report this: hiding every cell protects it"
-                    raise SuppressionError(what, code="solver", hint=hint)
+                    raise SuppressionError(message, code="solver", hint=hint)
                 self._keep(at, way)
                 hidden[way.cells] = True
         return self._pruned(hidden, until)
@@ -264,9 +264,9 @@ class Branching:
 
     def complete(self, start: BoolArray, until: float) -> None:
         """Complete cells to a pattern, and keep it if it is the best."""
-        found = self.guide.pattern(self.relaxation.x, start, until)
-        if found is not None:
-            self.keep(found)
+        pattern = self.guide.pattern(self.relaxation.x, start, until)
+        if pattern is not None:
+            self.keep(pattern)
 
     def keep(self, chosen: BoolArray, proof: Certificate | None = None) -> bool:
         """Keep a pattern that is cheaper than the best one and certified; a proof may be given."""
@@ -337,8 +337,10 @@ class Branching:
             return None
         ended = (statuses.kTimeLimit, statuses.kSolutionLimit, statuses.kInterrupt)
         if status not in (statuses.kOptimal, *ended):
-            what = "the solver could not decide on a cheapest pattern"
-            raise SuppressionError(what, code="solver", hint="report this, or use the method auto")
+            message = "the solver could not decide on a cheapest pattern"
+            raise SuppressionError(
+                message, code="solver", hint="report this, or use the method auto"
+            )
         self.bound = max(
             self.bound, min(float(known.mip_dual_bound), self.cost + self.movable.tiny)
         )

@@ -160,9 +160,9 @@ class Relaxation(Confidential):
         if not is_optimal(self._solver) and late:
             return  # with the bound and the fractional pattern from before
         if not is_optimal(self._solver):
-            what = "the solver found no cheapest fractional pattern"
+            message = "the solver found no cheapest fractional pattern"
             hint = "report this: hiding everything fulfils every cut"
-            raise SuppressionError(what, code="solver", hint=hint)
+            raise SuppressionError(message, code="solver", hint=hint)
         self.x = np.clip(column_values(self._solver), 0.0, 1.0)
         duals = np.array(self._solver.getSolution().row_dual, dtype=np.float64)
         weights = np.maximum(duals, 0.0)
@@ -238,7 +238,7 @@ def always_hidden(problem: SuppressionProblem) -> BoolArray:
     unknowns = unknowns_of(problem, problem.state != CellState.fixed)
     links, sensitive = unknowns.relations, unknowns.sensitive
     least = outer_bounds(unknowns)[0] > -TOLERANCE
-    found = np.zeros(len(problem), dtype=np.bool_)
+    mask = np.zeros(len(problem), dtype=np.bool_)
     part = links.coef == 1
     totals = np.bincount(links.row[links.coef == -1], minlength=len(links))
     rest = np.bincount(links.row[~part & (links.coef != -1)], minlength=len(links))
@@ -252,8 +252,8 @@ def always_hidden(problem: SuppressionProblem) -> BoolArray:
         if not (fresh & ~fixing).any():
             break
         fixing |= fresh
-    found[unknowns.cells[fixing]] = True
-    return found
+    mask[unknowns.cells[fixing]] = True
+    return mask
 
 
 def quick_lower_bound(problem: SuppressionProblem) -> int:

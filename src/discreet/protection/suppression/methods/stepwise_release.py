@@ -381,8 +381,8 @@ class _StepwiseRelease:
 
 def _some(reach: BoolArray) -> BoolArray:
     """Which aims some joint move reaches."""
-    found: BoolArray = np.logical_or.reduce(reach, axis=1)
-    return found
+    mask: BoolArray = np.logical_or.reduce(reach, axis=1)
+    return mask
 
 
 def _needed(made: list[FloatArray], far: list[BoolArray]) -> FloatArray:

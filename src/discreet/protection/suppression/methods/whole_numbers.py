@@ -58,8 +58,8 @@ def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) ->
 
 
 def _refused(problem: SuppressionProblem, cells: IntArray) -> SuppressionError:
-    what = "only fractions are possible for it besides its true value, and values are whole"
-    problems = [Problem(what, problem.name(int(cell))) for cell in cells]
+    message = "only fractions are possible for it besides its true value, and values are whole"
+    problems = [Problem(message, problem.name(int(cell))) for cell in cells]
     return SuppressionError(
         f"{len(cells):,} sensitive cells cannot be protected in whole numbers",
         code="whole-numbers",

@@ -51,8 +51,8 @@ class WorkTime:
         """Never true: for work that must be done; an error if that takes far too long."""
         late = self._begin + max(_LATE * self._limit, self._limit + _GRACE)
         if self.limited and time.monotonic() > late:
-            what = "no pattern is proven to be safe within the time limit"
-            raise SuppressionError(what, code="time-limit", hint="allow more time")
+            message = "no pattern is proven to be safe within the time limit"
+            raise SuppressionError(message, code="time-limit", hint="allow more time")
         return False
 
     def share(self, part: float) -> WorkTime:

@@ -82,9 +82,9 @@ class Earlier:
 
     def __post_init__(self) -> None:
         if self.change is not None and not 0 <= self.change < float("inf"):
-            what = "the share of a change is a number of at least 0, or None"
+            message = "the share of a change is a number of at least 0, or None"
             hint = "0.1 for a tenth of the value"
-            raise SuppressionError(what, code="earlier", where="change", hint=hint)
+            raise SuppressionError(message, code="earlier", where="change", hint=hint)
 
     def __repr__(self) -> str:
         return f"<Earlier (confidential): {self.table.name}>"
@@ -151,25 +151,25 @@ class Demands(Confidential):
 def _mask(mask: Any, table: Table) -> BoolArray:
     array = np.asarray(mask)
     if array.shape != (len(table),) or array.dtype != np.bool_:
-        what = "a mask has one boolean for each cell of its table"
+        message = "a mask has one boolean for each cell of its table"
         hint = "in the order of the cells of the table"
-        raise SuppressionError(what, code="primary", where=table.name, hint=hint)
+        raise SuppressionError(message, code="primary", where=table.name, hint=hint)
     return array
 
 
 def _column(column: Any, table: Table) -> FloatArray:
     array = np.asarray(column, dtype=np.float64)
     if array.shape != (len(table),):
-        what = "protection levels and costs have one entry for each cell"
-        raise SuppressionError(what, code="primary", where=table.name)
+        message = "protection levels and costs have one entry for each cell"
+        raise SuppressionError(message, code="primary", where=table.name)
     return array
 
 
 def _units(level: Any, units: int, mask: BoolArray, table: Table) -> IntArray:
     column = np.where(mask, _column(level, table), 0.0)
     if not np.isfinite(column).all() or (column < 0).any() or (column * units >= 2.0**53).any():
-        what = "protection levels of sensitive cells are numbers of at least 0"
-        raise SuppressionError(what, code="primary", where=table.name)
+        message = "protection levels of sensitive cells are numbers of at least 0"
+        raise SuppressionError(message, code="primary", where=table.name)
     return np.ceil(column * units - _SLACK).astype(np.int64)
 
 
@@ -183,9 +183,9 @@ def hidden_in(table: Table, published: ProtectedTable) -> BoolArray:
     names = [dimension.name for dimension in published.spanning]
     own = [dimension.name for dimension in table.dimensions]
     if sorted(names) != sorted(own) or published.several_figures:
-        what = "what was published is not this table: its variables or figures differ"
+        message = "what was published is not this table: its variables or figures differ"
         hint = f"variables needed: {', '.join(own)}"
-        raise SuppressionError(what, code="earlier", where=published.name, hint=hint)
+        raise SuppressionError(message, code="earlier", where=published.name, hint=hint)
     index = []
     for dimension in published.spanning:
         at = own.index(dimension.name)
@@ -258,9 +258,9 @@ def merged_demands(
         for cells, demand in zip(system.cells, demands, strict=True)
     )
     if empty:
-        what = f"{empty:,} sensitive cells are empty"
+        message = f"{empty:,} sensitive cells are empty"
         hint = "everyone knows which cells can have no records; mark zeros of records only"
-        raise SuppressionError(what, code="empty-cells", hint=hint)
+        raise SuppressionError(message, code="empty-cells", hint=hint)
     for cells, demand in zip(system.cells, demands, strict=True):
         there = cells >= 0
         sensitive[cells[demand.sensitive]] = True
@@ -268,10 +268,10 @@ def merged_demands(
         before[cells[demand.secondary & there]] = True
         for name, level in levels.items():
             np.maximum.at(level, cells[demand.sensitive], getattr(demand, name)[demand.sensitive])
-    what = "the cell must be published and must be hidden"
+    message = "the cell must be published and must be hidden"
     hint = "it, or a cell equal to it, is published in another table or marked to be"
     refuse_cells(
-        np.flatnonzero(fixed & (sensitive | before)), system.names, what, "contradiction", hint
+        np.flatnonzero(fixed & (sensitive | before)), system.names, message, "contradiction", hint
     )
     state = np.full(size, CellState.free, dtype=np.int8)
     if zero_cells == "fixed":

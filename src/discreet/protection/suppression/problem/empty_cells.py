@@ -96,9 +96,9 @@ def _empty_places(table: Table) -> list[PositionArray]:
         return []
     grid = CellIndex.of(table.dimensions)
     if grid.size > _MOST:
-        what = f"the table has {grid.size:,} cells with the empty ones, too many to hide among"
+        message = f"the table has {grid.size:,} cells with the empty ones, too many to hide among"
         hint = f'take zero_cells="fixed", or tables of up to {_MOST:,} cells'
-        raise SuppressionError(what, code="empty-cells", where=table.name, hint=hint)
+        raise SuppressionError(message, code="empty-cells", where=table.name, hint=hint)
     index = grid.every()
     missing = np.ones(grid.size, dtype=np.bool_)
     missing[grid.numbers(table.index, len(table))] = False
@@ -174,8 +174,8 @@ def with_partners(
     Of the options `chosen`, those published earlier get theirs too.
     """
     earlier: Sequence[Earlier] = chosen.get("earlier", ())
-    hidden_before = any(hides_empty_cells(each.table, each.hidden) for each in earlier)
+    hidden_before = any(hides_empty_cells(item.table, item.hidden) for item in earlier)
     if chosen.get("zero_cells") != "partners" and not hidden_before:
         return list(sources)
-    chosen["earlier"] = [earlier_with_empty_cells(each) for each in earlier]
+    chosen["earlier"] = [earlier_with_empty_cells(item) for item in earlier]
     return [with_empty_cells(table, asked) for table, asked in sources]

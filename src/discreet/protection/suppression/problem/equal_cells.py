@@ -133,9 +133,9 @@ def _variables(tables: Sequence[Table]) -> list[_Variable]:
             known = codes.setdefault(dimension.name, {dimension.total: 0})
             total = next(iter(known))
             if dimension.total != total:
-                what = f"the variable has two totals, {total!r} and {dimension.total!r}"
+                message = f"the variable has two totals, {total!r} and {dimension.total!r}"
                 hint = "give the classifications one total code, with with_total"
-                problems.append(Problem(what, dimension.name, hint))
+                problems.append(Problem(message, dimension.name, hint))
             for code in dimension.codes[1:]:
                 known.setdefault(code, len(known))
     raise_all(SuppressionError, problems, code="totals")
@@ -197,12 +197,12 @@ def _filters(
 
 def _columns(dimension: Dimension, known: set[str]) -> dict[str, tuple[str, frozenset[str]]]:
     """The columns of records that hold the finest codes of a variable."""
-    found = {}
+    columns = {}
     for tree in dimension.classifications:
         one_column = tree.bounds is None and not (tree.level_columns and tree.column is None)
         if one_column and dimension.name in known:
-            found[tree.source] = (dimension.name, frozenset(tree.leaves))
-    return found
+            columns[tree.source] = (dimension.name, frozenset(tree.leaves))
+    return columns
 
 
 def _terms(where: str) -> list[tuple[str, str]]:

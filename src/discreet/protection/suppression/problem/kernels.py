@@ -78,8 +78,8 @@ class _LazyKernel:
 def _entries(given: tuple[Any, ...]) -> int:
     """How many numbers there are in arrays, also those in tuples."""
     return sum(
-        _entries(each) if isinstance(each, tuple) else int(getattr(each, "size", 0))
-        for each in given
+        _entries(item) if isinstance(item, tuple) else int(getattr(item, "size", 0))
+        for item in given
     )
 
 

@@ -242,8 +242,8 @@ def _notes(cut: int, *, coarser: bool) -> list[str]:
     if coarser:
         notes.append("costs were made coarser to stay exact in sums")
     if cut:
-        what = "sensitive cells have protection levels that end at what readers know"
-        notes.append(f"{cut:,} {what}")
+        message = "sensitive cells have protection levels that end at what readers know"
+        notes.append(f"{cut:,} {message}")
     return notes
 
 
@@ -256,9 +256,9 @@ def reader_notes(reader: Reader, problem: SuppressionProblem, *, judged: bool) -
     elif reader.zero_cells == "partners":
         notes.append("readers are taken to know that zeros may be hidden too")
     if judged:
-        what = "to know the number of a minimum frequency, below which sensitive counts lie"
+        message = "to know the number of a minimum frequency, below which sensitive counts lie"
         told = "" if reader.reasons == "none" else ", and from the reasons which those are"
-        notes.append(f"readers are taken {what}{told}")
+        notes.append(f"readers are taken {message}{told}")
     return notes
 
 
@@ -268,13 +268,13 @@ def _sources(tables: Any, value: str | None) -> list[ProblemSource]:
         isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Table) for item in listed
     )
     if not listed or not sound:
-        what = "tables are given in pairs: a table, and its sensitive cells"
-        raise SuppressionError(what, code="tables", hint="build_problem([(table, primary), …])")
+        message = "tables are given in pairs: a table, and its sensitive cells"
+        raise SuppressionError(message, code="tables", hint="build_problem([(table, primary), …])")
     for table, asked in listed:
         if getattr(asked, "value", value) != value:
-            what = "the sensitive cells were found for another value"
+            message = "the sensitive cells were found for another value"
             hint = f"judged: {asked.value or 'counts'}; to be published: {value or 'counts'}"
-            raise SuppressionError(what, code="value", where=table.name, hint=hint)
+            raise SuppressionError(message, code="value", where=table.name, hint=hint)
     return list(listed)
 
 
@@ -347,9 +347,9 @@ def _relations(
         relations, without = table_relations(table, there)
         blocks.append((relations, cells[there]))
         lone += cells[there][without & (np.abs(own[there]) > rounding)].tolist()
-    what = "the total has a value, but none of its parts is there"
+    message = "the total has a value, but none of its parts is there"
     hint = "hand in the parts, or leave out their level everywhere"
-    refuse_cells(lone, linked.names, what, "additivity", hint)
+    refuse_cells(lone, linked.names, message, "additivity", hint)
     return stacked_relations(linked.number, blocks)
 
 

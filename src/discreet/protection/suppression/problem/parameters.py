@@ -138,9 +138,9 @@ class Knowledge:
     def __post_init__(self) -> None:
         for name, share in (("below", self.below), ("above", self.above)):
             if share is not None and not 0 <= share < float("inf"):
-                what = "the share is a number of at least 0, or None"
+                message = "the share is a number of at least 0, or None"
                 hint = "0.5 for half of the true value"
-                raise SuppressionError(what, code="knowledge", where=name, hint=hint)
+                raise SuppressionError(message, code="knowledge", where=name, hint=hint)
 
     @property
     def share_text(self) -> str:

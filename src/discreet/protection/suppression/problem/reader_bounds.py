@@ -138,8 +138,8 @@ def _stated_bounds(
 ) -> FloatArray:
     """Bounds given by hand, the tightest of each cell; infinite where there are none."""
     loose = -np.inf if tighter is np.maximum else np.inf
-    told = np.full(len(system.value), loose)
+    stated_bounds = np.full(len(system.value), loose)
     for cells, bound in zip(system.cells, given, strict=True):
         there = np.isfinite(bound) & (cells >= 0)
-        tighter.at(told, cells[there], np.rint(bound[there]))
-    return told
+        tighter.at(stated_bounds, cells[there], np.rint(bound[there]))
+    return stated_bounds

@@ -86,12 +86,12 @@ class RelatedValues:
         costs_in_units: bool = True,
     ) -> None:
         self._costs_in_units = costs_in_units
-        self.values = {each.name: each for each in values}
-        tables = {id(table): table for each in values for table in each.tables}
+        self.values = {value.name: value for value in values}
+        tables = {id(table): table for value in values for table in value.tables}
         self._linked = linked_cells(list(tables.values()), same)
         numbers = dict(zip(tables, self._linked.cells, strict=True))
         now, before = (
-            [_cells_of(each, numbers, self._linked, early) for each in values]
+            [_cells_of(value, numbers, self._linked, early) for value in values]
             for early in (False, True)
         )
         self._cell = {each.name: cell for each, (cell, _) in zip(values, now, strict=True)}
@@ -99,9 +99,11 @@ class RelatedValues:
         # What was published before adds up too, also where it has changed since.
         self._before = {each.name: cell for each, (cell, _) in zip(values, before, strict=True)}
         self._told = {each.name: true for each, (_, true) in zip(values, before, strict=True)}
-        self._own = {each.name: _of_sources(each, numbers, self._linked) for each in values}
-        self._parts = {each.name: _number_of_parts(each, self._cell[each.name]) for each in values}
-        self.stated = [each for each in stated if set(each.values) <= set(self.values)]
+        self._own = {value.name: _of_sources(value, numbers, self._linked) for value in values}
+        self._parts = {
+            value.name: _number_of_parts(value, self._cell[value.name]) for value in values
+        }
+        self.stated = [item for item in stated if set(item.values) <= set(self.values)]
         self._check()
         #: Relation → the cells it holds for, for those that were found.
         self.found: dict[ValueRelation, BoolArray] = self._look()
@@ -110,24 +112,29 @@ class RelatedValues:
     def relations(self) -> tuple[ValueRelation, ...]:
         """All relations, stated and found, that some cell has all values of."""
         every = (*self.stated, *self.found)
-        return tuple(each for each in every if self._there(each.values).any())
+        return tuple(item for item in every if self._there(item.values).any())
 
     def related_to(self, name: str) -> tuple[str, ...]:
         """The values that hang together with one of them by relations, itself included."""
         known = {name}
         while True:
-            more = {n for each in self.relations if known & {*each.values} for n in each.values}
+            more = {
+                n
+                for relation in self.relations
+                if known & {*relation.values}
+                for n in relation.values
+            }
             if more <= known:
-                return tuple(each for each in self.values if each in known)
+                return tuple(value for value in self.values if value in known)
             known |= more
 
     def notes(self, names: Sequence[str]) -> list[str]:
         """What users should know of the relations among some values."""
-        own = [each for each in self.relations if set(each.values) <= set(names)]
+        own = [relation for relation in self.relations if set(relation.values) <= set(names)]
         return [
-            f"{each.text}{'' if each in self.stated else ' holds in the data and'} "
+            f"{item.text}{'' if item in self.stated else ' holds in the data and'} "
             "is known to attackers"
-            for each in own
+            for item in own
         ]
 
     def _there(self, names: Sequence[str]) -> BoolArray:
@@ -144,12 +151,12 @@ class RelatedValues:
 
     def _check(self) -> None:
         """Refuse stated relations that do not hold in the data, but for rounding."""
-        for each in self.stated:
-            wrong = ~each.within(self._true, self._room(each)) & self._there(each.values)
-            wrong &= np.all([self._own[name] for name in each.values], axis=0)
-            what = f"the relation {each.text} does not hold in this cell"
+        for item in self.stated:
+            wrong = ~item.within(self._true, self._room(item)) & self._there(item.values)
+            wrong &= np.all([self._own[name] for name in item.values], axis=0)
+            message = f"the relation {item.text} does not hold in this cell"
             hint = "correct the relation or the values; it may miss no more than rounding does"
-            refuse_cells(np.flatnonzero(wrong), self._linked.names, what, "relations", hint)
+            refuse_cells(np.flatnonzero(wrong), self._linked.names, message, "relations", hint)
 
     def _look(self) -> dict[ValueRelation, BoolArray]:
         """The relations that hold in the cells, filter by filter and by the values they have."""
@@ -157,7 +164,7 @@ class RelatedValues:
         units = {name: each.unit for name, each in self.values.items()}
         having = np.stack([self._cell[name] > _ABSENT for name in names], axis=1)
         groups = np.unique(np.column_stack([self._linked.filters, having.astype(np.int32)]), axis=0)
-        found: dict[ValueRelation, BoolArray] = {}
+        masks: dict[ValueRelation, BoolArray] = {}
         for filtered, *pattern in sorted(groups.tolist(), key=lambda group: -sum(group[1:])):
             own = [name for name, there in zip(names, pattern, strict=True) if there]
             if len(own) < 2:
@@ -165,17 +172,17 @@ class RelatedValues:
             group = self._there(own) & (self._linked.filters == filtered)
             columns = {name: self._true[name][group] for name in own}
             parts = np.max([self._parts[name][group] for name in own], axis=0)
-            for each in found_relations(columns, units, parts):
-                there = self._there(each.values)
-                holds = each.within(self._true, self._room(each)) & there
+            for relation in found_relations(columns, units, parts):
+                there = self._there(relation.values)
+                holds = relation.within(self._true, self._room(relation)) & there
                 # Where it holds in all cells it is known; else where it was found.
                 cells = there if holds[there].all() else group
-                found[each] = found.get(each, np.zeros_like(there)) | cells
+                masks[relation] = masks.get(relation, np.zeros_like(there)) | cells
         news: dict[ValueRelation, BoolArray] = {}
-        for each, cells in found.items():
+        for relation, cells in masks.items():
             known = [*self.stated, *(old for old, there in news.items() if (cells <= there).all())]
-            if independent([each], known):
-                news[each] = cells
+            if independent([relation], known):
+                news[relation] = cells
         return news
 
     # -- one problem ---------------------------------------------------------------
@@ -183,9 +190,9 @@ class RelatedValues:
     def joined(self, names: Sequence[str]) -> tuple[SuppressionProblem, TableCells]:
         """One problem of some of the values: what hangs together by relations."""
         own = [self.values[name] for name in names]
-        decimals = max(each.problem.decimals for each in own)
-        scales = [10 ** (decimals - each.problem.decimals) for each in own]
-        first = starts([len(each.problem) for each in own])
+        decimals = max(item.problem.decimals for item in own)
+        scales = [10 ** (decimals - item.problem.decimals) for item in own]
+        first = starts([len(item.problem) for item in own])
         size = int(first[-1])
         columns = _stacked_columns(own, scales, self._costs_in_units)
         links = Relations.of(size, [])
@@ -205,16 +212,16 @@ class RelatedValues:
             name=_ValueNames(own, first),
             title=own[0].problem.title,
         )
-        notes = dict.fromkeys(note for each in own for note in each.members.notes)
+        notes = dict.fromkeys(note for item in own for note in item.members.notes)
         return problem, TableCells(
-            names=tuple(name for each in own for name in each.members.names),
+            names=tuple(name for item in own for name in item.members.names),
             cells=tuple(
                 np.where(cells >= 0, cells + at, -1)
                 for each, at in zip(own, first.tolist(), strict=False)
                 for cells in each.members.cells
             ),
-            values=tuple(part for each in own for part in each.members.values),
-            differences=tuple(part for each in own for part in each.members.differences),
+            values=tuple(part for item in own for part in item.members.values),
+            differences=tuple(part for item in own for part in item.members.differences),
             name=problem.name,
             notes=(*notes, *self.notes(names)),
         )
@@ -311,9 +318,9 @@ def _stacked_columns(
     for each, scale in zip(own, scales, strict=True):
         problem = each.problem
         if scale > 1 and float(np.abs(problem.value).max(initial=0)) * scale >= UNBOUNDED:
-            what = "values that add up differ too much in size and decimals"
+            message = "values that add up differ too much in size and decimals"
             hint = "publish fewer decimals, or all of them with the same number"
-            raise SuppressionError(what, code="values", where=each.name, hint=hint)
+            raise SuppressionError(message, code="values", where=each.name, hint=hint)
         dear = int(problem.cost.max(initial=0)) * scale > _DEAREST
         sliding = problem.sliding.copy()
         # What has no level must not be known to the last digit that is published.
@@ -343,7 +350,7 @@ def _stacked_columns(
 def stated_relations(stated: Sequence[str | ValueRelation]) -> list[ValueRelation]:
     """Relations as they are given: as texts, or read already."""
     texts = [stated] if isinstance(stated, str) else stated
-    return [each if isinstance(each, ValueRelation) else ValueRelation.read(each) for each in texts]
+    return [text if isinstance(text, ValueRelation) else ValueRelation.read(text) for text in texts]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -364,9 +371,9 @@ class UnpublishedValue(Confidential):
     def of(cls, value: str | None, table: Table) -> UnpublishedValue:
         """The value in a table: attackers know its sign, if it has one, and nothing else."""
         if value is not None and value not in table.sums:
-            what = f"a relation names {value!r}, which the table does not have"
+            message = f"a relation names {value!r}, which the table does not have"
             hint = f"tabulate with values=[…, {value!r}]: who knows the relation knows of it"
-            raise SuppressionError(what, code="relations", where=table.name, hint=hint)
+            raise SuppressionError(message, code="relations", where=table.name, hint=hint)
         column = np.asarray(table.count if value is None else table.sums[value], dtype=np.float64)
         nothing = np.zeros(len(table))
         most = np.full(len(table), _FAR * max(1.0, float(np.abs(column).max(initial=0.0))))
@@ -388,15 +395,15 @@ def unpublished_values(
 ) -> dict[int, dict[str | None, Any]]:
     """What else the relations are about: by identity of the table, values that none publishes."""
     names = {COUNT if value is None else value for _, value in published}
-    found: dict[int, dict[str | None, Any]] = {}
+    values: dict[int, dict[str | None, Any]] = {}
     for relation in stated:
         for name in set(relation.values) - names:
             value = None if name == COUNT else name
             for table, other in published:
-                own = found.setdefault(id(table), {})
+                own = values.setdefault(id(table), {})
                 if (COUNT if other is None else other) in relation.values and value not in own:
                     own[value] = UnpublishedValue.of(value, table)
-    return found
+    return values
 
 
 class _ValueNames:

@@ -273,10 +273,10 @@ class SuppressionProblem:
         raise_all(SuppressionError, problems, code="problem", many=many, where=where, most=_SHOWN)
 
     def _outside(self) -> list[Problem]:
-        what = "the value lies outside the bounds known beforehand"
+        message = "the value lies outside the bounds known beforehand"
         hint = "widen the bounds that the attacker is said to know"
         wrong = np.flatnonzero((self.value < self.low) | (self.value > self.high))
-        return [Problem(what, self.name(int(at)), hint) for at in wrong]
+        return [Problem(message, self.name(int(at)), hint) for at in wrong]
 
     def _not_additive(self) -> list[Problem]:
         hint = "correct the cells, or have totals added up anew (--repair)"
@@ -301,10 +301,10 @@ class SuppressionProblem:
         ]
 
     def _too_wide(self) -> list[Problem]:
-        what = "values or bounds are so far apart that no verdict is guaranteed"
+        message = "values or bounds are so far apart that no verdict is guaranteed"
         hint = "publish fewer decimals, in thousands, or state tighter bounds"
         wide = self.too_wide(self.state != CellState.fixed)
-        return [Problem(what, self.name(int(at)), hint) for at in wide]
+        return [Problem(message, self.name(int(at)), hint) for at in wide]
 
     def room(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
         """How far below and above their true values attackers can think cells, in units.

@@ -125,15 +125,15 @@ def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
         return units
     column = table.weight if value == "weight" else table.sums.get(value)
     if column is None:
-        found = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
-        what = f"the table has no sums of {value!r}"
-        hint = f"found: {found}" if found else f"tabulate with values=[{value!r}]"
-        raise SuppressionError(what, code="missing-value", where=table.name, hint=hint)
+        frame = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
+        message = f"the table has no sums of {value!r}"
+        hint = f"found: {frame}" if frame else f"tabulate with values=[{value!r}]"
+        raise SuppressionError(message, code="missing-value", where=table.name, hint=hint)
     whole = np.rint(column * float(10**decimals))
     if not np.isfinite(whole).all() or (np.abs(whole) >= _LARGEST).any():
-        what = "values are too large, or not numbers, for so many decimals"
+        message = "values are too large, or not numbers, for so many decimals"
         hint = "publish fewer decimals, or values in thousands"
-        raise SuppressionError(what, code="values", where=f"{table.name}, {value}", hint=hint)
+        raise SuppressionError(message, code="values", where=f"{table.name}, {value}", hint=hint)
     return whole.astype(np.int64)
 
 
@@ -201,7 +201,7 @@ def _part_there(
     parts: Parts,
 ) -> BoolArray:
     """Whether the table has the part of each cell with another level of one variable."""
-    found = np.zeros(len(index[0]), dtype=np.bool_)
+    mask = np.zeros(len(index[0]), dtype=np.bool_)
     for part in parts:
         if part[at] != level:
             continue
@@ -209,8 +209,8 @@ def _part_there(
         for other, dimension in enumerate(dimensions):
             if other != at:
                 match &= level_numbers(dimension)[index[other]] == part[other]
-        found |= match
-    return found
+        mask |= match
+    return mask
 
 
 # -- values of all tables -----------------------------------------------------
@@ -232,9 +232,9 @@ def shared_values(
     shared[found] = value[first]
     apart = np.unique(cell[np.abs(value - shared[cell]) > rounding])
     if not repair:
-        what = "tables give this cell different values"
+        message = "tables give this cell different values"
         hint = "make them from the same records, or ask for the repair of values"
-        refuse_cells(apart, names, what, "contradiction", hint)
+        refuse_cells(apart, names, message, "contradiction", hint)
     return shared
 
 
@@ -262,9 +262,11 @@ def additive_values(
     spread = recomputed_totals(relations, np.ones(len(value), dtype=np.int64))
     allowed = np.zeros(len(relations), dtype=np.int64)
     np.add.at(allowed, relations.row, rounding * np.abs(relations.coef) * spread[relations.cell])
-    what = "the total is the sum of different parts, and these sums differ"
+    message = "the total is the sum of different parts, and these sums differ"
     hint = "correct the cells: adding up anew cannot decide which parts are right"
-    refuse_cells(np.unique(totals[2 * np.abs(rest) > allowed]), names, what, "contradiction", hint)
+    refuse_cells(
+        np.unique(totals[2 * np.abs(rest) > allowed]), names, message, "contradiction", hint
+    )
     return result, replace(relations, rhs=rest), len(wrong)
 
 

@@ -48,7 +48,7 @@ class Unknowns(Confidential):
 
     def protected(self, low: FloatArray, high: FloatArray) -> BoolArray:
         """Which cells are safe if each can be anywhere from `low` to `high`."""
-        upper, lower, sliding = (_enough(each) for each in (self.upper, self.lower, self.sliding))
+        upper, lower, sliding = (_enough(item) for item in (self.upper, self.lower, self.sliding))
         return (high >= upper) & (-low >= lower) & (high - low >= sliding)
 
     def part(self, chosen: BoolArray) -> Unknowns:
@@ -78,9 +78,9 @@ def unknowns_of(
     down, up = problem.room(cells)
     far = np.abs(relations.coef) * np.maximum(down, up)[relations.cell]
     if np.bincount(relations.row, far, len(relations)).max(initial=0.0) > WIDEST:
-        what = "values or bounds are so far apart that no verdict is guaranteed"
+        message = "values or bounds are so far apart that no verdict is guaranteed"
         hint = "publish fewer decimals, in thousands, or state tighter bounds"
-        raise SuppressionError(what, code="range", where=problem.title, hint=hint)
+        raise SuppressionError(message, code="range", where=problem.title, hint=hint)
     watched = (marked if sensitive is None else sensitive)[cells]
     lower, upper = problem.lower[cells], problem.upper[cells]
     sliding = problem.sliding[cells].astype(np.float64)

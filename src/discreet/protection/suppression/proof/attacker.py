@@ -84,9 +84,9 @@ class Attacker:
             self._solver.clearSolver()
             self._solver.run()
         if not is_optimal(self._solver):
-            what = "the solver found no answer to an attack"
+            message = "the solver found no answer to an attack"
             hint = "report this: true values always fit what is published"
-            raise SuppressionError(what, code="solver", hint=hint)
+            raise SuppressionError(message, code="solver", hint=hint)
         found = column_values(self._solver) * self.scale
         sure, self.proven, self.whole = sure_moves(self.unknowns, found)
         return sure
@@ -215,9 +215,9 @@ def _extremes(
             ):
                 ends[side, place] = -sense * np.inf
             else:
-                what = "no values of the hidden cells fit the published ones"
+                message = "no values of the hidden cells fit the published ones"
                 hint = "say how far values are rounded, or whether they can be negative"
-                raise SuppressionError(what, code="additivity", hint=hint)
+                raise SuppressionError(message, code="additivity", hint=hint)
             solver.changeColCost(cell, 0.0)
     return ends[0], ends[1], some
 
@@ -259,7 +259,7 @@ def attack_intervals(
             for bound, ask in ((low, attacker.lowest), (high, attacker.highest)):
                 bound[cell] = problem.value[cell] + ask(int(place))[place]
                 if not attacker.proven:
-                    what = "an answer of the solver does not fit the relations"
+                    message = "an answer of the solver does not fit the relations"
                     hint = "report this: the numbers of the table are too far apart"
-                    raise SuppressionError(what, code="solver", hint=hint)
+                    raise SuppressionError(message, code="solver", hint=hint)
     return low, high

@@ -330,7 +330,7 @@ def audit(
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", None)
     rounded, earlier = chosen.pop("rounded", None), chosen.get("earlier", ())
     listed = _listed(safe, tables, primary)
-    chosen["reasons"] = told_reasons([*listed[0], *(each.hidden for each in earlier)])
+    chosen["reasons"] = told_reasons([*listed[0], *(item.hidden for item in earlier)])
     rows, problem, members = _problem(*_by_figure(*listed), chosen)
     blank = members.gathered(tuple(row.blank for row in rows), len(problem))
     shown = members.gathered(tuple(~row.blank for row in rows), len(problem))
@@ -338,17 +338,17 @@ def audit(
     hidden = _with_earlier(blank & ~shown, problem, members, earlier)
     if rounded is not None:
         _check_rounded(rows, problem, members, rounded, earlier)
-    found = _audit_pattern(problem, hidden, rounded, with_intervals)
-    told, notes = _respondents(found, members, rows, coalition, earlier)
+    audit_pattern = _audit_pattern(problem, hidden, rounded, with_intervals)
+    told, notes = _respondents(audit_pattern, members, rows, coalition, earlier)
     if (both := int((blank & shown).sum())) > 0:
         notes.append(f"{both:,} hidden cells are published elsewhere, or equal one")
     return replace(
-        found,
+        audit_pattern,
         seconds=time.monotonic() - began,
         respondents=told,
-        estimates=_estimates(found, members, rows, coalition or 0),
-        notes=(*members.notes, *found.notes, *notes),
-        counted=_counted(found, members, rows),
+        estimates=_estimates(audit_pattern, members, rows, coalition or 0),
+        notes=(*members.notes, *audit_pattern.notes, *notes),
+        counted=_counted(audit_pattern, members, rows),
     )
 
 
@@ -411,8 +411,8 @@ def told_reasons(
     published: Sequence[ProtectedTable | BoolArray],
 ) -> Literal["rule", "kind", "none"]:
     """What published tables tell of their hidden cells; masks tell nothing."""
-    said = [each.withheld for each in published if isinstance(each, ProtectedTable)]
-    kinds = {note.kind for each in said if each is not None for note in each.reasons}
+    said = [item.withheld for item in published if isinstance(item, ProtectedTable)]
+    kinds = {note.kind for item in said if item is not None for note in item.reasons}
     if not kinds:
         return "none"
     return "kind" if kinds <= {"primary", "secondary"} else "rule"
@@ -440,8 +440,8 @@ def _by_figure(
             continue
         each = [None] * len(safe.figures) if found is None else found
         if not isinstance(each, list | tuple) or len(each) != len(safe.figures):
-            what = "a table of several values is audited with what was found for each of them"
-            raise SuppressionError(what, code="value", where=safe.name, hint="[primary(…), …]")
+            message = "a table of several values is audited with what was found for each of them"
+            raise SuppressionError(message, code="value", where=safe.name, hint="[primary(…), …]")
         rows += [(single_figure(safe, at), table, one) for at, one in enumerate(each)]
     return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
 
@@ -463,8 +463,8 @@ def _problem(
     values = _values(published, true, asked, chosen)
     relations = stated_relations(chosen.pop("relations", ()))
     if chosen.get("earlier") and (len(set(values)) > 1 or relations):
-        what = "what was published before is audited with one value at a time"
-        raise SuppressionError(what, code="earlier", where="audit")
+        message = "what was published before is audited with one value at a time"
+        raise SuppressionError(message, code="earlier", where="audit")
     rows = _with_blanks(published, true, asked, values, chosen)
     if len(set(values)) > 1 or relations:
         return _several_values(rows, relations, chosen)
@@ -489,7 +489,7 @@ def _with_blanks(
         if value in COUNTS and hides_empty_cells(table, safe)
     }
     if earlier and values[0] in COUNTS:
-        if any(hides_empty_cells(each.table, each.hidden) for each in earlier):
+        if any(hides_empty_cells(item.table, item.hidden) for item in earlier):
             grown.add(values[0])
         chosen["earlier"] = [earlier_with_empty_cells(e) if grown else e for e in earlier]
     for safe, table, found, value in zip(published, true, asked, values, strict=True):
@@ -524,7 +524,7 @@ def _values(
     """The value of each table: as stated, as judged, or as it says itself."""
     if "value" in chosen:
         return [chosen["value"]] * len(published)
-    judged = [each.value for each in asked if hasattr(each, "value")]
+    judged = [item.value for item in asked if hasattr(item, "value")]
     values = []
     for safe, table, found in zip(published, true, asked, strict=True):
         own = _value_of(safe, table)
@@ -602,13 +602,13 @@ def _check_rounded(
     earlier: Sequence[Earlier],
 ) -> None:
     """Raise unless the figures that are shown are the true ones, rounded."""
-    what = ""
+    message = ""
     if type(rounded) is not int or rounded < 2:
-        what = "figures are rounded to multiples of a whole number of at least 2"
+        message = "figures are rounded to multiples of a whole number of at least 2"
     elif earlier or len({row.value for row in rows}) > 1:
-        what = "rounded figures are audited one value at a time, without earlier tables"
-    if what:
-        raise SuppressionError(what, code="option", where="rounded")
+        message = "rounded figures are audited one value at a time, without earlier tables"
+    if message:
+        raise SuppressionError(message, code="option", where="rounded")
     for at, row in enumerate(rows):
         if row.published is None:
             continue
@@ -616,15 +616,15 @@ def _check_rounded(
         seen = (cells >= 0) & ~row.blank
         wanted = rounded_values(problem.value[cells[seen]], rounded * 10**problem.decimals)
         if (shown[seen] != wanted).any():
-            what = "the figures that are shown are not the true ones, rounded to this base"
-            raise SuppressionError(what, code="rounded", where=row.published.name)
+            message = "the figures that are shown are not the true ones, rounded to this base"
+            raise SuppressionError(message, code="rounded", where=row.published.name)
 
 
 def _units_shown(published: ProtectedTable, table: Table, decimals: int) -> IntArray:
     """The published figure of each cell of the true table, in units; 0 for none."""
     places: list[Any] = []
     for dimension in table.dimensions:
-        at = [each.name for each in published.dimensions].index(dimension.name)
+        at = [item.name for item in published.dimensions].index(dimension.name)
         codes = [dimension.index[code] for code in published.dimensions[at].codes]
         places.append(np.array(codes, dtype=np.int32)[published.index[at]])
     cells = CellIndex.of(table.dimensions)
@@ -671,16 +671,16 @@ def _listed(
     true = _several(tables, Table)
     asked = [primary] if single else list(primary or [None] * len(published))
     if not published or len(true) != len(published) or len(asked) != len(published):
-        what = "an audit takes published tables and as many true ones"
+        message = "an audit takes published tables and as many true ones"
         hint = "audit(safe, table, primary), or a list of each"
-        raise SuppressionError(what, code="tables", hint=hint)
+        raise SuppressionError(message, code="tables", hint=hint)
     return published, true, asked
 
 
 def _several(given: Any, kind: type[Any]) -> list[Any]:
     """One object or several of a kind as a list; nothing if they are of another kind."""
     listed = list(given) if isinstance(given, Sequence) else [given]
-    return listed if all(isinstance(each, kind) for each in listed) else []
+    return listed if all(isinstance(item, kind) for item in listed) else []
 
 
 def _value_of(published: ProtectedTable, table: Table) -> str | None:

@@ -175,8 +175,8 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) 
     # Where all cells must be moved at once anyway, patches would be work on top.
     if len(block) > _PATCHED and not attacked.any():
         fit = DeviationCheck(block, reach.low.copy(), reach.high.copy())
-        found = bounds_by_patches(problem, block, reach.low, reach.high, fit)
-        reach.low, reach.high, solved = found
+        bounds = bounds_by_patches(problem, block, reach.low, reach.high, fit)
+        reach.low, reach.high, solved = bounds
         np.minimum(reach.whole_low, fit.whole_low, out=reach.whole_low)
         np.maximum(reach.whole_high, fit.whole_high, out=reach.whole_high)
     if not (attacked | (possible & ~block.protected(reach.low, reach.high))).any():
@@ -198,7 +198,7 @@ def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) 
             _attack_cell(attackers[most], int(at), reach)
             if not attackers[most].narrowed:
                 break
-    return solved + sum(each.solved for each in attackers.values())
+    return solved + sum(attacker.solved for attacker in attackers.values())
 
 
 def _attack_cell(attacker: Attacker, at: int, reach: _Reach) -> None:

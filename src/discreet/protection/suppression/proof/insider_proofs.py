@@ -151,7 +151,9 @@ class InsiderProofs(Confidential):
         cells, moved = cells[at], moved[at]
         self.draft.hidden[cells] = True
         owners = frozenset(
-            each for cell in cells[self.known[cells]].tolist() for each in self._insiders_at[cell]
+            insider
+            for cell in cells[self.known[cells]].tolist()
+            for insider in self._insiders_at[cell]
         )
         self._note(cells, moved, owners)
         for other in self.draft.variants(cells, moved):
@@ -211,7 +213,7 @@ class InsiderProofs(Confidential):
 
     def _possible(self, left: Iterable[OpenAim]) -> list[int]:
         """The aims that no single relation rules out, whichever insider they are open for."""
-        ruled_out = {each.aim for each in left if self._ruled_out(each)}
+        ruled_out = {item.aim for item in left if self._ruled_out(item)}
         return [which for which in dict.fromkeys(e.aim for e in left) if which not in ruled_out]
 
     def _ruled_out(self, each: OpenAim) -> bool:
@@ -328,7 +330,7 @@ class InsiderProofs(Confidential):
             problem, place = self.draft.problem, int(known.cells[cell])
             value = int(problem.value[place])
             own = problem.value[known.cells[self.cells_of[failed.insider]]]
-            for part in sorted({int(each) for each in own if each < value < 2 * each}):
+            for part in sorted({int(item) for item in own if item < value < 2 * item}):
                 ways.append(_distances(levels_of_rest(problem, place, part)))
         if ways or self.aims[failed.aim].insider is not None:
             ways += [(0.0, 1.0), (1.0, 0.0)]
@@ -336,7 +338,9 @@ class InsiderProofs(Confidential):
 
     def may_be_his(self, failed: OpenAim) -> bool:
         """Whether the cell may be the insider's own: it equals his, and tables name nobody."""
-        mine = {each for c in self.cells_of[failed.insider or 0] for each in self._insiders_at[c]}
+        mine = {
+            insider for c in self.cells_of[failed.insider or 0] for insider in self._insiders_at[c]
+        }
         return bool(mine & {*self._insiders_at.get(failed.cell, ())})
 
     def instead(self, failed: OpenAim, lower: float, upper: float) -> list[int]:
@@ -377,7 +381,7 @@ class InsiderProofs(Confidential):
 
     def cells(self, insiders: Iterable[int]) -> IntArray:
         """The cells that some insiders know."""
-        listed = [self.cells_of[each] for each in sorted(insiders)]
+        listed = [self.cells_of[insider] for insider in sorted(insiders)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *listed])
 
     def _prove(
@@ -417,7 +421,7 @@ class InsiderProofs(Confidential):
         fits = fitting_proofs(known, moved, np.zeros(len(known)), np.zeros(len(known)))
         unmet = []
         for which, aim in enumerate(self.aims):
-            aim.proofs = [each for each in aim.proofs if fits[each]]
+            aim.proofs = [proof for proof in aim.proofs if fits[proof]]
             self.settle(aim)
             if not aim.met:
                 unmet.append(which)

@@ -100,7 +100,7 @@ def insiders_of(
     """
     if earlier and len(members.before) == len(earlier):
         members = replace(members, cells=(*members.cells, *members.before))
-        sources = [*sources, *((each.table, each.primary) for each in earlier)]
+        sources = [*sources, *((entry.table, entry.primary) for entry in earlier)]
         values = [*values, *(values[0] for _ in earlier)]
         guarded = None if guarded is None else [*guarded, *(True for _ in earlier)]
     tables = [table for table, _ in sources]
@@ -109,7 +109,7 @@ def insiders_of(
         _contributors(table, asked, value) if own else np.full(len(table), SEVERAL)
         for (table, asked), value, own in zip(sources, values, chosen, strict=True)
     ]
-    alone = members.gathered(tuple(each != SEVERAL for each in listed), len(problem))
+    alone = members.gathered(tuple(entry != SEVERAL for entry in listed), len(problem))
     counts = tuple(t.contributors(value) for t, value in zip(tables, values, strict=True))
     if _contradicted(problem, members.numbers(counts, len(problem)), alone):
         return None
@@ -127,8 +127,8 @@ def insiders_of(
                 sure.join(first.setdefault((id(table), place), cell), cell)
     _join_ancestors(problem, alone, sure)
     owner = np.full(len(problem), -1, dtype=np.int64)
-    for each in np.flatnonzero(alone).tolist():
-        owner[each] = sure.leader(each)
+    for item in np.flatnonzero(alone).tolist():
+        owner[item] = sure.leader(item)
     return Insiders(owner=owner, group=_possible_groups(owner, lone, sure))
 
 
@@ -217,15 +217,15 @@ _ALIKE = 60
 
 def _join_alike(lone: Sequence[_LoneCell], groups: _Groups) -> None:
     """Join cells of linked tables, of the same value, that may have the same contributor."""
-    if len({id(each.table) for each in lone}) < 2:
+    if len({id(entry.table) for entry in lone}) < 2:
         return
     by_value: dict[int, list[_LoneCell]] = {}
-    for each in lone:
-        by_value.setdefault(each.value, []).append(each)
+    for item in lone:
+        by_value.setdefault(item.value, []).append(item)
     for alike in by_value.values():
         if len(alike) > _ALIKE:
-            for each in alike:
-                groups.join(alike[0].cell, each.cell)
+            for item in alike:
+                groups.join(alike[0].cell, item.cell)
             continue
         for at, one in enumerate(alike):
             for other in alike[at + 1 :]:
@@ -246,7 +246,7 @@ def known_parts(
     links, value = problem.relations, problem.value
     first, order = links.by_cell
     sums = _plain_sums(problem)
-    found: dict[tuple[int, int], int] = {}
+    parts: dict[tuple[int, int], int] = {}
     for owner, cells in insiders.behind(hidden):
         known = {int(cell): int(value[cell]) for cell in cells}
         own = frozenset(known)
@@ -267,8 +267,8 @@ def known_parts(
                     noted.setdefault(total, 0)
                     todo.append(total)
                     if hidden[total]:
-                        found[owner, total] = below[row]
-    return found
+                        parts[owner, total] = below[row]
+    return parts
 
 
 def _plain_sums(problem: SuppressionProblem) -> BoolArray:

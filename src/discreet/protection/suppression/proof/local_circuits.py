@@ -85,7 +85,7 @@ class LocalCircuits(Confidential):
         def work(which: int) -> Any:
             part = parts[which]
             out = left_out[part]
-            begin = starts([len(each) for each in out])
+            begin = starts([len(item) for item in out])
             listed = np.concatenate([np.zeros(0, dtype=np.int64), *out])
             return _circuits_through(
                 cells[part], distance[part], begin, listed, size, usable, rank,

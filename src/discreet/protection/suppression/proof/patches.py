@@ -346,7 +346,7 @@ def _solved(
     patch.effort.count(solver, rows)
     if not is_optimal(solver):
         return None
-    found = column_values(solver)
-    moved: FloatArray = found[:cells].copy()
-    moved[price > 0] -= found[cells:]
+    values = column_values(solver)
+    moved: FloatArray = values[:cells].copy()
+    moved[price > 0] -= values[cells:]
     return moved

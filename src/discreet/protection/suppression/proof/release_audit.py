@@ -174,8 +174,8 @@ _CellArrays = tuple[Sequence[Dimension], Sequence[npt.NDArray[np.int32]], IntArr
 
 def _of_table(table: ProtectedTable, decimals: int) -> _CellArrays:
     if table.several_figures or any(not figure.summed for figure in table.figures):
-        what = "only counts and sums add up; this table has other figures"
-        raise SuppressionError(what, code="figures", where=table.name)
+        message = "only counts and sums add up; this table has other figures"
+        raise SuppressionError(message, code="figures", where=table.name)
     index, value, status = table.cells()
     hidden = status == CellStatus.suppressed
     return table.dimensions, index, np.rint(value * 10.0**decimals).astype(np.int64), hidden
@@ -189,12 +189,12 @@ def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
 
     cells = to_polars(frame)
     if by is None or value not in cells.columns:
-        what = "name the spanning variables and the column of values"
+        message = "name the spanning variables and the column of values"
         hint = f"columns found: {', '.join(cells.columns)}"
-        raise SuppressionError(what, code="missing-column", where=value, hint=hint)
+        raise SuppressionError(message, code="missing-column", where=value, hint=hint)
     if not cells[value].dtype.is_numeric():
-        what = "the column of values holds no numbers; hidden cells are null"
-        raise SuppressionError(what, code="values", where=value)
+        message = "the column of values holds no numbers; hidden cells are null"
+        raise SuppressionError(message, code="values", where=value)
     ordered = cells.with_row_index("discreet row", offset=1)
     table = Table.from_cells(ordered, by=by, count="discreet row")
     numbers = cells[value].cast(pl.Float64).gather(table.count - 1)
@@ -261,13 +261,15 @@ def check_releases(
     >>> check_releases([first, second]).opened
     ('region=N', 'region=S', 'region=W')
     """
-    if value in COUNTS and any(hides_empty_cells(each.table, each.hidden) for each in releases):
-        releases = [earlier_with_empty_cells(each) for each in releases]
-    *before, last = [replace(each, hidden=_all(each), primary=None) for each in releases]
+    if value in COUNTS and any(
+        hides_empty_cells(release.table, release.hidden) for release in releases
+    ):
+        releases = [earlier_with_empty_cells(release) for release in releases]
+    *before, last = [replace(release, hidden=_all(release), primary=None) for release in releases]
     options: dict[str, Any] = {"value": value, "decimals": decimals, "knowledge": knowledge}
     options |= {"same": same, "cost": "unity"}
     problem, members = joint_problem([(last.table, None)], before, **options)
-    demands = [Demands.before(each, 10**decimals) for each in (releases[-1], *releases[:-1])]
+    demands = [Demands.before(item, 10**decimals) for item in (releases[-1], *releases[:-1])]
     cells = (*members.cells, *members.before)
     masks = {
         name: _gathered(cells, [getattr(demand, name) for demand in demands], len(problem))

@@ -178,8 +178,8 @@ def solved_and_published(
 ) -> Suppression:
     """Find a pattern and publish it, with the options of `suppress`: all after `build_problem`."""
     hint = "say that attackers know less, or ask for lower protection levels"
-    what = "the cell cannot be protected: what attackers are said to know leaves it no room"
-    refuse_cells(problem.without_room, problem.name, what, "knowledge", hint)
+    message = "the cell cannot be protected: what attackers are said to know leaves it no room"
+    refuse_cells(problem.without_room, problem.name, message, "knowledge", hint)
     insiders, notes = _insiders(problem, members, sources, chosen)
     pattern = find_pattern(problem, method, insiders=insiders, **options_among(chosen, _SEARCH))
     hidden = pattern.hidden
@@ -240,16 +240,16 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
     known = SuppressionOptions.__optional_keys__
     unknown = sorted(set(options) - known)
     if unknown:
-        what = f"there is no option {unknown[0]!r}"
+        message = f"there is no option {unknown[0]!r}"
         hint = f"options: {', '.join(sorted(known))}"
-        raise SuppressionError(what, code="option", where="suppress", hint=hint)
+        raise SuppressionError(message, code="option", where="suppress", hint=hint)
     if options.get("reasons") not in (None, "rule", "kind", "none"):
         raise SuppressionError(
             "reasons is rule, kind or none", code="option", where="suppress: reasons"
         )
     if options.get("intervals", False) not in (True, False, "instead"):
-        what = "intervals is True, False or 'instead'"
-        raise SuppressionError(what, code="option", where="suppress: intervals")
+        message = "intervals is True, False or 'instead'"
+        raise SuppressionError(message, code="option", where="suppress: intervals")
     return dict(options)
 
 
@@ -260,9 +260,9 @@ def _value(sources: Sequence[ProblemSource]) -> str | None:
         for table, asked in sources
     }
     if len(values) > 1:
-        what = "the sensitive cells were found for different values"
+        message = "the sensitive cells were found for different values"
         hint = "suppress one value at a time, or name the column with value="
-        raise SuppressionError(what, code="value", hint=hint)
+        raise SuppressionError(message, code="value", hint=hint)
     return values.pop() if values else None
 
 
@@ -288,9 +288,9 @@ def _insiders(
     earlier = chosen.get("earlier", ())
     found = insiders_of(problem, members, sources, values, guarded, earlier)
     if found is None and wanted:
-        what = "the table does not say how many contributors its cells have"
+        message = "the table does not say how many contributors its cells have"
         hint = "hand in the number of records of each cell, or leave out singletons"
-        raise SuppressionError(what, code="insiders", where="suppress: singletons", hint=hint)
+        raise SuppressionError(message, code="insiders", where="suppress: singletons", hint=hint)
     return found, [] if found is not None else [UNKNOWN_CONTRIBUTORS]
 
 
@@ -455,12 +455,12 @@ def _before(
     """Tables published before of other values, each as it stays."""
     found: list[tuple[Table, dict[str | None, PrimaryFindings]]] = []
     for value, tables in earlier.items():
-        for each in tables if value not in values else ():
-            asked = Demands.before(each, 1)
-            levels = (getattr(each.primary, name, None) for name in ("lower", "upper", "sliding"))
-            told = [np.zeros(len(each.table)) if level is None else level for level in levels]
+        for table in tables if value not in values else ():
+            asked = Demands.before(table, 1)
+            levels = (getattr(table.primary, name, None) for name in ("lower", "upper", "sliding"))
+            told = [np.zeros(len(table.table)) if level is None else level for level in levels]
             hidden = (asked.sensitive, asked.secondary, asked.fixed)
-            found.append((each.table, {value: _EarlierValue(value, *hidden, *told)}))
+            found.append((table.table, {value: _EarlierValue(value, *hidden, *told)}))
     return found
 
 
@@ -515,7 +515,7 @@ class _ValueSystem:
     @property
     def cells(self) -> ValueCells:
         """The value over all its tables, those published before among them."""
-        before = tuple(each.table for each in self.chosen.get("earlier", ()))
+        before = tuple(item.table for item in self.chosen.get("earlier", ()))
         tables = (*(table for table, _ in self.sources), *before)
         return ValueCells(
             value=self.value,
@@ -704,11 +704,11 @@ def _spread(every: Sequence[_ValueSystem], name: str) -> None:
 
 
 def _refuse(systems: Sequence[_ValueSystem]) -> None:
-    what = "the cell must be published for one value and must be hidden for another"
+    message = "the cell must be published for one value and must be hidden for another"
     hint = "values that share a pattern are hidden and published together"
     for system in systems:
         both = np.flatnonzero(system.hide & system.show)
-        refuse_cells(both, system.problem.name, what, "contradiction", hint)
+        refuse_cells(both, system.problem.name, message, "contradiction", hint)
 
 
 @overload
@@ -775,8 +775,8 @@ def suppress(
     if isinstance(tables, Table):
         return _suppressed([(tables, primary)], method, options)[0]
     if primary is not None:
-        what = "several tables are given in pairs: a table, and its sensitive cells"
-        raise SuppressionError(what, code="tables", hint="suppress([(table, primary), …])")
+        message = "several tables are given in pairs: a table, and its sensitive cells"
+        raise SuppressionError(message, code="tables", hint="suppress([(table, primary), …])")
     return _suppressed(tables, method, options)
 
 

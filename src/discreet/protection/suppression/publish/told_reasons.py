@@ -68,7 +68,7 @@ def in_harmless_words(
 
 def _weight_notes(found: Sequence[Any]) -> list[str]:
     """Which weights the rules used that found the sensitive cells, where there are weights."""
-    used = {getattr(each, "weighted", None) for each in found}
+    used = {getattr(item, "weighted", None) for item in found}
     words = {
         True: "rules took each record, with its contribution, as often as its weight says",
         False: "rules took each record and its contribution once, whatever its weight",
@@ -99,11 +99,11 @@ def _without_hope(error: SuppressionError, zero_cells: str) -> SuppressionError:
 def _harmless(wanted: ToldReasons, found: Sequence[Any], *, counts: bool) -> ToldReasons:
     """The reasons that may be told: some make a cell as good as known, such as zeros."""
     telling = other = False
-    for each in found:
-        opens = getattr(each, "opens", None)
+    for item in found:
+        opens = getattr(item, "opens", None)
         if opens is not None:
-            telling |= bool((each.sensitive & opens).any())
-            other |= bool((each.sensitive & ~opens).any())
+            telling |= bool((item.sensitive & opens).any())
+            other |= bool((item.sensitive & ~opens).any())
     if wanted == "none" or not telling:
         return wanted
     return "kind" if other and not counts else "none"

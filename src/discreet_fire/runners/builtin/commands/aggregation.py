@@ -172,8 +172,8 @@ def _made(
     found = []
     for part in groups:
         rows = part[known[part]]
-        given = None if weights is None else weights[rows]
-        found.append(work(variable.values[rows], given, kind))  # type: ignore[misc]
+        weight = None if weights is None else weights[rows]
+        found.append(work(variable.values[rows], weight, kind))  # type: ignore[misc]
     values = np.array(found, dtype=np.float64)
     if facts.gives == "value":
         return replace(variable, values=values, label=label, sources=())
@@ -230,8 +230,8 @@ def contract(session: Session, call: CommandCall) -> None:
     columns = {"freq": counts, "cfreq": np.cumsum(counts), "percent": 100 * counts / total,
                "cpercent": 100 * np.cumsum(counts) / total}  # fmt: skip
     for option, values in columns.items():
-        given = call.argument(option)
-        name = (given or ("_freq" if option == "freq" else "")).strip()
+        argument = call.argument(option)
+        name = (argument or ("_freq" if option == "freq" else "")).strip()
         if name:
             result.check_new(name)
             kind = smallest_type(values) if option.endswith("freq") else "float"
@@ -280,9 +280,9 @@ def _known(session: Session, call: CommandCall, expression: str) -> tuple[Any, A
 
 
 def _shares(call: CommandCall) -> list[float]:
-    given = call.argument("percentiles")
-    if given is not None:
-        percents = numbers_of(given)
+    argument = call.argument("percentiles")
+    if argument is not None:
+        percents = numbers_of(argument)
         if not percents or not all(0 < one < 100 for one in percents):
             raise DoError("percentiles() are between 0 and 100", code=198)
         return [percent / 100 for percent in percents]

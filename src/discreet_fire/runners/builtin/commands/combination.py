@@ -118,8 +118,8 @@ def _check_unique(session: Session, kind: str, codes: tuple[Any, Any], using: Da
     for side, given, place, data in sides:
         again = repeated(given)
         if side == "1" and again.any():
-            what = f"the key variables do not uniquely identify observations in the {place} data"
-            raise failure(session, again, what, code=459, data=data)
+            message = f"the key variables do not uniquely identify observations in the {place} data"
+            raise failure(session, again, message, code=459, data=data)
 
 
 def _pairs(codes: Any, others: Any) -> tuple[Any, Any]:
@@ -193,8 +193,8 @@ def _numbers(text: str) -> set[int]:
 def _assert(session: Session, call: CommandCall, found: Any, result: DataSet) -> None:
     text = call.argument("assert")
     others = ~np.isin(found, sorted(_numbers(text))) if text else np.zeros(0, dtype=np.bool_)
-    what = "merge: after merge, not all observations are as asserted"
-    stop_where(session, others, what, code=9, data=result)
+    message = "merge: after merge, not all observations are as asserted"
+    stop_where(session, others, message, code=9, data=result)
 
 
 def _report(session: Session, found: Any, name: str, *, named: bool) -> None:
@@ -368,15 +368,15 @@ def _places(data: DataSet, stub: str, keys: list[str], *, text: bool) -> dict[st
     before, _, after = stub.partition("@")
     inside = r"(.+)" if text else r"(\d+)"
     pattern = re.compile(rf"{re.escape(before)}{inside}{re.escape(after)}\Z")
-    found = {}
+    places = {}
     for name in data.variables:
         match = pattern.match(name)
         if match and name not in keys:
             place = match[1] if text else macro_text(float(match[1]))
             if not text and place != match[1]:
                 raise UnsupportedError("reshape where j has leading zeros")
-            found[place] = name
-    return found
+            places[place] = name
+    return places
 
 
 def _turned(places: list[str], turns: Any, *, text: bool) -> DataVariable:
@@ -417,8 +417,8 @@ def _wide(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     again = repeated(codes_of(session, [*keys, name])[0])
     stop_where(session, again, "values of j() are not unique within i()", code=9)
     if missing_values(turn).any():
-        what = "variable j() has missing values"
-        raise failure(session, missing_values(turn), what, code=498)
+        message = "variable j() has missing values"
+        raise failure(session, missing_values(turn), message, code=498)
     first = np.full(count, -1, dtype=np.int64)
     first[units[::-1]] = np.arange(data.rows)[::-1]
     others = [one for one in data.variables if one not in (*keys, *bares, name)]
@@ -471,8 +471,8 @@ def _check(session: Session, result: DataSet, name: str, rows: Any) -> None:
     try:
         result.check_new(name)
     except DoError as error:
-        what = "a value of j() cannot be part of a new name"
-        raise failure(session, rows, what, code=error.rc) from None
+        message = "a value of j() cannot be part of a new name"
+        raise failure(session, rows, message, code=error.rc) from None
 
 
 def _doubt(session: Session, cases: Any) -> None:

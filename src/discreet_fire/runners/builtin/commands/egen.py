@@ -80,9 +80,9 @@ class EgenInput:
 
     def table(self) -> Any:
         """The numeric variables in brackets, as columns."""
-        found = [self.variable(name) for name in self.names()]
-        DoError.when(any(one.is_text for one in found), "type mismatch", code=109)
-        return np.column_stack([np.asarray(one.values, np.float64) for one in required(found)])
+        variables = [self.variable(name) for name in self.names()]
+        DoError.when(any(one.is_text for one in variables), "type mismatch", code=109)
+        return np.column_stack([np.asarray(one.values, np.float64) for one in required(variables)])
 
 
 def _percent_of(given: EgenInput) -> float:

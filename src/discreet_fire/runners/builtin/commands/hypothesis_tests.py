@@ -62,23 +62,23 @@ def combination(model: FittedModel, text: str) -> tuple[FloatArray, float]:
     rest = rest if rest.startswith(("+", "-")) else f"+{rest}"
     at = 0
     while at < len(rest):
-        found = _PLAIN.match(rest, at)
-        if found:
-            added += float(found["number"]) * (1 if found["sign"] == "+" else -1)
+        match = _PLAIN.match(rest, at)
+        if match:
+            added += float(match["number"]) * (1 if match["sign"] == "+" else -1)
         else:
-            found = _TERM.match(rest, at)
-            if not found:
+            match = _TERM.match(rest, at)
+            if not match:
                 raise UnsupportedError("an expression that is not a sum of coefficients")
-            factor = float(found["factor"] or 1) * (1 if found["sign"] == "+" else -1)
-            if found["more"]:
-                more = float(found["more"])
-                if found["operator"] == "/" and not more:
+            factor = float(match["factor"] or 1) * (1 if match["sign"] == "+" else -1)
+            if match["more"]:
+                more = float(match["more"])
+                if match["operator"] == "/" and not more:
                     raise DoError("a coefficient is divided by zero", code=198)
-                factor = factor * more if found["operator"] == "*" else factor / more
-            place = model.place(found["label"])
+                factor = factor * more if match["operator"] == "*" else factor / more
+            place = model.place(match["label"])
             if place is not None:
                 weights[place] += factor
-        at = found.end()
+        at = match.end()
     return weights, added
 
 

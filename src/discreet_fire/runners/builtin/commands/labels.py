@@ -301,14 +301,14 @@ def look_for(session: Session, call: CommandCall) -> None:
     """`lookfor word …`."""
     words = [word.lower() for word in re.findall(r'"([^"]*)"|(\S+)', call.text) for word in word]
     words = [word for word in words if word]
-    found = [
+    names = [
         name
         for name, one in session.data.variables.items()
         if any(word in name.lower() or word in one.label.lower() for word in words)
     ]
-    if found:
-        session.write("\n".join(_table(session, found)))
-    _store_names(session, found)
+    if names:
+        session.write("\n".join(_table(session, names)))
+    _store_names(session, names)
 
 
 @command("compress")

@@ -137,25 +137,25 @@ def _fitted(
 
 def _options(session: Session, call: CommandCall) -> dict[str, Any]:
     """Options of a safe model."""
-    found: dict[str, Any] = {"robust": call.has("robust"), "constant": not call.has("noconstant")}
+    options: dict[str, Any] = {"robust": call.has("robust"), "constant": not call.has("noconstant")}
     cluster = call.argument("cluster")
     vce = (call.argument("vce") or "").split()
     if vce and vce[0] in ("cl", "clu", "clus", "clust", "cluste", "cluster"):
         cluster = " ".join(vce[1:])
     elif vce and vce[0] in ("r", "ro", "rob", "robu", "robus", "robust"):
-        found["robust"] = True
+        options["robust"] = True
     elif vce and vce[0] not in ("ols", "oim"):
         raise UnsupportedError(f"vce({vce[0]}) of {call.name}")
     if cluster is not None:
         names = session.data.listed(cluster)
         DoError.when(len(names) != 1, "one variable makes clusters", code=198)
-        found["cluster"] = names[0]
+        options["cluster"] = names[0]
     if call.has("level"):
-        found["level"] = call.number("level", 95.0)
+        options["level"] = call.number("level", 95.0)
     if call.weight is not None:
         kind = call.weight.kind if call.weight.kind != "weight" else _weight_kind(call)
-        found["weight_kind"] = kind
-    return found
+        options["weight_kind"] = kind
+    return options
 
 
 def _keep(
@@ -292,10 +292,10 @@ def predict(session: Session, call: CommandCall) -> None:
     binary_model = model.command != "regress"
     asked = [word for word in ("xb", "residuals", "stdp", "pr") if call.has(word)]
     DoError.when(len(asked) > 1, "only one statistic may be specified", code=198)
-    what = asked[0] if asked else "pr" if binary_model else "xb"
-    if (what == "pr") != binary_model and what in ("pr", "residuals"):
-        raise UnsupportedError(f"predict, {what} after {model.command}")
-    values = _predicted(session, model, what)
+    message = asked[0] if asked else "pr" if binary_model else "xb"
+    if (message == "pr") != binary_model and message in ("pr", "residuals"):
+        raise UnsupportedError(f"predict, {message} after {model.command}")
+    values = _predicted(session, model, message)
     rows = selected(session, call)
     column = np.where(rows & np.isfinite(values), values, MISSING)
     put_numbers(session, name, column, kind, [model.outcome, *model.terms.needed])

@@ -179,11 +179,11 @@ def _pattern(session: Session, before: str, after: str) -> list[tuple[str, str]]
     if before.count("*") != 1 or after.count("*") != 1:
         raise DoError("invalid syntax of rename", code=198)
     head, tail = before.split("*")
-    found = []
+    pattern = []
     for name in session.data.listed(before):
         middle = name[len(head) : len(name) - len(tail) if tail else None]
-        found.append((name, after.replace("*", middle)))
-    return found
+        pattern.append((name, after.replace("*", middle)))
+    return pattern
 
 
 @command("duplicates")
@@ -440,8 +440,8 @@ def _check_times(session: Session, panel: str, time: str) -> None:
     codes, _ = codes_of(session, [name for name in (panel, time) if name])
     again = known.copy()
     again[known] = repeated(codes[known])
-    what = "repeated time values within panel" if panel else "repeated time values"
-    stop_where(session, again, what, code=451)
+    message = "repeated time values within panel" if panel else "repeated time values"
+    stop_where(session, again, message, code=451)
 
 
 def _set_layout(session: Session, call: CommandCall, time: str) -> None:

@@ -280,8 +280,8 @@ def is_id(session: Session, call: CommandCall) -> None:
     codes, count = codes_of(session, names)
     if count < data.rows:
         words = "variable" if len(names) == 1 else "variables"
-        what = f"{words} {' '.join(names)} should identify each observation uniquely"
-        raise failure(session, repeated(codes), what, code=459)
+        message = f"{words} {' '.join(names)} should identify each observation uniquely"
+        raise failure(session, repeated(codes), message, code=459)
     if call.has("sort"):
         data.take(data.order_of(names))
         data.sorted_by = tuple(names)

@@ -197,14 +197,14 @@ def _pairs(call: CommandCall) -> list[tuple[str, str]]:
     """`(statistic, variable)`, with an empty variable for frequencies."""
     contents = call.argument("contents")
     if contents is not None:
-        found, words = [], contents.split()
+        pairs, words = [], contents.split()
         while words:
             word = words.pop(0)
-            found.append((word, "" if word in ("freq",) or not words else words.pop(0)))
-        return found
-    found = []
+            pairs.append((word, "" if word in ("freq",) or not words else words.pop(0)))
+        return pairs
+    pairs = []
     _, *after = split_outside(call.text, ",") if call.has("statistic") else [""]
     for inside in _STATISTIC.findall(",".join(after)):
         statistic, *names = inside.split()
-        found.append((statistic, " ".join(names)))
-    return found
+        pairs.append((statistic, " ".join(names)))
+    return pairs

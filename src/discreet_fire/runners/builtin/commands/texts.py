@@ -104,8 +104,8 @@ def _converted(
     for name, target in zip(names, _new_names(session, call, names), strict=True):
         variable = session.data.variables[name]
         if variable.is_text == to_text:
-            what = "replace" if call.has("replace") or not to_text else "generate"
-            session.write(f"{name} already {'string' if to_text else 'numeric'}; no {what}")
+            message = "replace" if call.has("replace") or not to_text else "generate"
+            session.write(f"{name} already {'string' if to_text else 'numeric'}; no {message}")
             continue
         told.append(name)
         new = made(variable)
@@ -146,12 +146,12 @@ def _as_numbers(texts: Iterable[str], call: CommandCall) -> DataVariable | None:
 
 
 def _new_names(session: Session, call: CommandCall, names: list[str]) -> list[str]:
-    given = call.argument("generate")
-    if (given is None) == (not call.has("replace")):
+    argument = call.argument("generate")
+    if (argument is None) == (not call.has("replace")):
         raise DoError("give one of generate() and replace", code=198)
-    if given is None:
+    if argument is None:
         return names
-    targets = given.split()
+    targets = argument.split()
     if len(targets) != len(names):
         raise DoError("generate() needs as many names as there are variables", code=198)
     for target in targets:

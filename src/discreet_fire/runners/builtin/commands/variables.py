@@ -63,10 +63,10 @@ _TYPED = re.compile(
 @command("generate")
 def generate(session: Session, call: CommandCall) -> None:
     """`generate [type] name[:label] = exp [if] [in]`."""
-    found = _TYPED.match(call.head)
-    if not found or call.expression is None:
+    match = _TYPED.match(call.head)
+    if not match or call.expression is None:
         raise DoError("invalid syntax of generate", code=198)
-    name, kind = found["name"], found["type"]
+    name, kind = match["name"], match["type"]
     session.data.check_new(name)
     scope = scope_of(session, call.groups)
     mask = selected(session, call, scope)
@@ -85,7 +85,7 @@ def generate(session: Session, call: CommandCall) -> None:
         kind = ""
     default = "" if is_text(value) else session.options.values.get("type")
     variable = _made(value, kind or default, mask, session.data.rows)
-    session.data.put(name, replace(variable, value_label=found["label"] or ""))
+    session.data.put(name, replace(variable, value_label=match["label"] or ""))
     session.trace.mark(session.trace.variables, name)
     _place(session, call, name)
     if not variable.is_text:
@@ -264,10 +264,10 @@ def _read(session: Session, text: str) -> tuple[list[str], list[_Rule]]:
     if at >= 0:
         listed, parts = text[:at], _bracketed(text[at:])
     else:
-        found = re.match(r"(?P<vars>.*?)\s+(?P<rules>[^\s=]+(?:\s*=|\s[^=]*=).*)\Z", text)
+        match = re.match(r"(?P<vars>.*?)\s+(?P<rules>[^\s=]+(?:\s*=|\s[^=]*=).*)\Z", text)
         words = text.split()
         first = next((at for at, word in enumerate(words) if _RULE_WORD.match(word)), None)
-        if not found or first is None:
+        if not match or first is None:
             raise DoError("invalid syntax of recode", code=198)
         listed = " ".join(words[:first])
         parts = _bare(" ".join(words[first:]))
@@ -370,16 +370,16 @@ def _recoded(
 
 
 def _chosen(rule: _Rule, values: FloatArray) -> BoolArray:
-    found = np.zeros(len(values), dtype=np.bool_)
+    mask = np.zeros(len(values), dtype=np.bool_)
     for first, last in rule.spans:
-        found |= (values >= first) & (values <= last)
+        mask |= (values >= first) & (values <= last)
     if "missing" in rule.words:
-        found |= values >= MISSING
+        mask |= values >= MISSING
     if "nonmissing" in rule.words:
-        found |= values < MISSING
+        mask |= values < MISSING
     if "else" in rule.words:
-        found[:] = True
-    return found
+        mask[:] = True
+    return mask
 
 
 @command("mvdecode")
@@ -420,8 +420,8 @@ def from_missing(session: Session, call: CommandCall) -> None:
     for name in names if not call.has("override") else ():
         old = np.asarray(session.data.variables[name].values, dtype=np.float64)
         there = mask & np.isin(old, [number for _, number in pairs])
-        what = f"{name} already holds such a number; use the option override"
-        stop_where(session, there, what, code=9)
+        message = f"{name} already holds such a number; use the option override"
+        stop_where(session, there, message, code=9)
     for name in names:
         variable = session.data.variables[name]
         old = np.asarray(variable.values, dtype=np.float64)

@@ -67,14 +67,14 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     wrong = [name for name in names if not NAME.match(name)]
     if wrong:
         hint = "rename the column: letters, digits and _, at most 32"
-        what = f"no legal name of a variable: {wrong[0][:40]!r}"
-        raise _unreadable(path, what, "file-names", hint)
+        message = f"no legal name of a variable: {wrong[0][:40]!r}"
+        raise _unreadable(path, message, "file-names", hint)
 
 
 def _damaged(path: Path, error: Exception) -> OutputCheckError:
     """Texts of other packages' errors may quote the file, so only their kind is told."""
-    what = f"the file cannot be read ({type(error).__name__})"
-    return _unreadable(path, what, "file-content", "check that the file is complete")
+    message = f"the file cannot be read ({type(error).__name__})"
+    return _unreadable(path, message, "file-content", "check that the file is complete")
 
 
 def _unreadable(path: Path, what: str, code: str, hint: str) -> OutputCheckError:

@@ -132,8 +132,8 @@ STATISTICS: dict[str, Statistic] = {
 
 def statistic_of(name: str) -> Statistic | None:
     """The statistic of a name, also `p1` to `p99`; None if there is none."""
-    found = re.fullmatch(r"p([1-9]\d?)", name)
-    return _share(int(found[1]) / 100) if found else STATISTICS.get(name)
+    match = re.fullmatch(r"p([1-9]\d?)", name)
+    return _share(int(match[1]) / 100) if match else STATISTICS.get(name)
 
 
 _SHARES = (1, 5, 10, 25, 50, 75, 90, 95, 99)

@@ -191,8 +191,8 @@ def redacted_error(
         return error.at(line)
     hidden: DoError | UnsupportedError
     if isinstance(error, DoError):
-        what = "a command failed whose text rests on values of the data"
-        hidden = DoError(what, code=error.rc, line=line)
+        message = "a command failed whose text rests on values of the data"
+        hidden = DoError(message, code=error.rc, line=line)
     else:
         hidden = UnsupportedError("a command whose text rests on values of the data", line=line)
     hidden.redacted = True

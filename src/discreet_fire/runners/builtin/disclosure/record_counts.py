@@ -143,11 +143,11 @@ def all_records(session: Session) -> str:
 
 def count_text(session: Session, count: int | AffectedRecords) -> str:
     """A number of cases, or `.` where it is too small to be shown."""
-    found = count if isinstance(count, AffectedRecords) else AffectedRecords(count, count)
-    if found.records == 0:
+    records = count if isinstance(count, AffectedRecords) else AffectedRecords(count, count)
+    if records.records == 0:
         return "0"
-    safe = found.cases >= session.limits.minimum and found.even
-    return f"{found.records:,}" if safe else "."
+    safe = records.cases >= session.limits.minimum and records.even
+    return f"{records.records:,}" if safe else "."
 
 
 def cases_note(

@@ -151,7 +151,7 @@ def read_call(name: str, text: str, line: int = 0, *, expression: bool = False) 
         call.options = options_of(text[len(before) + 1 :])
     before = _without_weight(call, before)
     plain = _blanked(before)
-    marks = [(found.start(1), found.group(1)) for found in _KEYWORD.finditer(plain)]
+    marks = [(match.start(1), match.group(1)) for match in _KEYWORD.finditer(plain)]
     end = len(before)
     for start, keyword in reversed(marks):
         _set(call, keyword, before[start + len(keyword) : end].strip())
@@ -188,10 +188,10 @@ def _without_weight(call: CommandCall, text: str) -> str:
     openings = [at for at, one in _outside(text) if one == "["]
     closings = [at for at, one in _outside(text) if one == "]"]
     for start, end in zip(openings, closings, strict=True):
-        found = _WEIGHT.match(text[start : end + 1])
-        if found:
+        match = _WEIGHT.match(text[start : end + 1])
+        if match:
             kinds = {"f": "fweight", "a": "aweight", "p": "pweight", "i": "iweight", "w": "weight"}
-            call.weight = Weight(kinds[found["kind"][0]], found["exp"].strip())
+            call.weight = Weight(kinds[match["kind"][0]], match["exp"].strip())
             return f"{text[:start]} {text[end + 1 :]}"
     return text
 
@@ -202,7 +202,7 @@ def options_of(text: str) -> dict[str, str | None]:
     >>> options_of("clear by(a b) title(\"x, y\")")
     {'clear': None, 'by': 'a b', 'title': '"x, y"'}
     """
-    found: dict[str, str | None] = {}
+    options: dict[str, str | None] = {}
     at = 0
     while text[at:].strip(" ,\t\n"):
         match = required(_OPTION.match(text, at), "options cannot be read", code=198)
@@ -214,5 +214,5 @@ def options_of(text: str) -> dict[str, str | None]:
             ends = (start + place for place, one in _outside(text[start:]) if one == ")")
             end = present(next(ends, None), "brackets do not match", code=198)
             inside, at = text[start + 1 : end].strip(), end + 1
-        found[name] = inside
-    return found
+        options[name] = inside
+    return options

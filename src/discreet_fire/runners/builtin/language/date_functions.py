@@ -138,12 +138,12 @@ def _read_period(letter: str, parts: int) -> Callable[[str, str, float], float]:
     def read(text: str, order: str, top: float) -> float:
         century = "".join(re.findall(r"\d\d(?=Y)", order.upper()))
         wanted = [part for part in order.upper() if part in "YMQHW"]
-        found = re.findall(r"[A-Za-z]+|\d+", text)
-        if len(found) == 3 and not found[1].isdigit() and found[1].lower() == letter:
-            found = [found[0], found[2]]
-        if sorted(wanted) != sorted({"Y", letter.upper()}) or len(found) != len(wanted):
+        matches = re.findall(r"[A-Za-z]+|\d+", text)
+        if len(matches) == 3 and not matches[1].isdigit() and matches[1].lower() == letter:
+            matches = [matches[0], matches[2]]
+        if sorted(wanted) != sorted({"Y", letter.upper()}) or len(matches) != len(wanted):
             return MISSING
-        given = dict(zip(wanted, found, strict=True))
+        given = dict(zip(wanted, matches, strict=True))
         year = _year(given["Y"], century, top)
         part = given[letter.upper()] if parts > 1 else "1"
         if letter == "m" and part[:3].lower() in MONTHS:
@@ -174,20 +174,20 @@ def _written(read: Callable[[str, str, float], float]) -> FunctionOf:
 
 
 def _literal(scope: Scope, written: str, values: Sequence[Value]) -> Value:
-    found = _LITERAL.match(written)
-    if not found or found[2].lower() not in MONTHS:
+    match = _LITERAL.match(written)
+    if not match or match[2].lower() not in MONTHS:
         raise DoError("a date literal cannot be read", code=198)
-    return day_number(int(found[3]), MONTHS.index(found[2].lower()) + 1, int(found[1]))
+    return day_number(int(match[3]), MONTHS.index(match[2].lower()) + 1, int(match[1]))
 
 
 def _period(letter: str, parts: int) -> FunctionOf:
     def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:
-        found = _PERIOD.match(written)
-        if not found or (found[2] or letter).lower() != letter or not found[3]:
+        match = _PERIOD.match(written)
+        if not match or (match[2] or letter).lower() != letter or not match[3]:
             raise DoError("a date literal cannot be read", code=198)
-        part = int(found[3])
+        part = int(match[3])
         DoError.when(not 1 <= part <= parts, "a date literal cannot be read", code=198)
-        return float((int(found[1]) - 1960) * parts + part - 1)
+        return float((int(match[1]) - 1960) * parts + part - 1)
 
     return call
 

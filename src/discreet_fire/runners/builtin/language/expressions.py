@@ -131,7 +131,7 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found = []
+    tokens = []
     at, end = 0, len(text.rstrip())
     while at < end:
         match = required(_TOKEN.match(text, at), "this expression cannot be read", code=198)
@@ -144,16 +144,16 @@ def _tokens(text: str) -> list[_Token]:
             kind, word = "text", text[start + 2 : stop - 2]
         elif kind == "text":
             word = word[1:-1]
-        found.append(_Token(kind, _SAME.get(word, word) if kind == "sign" else word, start, stop))
+        tokens.append(_Token(kind, _SAME.get(word, word) if kind == "sign" else word, start, stop))
         at = stop
-        before = found[-2].text if len(found) > 1 else ""
+        before = tokens[-2].text if len(tokens) > 1 else ""
         # `_b[1.sex#c.age]` and `td(31jan2020)`: what stands inside is no expression.
         sign = {"[": "]", "(": ")"}.get(word, "") if kind == "sign" else ""
         close = text.find(sign, at) if sign else -1
         if before in (_COEFFICIENTS if sign == "]" else _DATES) and close > at:
-            found.append(_Token("name", text[at:close].strip(), at, close))
+            tokens.append(_Token("name", text[at:close].strip(), at, close))
             at = close
-    return found
+    return tokens
 
 
 class _ExpressionReader:
@@ -171,9 +171,9 @@ class _ExpressionReader:
 
     def accept(self, *signs: str) -> str:
         """The sign that comes next, if it is one of these: it is taken; else nothing."""
-        found = self.next() if self.next() in signs else ""
-        self.at += bool(found)
-        return found
+        text = self.next() if self.next() in signs else ""
+        self.at += bool(text)
+        return text
 
     def wrong(self) -> DoError:
         return DoError("invalid syntax in an expression", code=198)
@@ -183,10 +183,10 @@ class _ExpressionReader:
             raise self.wrong()
 
     def whole(self) -> ExpressionNode:
-        found = self.level(0)
+        level = self.level(0)
         if self.at < len(self.tokens):
             raise self.wrong()
-        return found
+        return level
 
     def level(self, level: int) -> ExpressionNode:
         if level == len(_LEVELS):
@@ -416,12 +416,12 @@ def _named(name: str, scope: Scope) -> Value:
     if name == "_rc":
         code = scope.names.result("c", "rc")
         return code if code is not None else 0.0
-    found: Value | None = scope.names.column(name)
-    if found is None:
-        found = scope.names.scalar(name)
-    if found is None:
+    value: Value | None = scope.names.column(name)
+    if value is None:
+        value = scope.names.scalar(name)
+    if value is None:
         raise DoError(f"{name} not found", code=111)
-    return found
+    return value
 
 
 def _joined(sign: str, left: Value, right: Value) -> Value:
@@ -460,8 +460,8 @@ def _copied(text: Value, times: Value) -> Value:
     varying = not (isinstance(text, str) and isinstance(times, float))
     if not varying:
         return several(text, times)
-    found: Value = np.frompyfunc(several, 2, 1)(text, times)
-    return found
+    value: Value = np.frompyfunc(several, 2, 1)(text, times)
+    return value
 
 
 def _signed(sign: str, value: Value) -> Value:
@@ -476,8 +476,8 @@ def _signed(sign: str, value: Value) -> Value:
 
 def _called(node: Function, scope: Scope) -> Value:
     if node.name in ("r", "e", "s", "c"):
-        found = scope.names.result(node.name, node.text)
-        return MISSING if found is None else found
+        result = scope.names.result(node.name, node.text)
+        return MISSING if result is None else result
     if node.name == "scalar":
         value = scope.names.scalar(node.text)
         if value is None:

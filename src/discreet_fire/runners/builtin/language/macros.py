@@ -76,12 +76,12 @@ def expanded(text: str, macros: Macros, depth: int = 0) -> str:
     parts: list[str] = []
     at = size = 0
     while True:
-        found = _SPECIAL.search(text, at)
-        if not found:
+        match = _SPECIAL.search(text, at)
+        if not match:
             parts.append(text[at:])
             return "".join(parts)
-        parts.append(text[at : found.start()])
-        piece, at = _one(text, found.start(), macros, depth)
+        parts.append(text[at : match.start()])
+        piece, at = _one(text, match.start(), macros, depth)
         parts.append(piece)
         size += len(piece)
         DoError.when(size > _LONGEST, "macros expand to too long a line", code=920)
@@ -108,15 +108,15 @@ def _one(text: str, start: int, macros: Macros, depth: int) -> tuple[str, int]:
 
 
 def _shared(text: str, start: int, macros: Macros, depth: int) -> tuple[str, int]:
-    found = _GLOBAL.match(text, start)
+    match = _GLOBAL.match(text, start)
     end = _closing(text, start + 1, "{", "}") if text.startswith("${", start) else None
     if text.startswith("$`", start):
         end = _closing(text, start + 1)
         name = "" if end is None else expanded(text[start + 1 : end + 1], macros, depth + 1)
     elif end is not None and re.search(r"[`$]", text[start + 2 : end]):
         name = expanded(text[start + 2 : end], macros, depth + 1).strip()
-    elif found:
-        end, name = found.end() - 1, (found["braced"] or found["name"] or "").strip()
+    elif match:
+        end, name = match.end() - 1, (match["braced"] or match["name"] or "").strip()
     else:
         end = None
     if end is None:

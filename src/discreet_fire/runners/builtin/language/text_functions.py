@@ -49,13 +49,13 @@ def _over(
             scope.names.may_fail()
         columns = [value if isinstance(value, np.ndarray) else [value] * size for value in values]
         try:
-            found = [function(*row) for row in zip(*columns, strict=True)]
+            functions = [function(*row) for row in zip(*columns, strict=True)]
         except DoError as error:  # at which record tells what it has
             error.redacted = True
             raise
         if not text:
-            return np.array(found, dtype=np.float64)
-        return text_column(found)
+            return np.array(functions, dtype=np.float64)
+        return text_column(functions)
 
     return call
 

@@ -178,10 +178,10 @@ def text_width(kind: str) -> int | None:
     >>> text_width("str5"), text_width("float")
     (5, None)
     """
-    found = _TEXT_TYPE.match(kind)
-    if not found:
+    match = _TEXT_TYPE.match(kind)
+    if not match:
         return None
-    return STR_MAX if found[1] == "L" else int(found[1])
+    return STR_MAX if match[1] == "L" else int(match[1])
 
 
 _FORMAT = re.compile(

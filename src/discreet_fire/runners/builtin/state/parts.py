@@ -61,10 +61,10 @@ class SessionPart:
 @dataclass_transform(field_specifiers=(restored, lasting))
 def _part(made: type[_Part]) -> type[_Part]:
     """A dataclass each of whose fields says what becomes of it after hidden steps."""
-    found = dataclass(repr=False)(made)
-    if missing := [one.name for one in fields(found) if _COPY not in one.metadata]:  # type: ignore[arg-type]
+    part = dataclass(repr=False)(made)
+    if missing := [one.name for one in fields(part) if _COPY not in one.metadata]:  # type: ignore[arg-type]
         raise TypeError(f"{made.__name__}.{missing[0]}: neither restored nor lasting")
-    return found
+    return part
 
 
 @dataclass(frozen=True)
