@@ -262,7 +262,7 @@ def test_a_rule_is_one_module(tmp_path: Path) -> None:
 def test_a_rule_that_forgets_something_is_an_error_at_import(
     line: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(Reason), "_known", {int(reason): reason for reason in Reason})
+    monkeypatch.setattr(Reason, "_known", {int(reason): reason for reason in Reason.all()})
     assert line in RULE
     with pytest.raises(TypeError, match=message):
         exec(compile(RULE.replace(line, ""), "crowd", "exec"), {"__name__": "crowd"})
@@ -280,7 +280,7 @@ def test_a_rule_that_forgets_something_is_an_error_at_import(
 def test_rules_share_neither_key_nor_reason(
     old: str, new: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(Reason), "_known", {int(reason): reason for reason in Reason})
+    monkeypatch.setattr(Reason, "_known", {int(reason): reason for reason in Reason.all()})
     with pytest.raises(TypeError, match="reason"):
         exec(compile(RULE.replace(old, new), "crowd", "exec"), {"__name__": "crowd"})
 

@@ -25,14 +25,10 @@ from discreet.errors import DiscreetError, Problem, ProgrammeError, PublicationE
 from discreet.files import texts_of
 from discreet.protection import protocol
 from discreet.protection.protocol import (
-    COUNT,
     AssessedTable,
-    AuditVerdict,
     Counts,
     Determinants,
     InputsView,
-    NamedColumn,
-    Place,
     Placed,
     ProgrammeView,
     ProtectedGroup,
@@ -61,22 +57,13 @@ NOTE = Note(
 )
 
 
-class Thousands(Protection[ProgrammeView, InputsView]):
+class Thousands(Protection):
     """Counts are rounded down to multiples of a base."""
 
     name = "thousands"
     manner = "multiples of 1,000"
-    beside: Mapping[str, str] = {}
-    table_keys = ()
-    hints: Mapping[str, str] = {}
-    sections = ()
     settings = ThousandsEntry
-    record_keys = False
-    parts = False
-    assessed = True
-    auditable = False
     reports = ("thousands.json",)
-    estimates = False
 
     def __init__(self) -> None:
         self.groups: list[tuple[str, ...]] = []
@@ -95,22 +82,6 @@ class Thousands(Protection[ProgrammeView, InputsView]):
         if tables and programme.settings(self.name).base == 1:
             yield "thousands with base = 1 hide nothing"
 
-    def follows(self, programme: ProgrammeView, table: str) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
-        """Counts."""
-        return [COUNT]
-
-    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
-        """None."""
-        return ()
-
-    def filters(self, programme: ProgrammeView, table: str) -> Iterable[tuple[Place, str]]:
-        """None."""
-        return ()
-
     def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """All at once."""
         return [tuple(tables)] if tables else []
@@ -121,10 +92,6 @@ class Thousands(Protection[ProgrammeView, InputsView]):
         """Something to be found again."""
         return "opened"
 
-    def shared(self, opened: Any) -> SharedParameters | None:
-        """Nothing."""
-        return None
-
     def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records of the table."""
         return {inputs.programme.tables[table].where or "": {}}
@@ -133,7 +100,7 @@ class Thousands(Protection[ProgrammeView, InputsView]):
         """Nothing besides what the programme says."""
         return {name: Determinants(shared={}, own=[], whole=False) for name in tables}
 
-    def protected(
+    def protect(
         self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """All tables together."""
@@ -164,7 +131,7 @@ class Thousands(Protection[ProgrammeView, InputsView]):
             found_codes={"sex": "all"},
         )
 
-    def deviations(self, inputs: InputsView, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """As wide as the base."""
         return np.full(len(counts), float(inputs.programme.settings(self.name).base))
 
@@ -195,23 +162,9 @@ class Thousands(Protection[ProgrammeView, InputsView]):
         folder.mkdir(exist_ok=True)
         (folder / "thousands-internal.json").write_text(json.dumps(list(entries)))
 
-    def given_away(self, inputs: InputsView, tables: Mapping[str, ProtectedTable]) -> None:
-        return None
-
     def must_repeat(self, inputs: InputsView, digests: Mapping[str, str], internal: Path) -> bool:
         """Whether there is no internal report."""
         return not (internal / "thousands-internal.json").exists()
-
-    def audited(
-        self,
-        inputs: InputsView,
-        counted: Mapping[str, Counts],
-        context: ReleaseContext,
-        kept: Mapping[str, Any],
-        coalition: int,
-    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
-        """Not audited."""
-        raise AssertionError("this method says that it cannot be audited")
 
 
 PROGRAMME = f"""\
@@ -389,7 +342,7 @@ def test_parts_of_its_tables_are_judged_if_it_says_so(
     protect(path, tmp_path / "whole")
     assert not (tmp_path / "whole" / "decisions.json").exists()
 
-    facts(parts=True, table_keys=("parts",))
+    facts(table_keys=("parts",))
     protect(path, tmp_path / "parted")
     decided = json.loads((tmp_path / "parted" / "decisions.json").read_text("utf-8"))["tables"]
     assert decided["sexes"]["outcome"] == "complete"
@@ -526,7 +479,7 @@ def groups_given(
     method: Thousands, change: Callable[[dict[str, ReleasedOutcome]], None]
 ) -> Callable[..., Iterator[ProtectedGroup]]:
     """The groups of a method, with something wrong."""
-    honest = method.protected
+    honest = method.protect
 
     def given(*arguments: Any) -> Iterator[ProtectedGroup]:
         for group in honest(*arguments):
@@ -588,7 +541,7 @@ def test_what_a_method_gives_back_is_checked(
     change: Callable[[dict[str, ReleasedOutcome]], None],
     message: str,
 ) -> None:
-    monkeypatch.setattr(thousands, "protected", groups_given(thousands, change))
+    monkeypatch.setattr(thousands, "protect", groups_given(thousands, change))
     with pytest.raises(PublicationError, match=message):
         protect(programme, tmp_path / "release")
     assert not (tmp_path / "release").exists()
@@ -624,17 +577,25 @@ def test_a_linked_group_holds_each_table_once(
         protect(programme, tmp_path / "release")
 
 
-FACTS = [*Protection.__annotations__]
-QUESTIONS = sorted(Protection.__abstractmethods__)  # type: ignore[attr-defined]
+def test_a_method_answers_four_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Protection.__abstractmethods__ == {"needs", "protect", "statement", "quality"}
+    answers = {name: getattr(Thousands, name) for name in Protection.__abstractmethods__}
+    for question in answers:
+        others = {name: answer for name, answer in answers.items() if name != question}
+        gap = type("Gap", (Protection,), {"name": "gap", "manner": "nothing", **others})
+        with pytest.raises(TypeError, match=question):
+            gap()
 
 
-@pytest.mark.parametrize("gap", [*FACTS, *QUESTIONS])
-def test_a_method_that_leaves_a_question_open_is_not_registered(gap: str) -> None:
-    members = {name: getattr(Thousands, name) for name in [*FACTS, *QUESTIONS] if name != gap}
-    method = type("Gap", (), members)()
-    with pytest.raises(DiscreetError, match=f"this method does not say: {gap}"):
-        protocol.register(method)
-    assert "thousands" not in [each.name for each in protocol.protections()]
+def test_what_a_method_does_not_say_claims_no_safety() -> None:
+    answers = {name: getattr(Thousands, name) for name in Protection.__abstractmethods__}
+    method = type("Short", (Protection,), {"name": "short", "manner": "little", **answers})()
+    assert method.assessed
+    assert not method.auditable
+    assert method.given_away(None, {}) is None  # not attacked, which a release warns of
+    verdicts, findings = method.audited(None, {"T1": {}}, None, {}, None)
+    assert (verdicts, findings) == ({}, ["T1: tables of this method are not audited"])
+    assert "the figures of two methods tell more together" in protocol.clash("short", "noise")[0]
 
 
 @pytest.mark.parametrize(
@@ -643,16 +604,28 @@ def test_a_method_that_leaves_a_question_open_is_not_registered(gap: str) -> Non
         ({"name": "noise"}, "there is a method of this name"),
         ({"reports": ("suppression.json",)}, "there is a method of this name, or with such"),
         ({"reports": ("release.json",)}, "a report cannot be called"),
-        ({"settings": type("Loose", (BaseModel,), {})}, "must forbid unknown keys"),
-        ({"record_keys": 1}, "does not say: record_keys"),
-        ({"manner": ""}, "does not say: manner"),
-        ({"beside": None}, "does not say: beside"),
     ],
 )
-def test_a_method_says_things_that_make_sense(changes: dict[str, Any], message: str) -> None:
+def test_names_and_reports_are_taken_once(changes: dict[str, Any], message: str) -> None:
     method = type("Other", (Thousands,), changes)()
     with pytest.raises(DiscreetError, match=message):
         protocol.register(method)
+
+
+@pytest.mark.parametrize(
+    ("parent", "changes", "message"),
+    [
+        (Thousands, {"settings": type("Loose", (BaseModel,), {})}, "does not forbid unknown keys"),
+        (Thousands, {"manner": ""}, "does not say its manner"),
+        (Protection, {"name": "x", "manner": "x", "reports": ("x.json",)}, "write its reports"),
+        (Protection, {"name": "x", "manner": "x", "opened": Thousands.opened}, "opens what"),
+    ],
+)
+def test_a_method_says_things_that_make_sense(
+    parent: type, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        type("Other", (parent,), changes)
 
 
 def test_every_method_has_its_row() -> None:

@@ -4,19 +4,22 @@ In: what a programme says of tables, and their true counts (CONFIDENTIAL). Out: 
 tables, with what is said about them. A method names what it needs of the tabulation, checks
 what a programme asks of it, says what determines its tables, protects tables (several at once
 where they are linked), and speaks to readers. A release asks these questions and no others:
-it knows no method by name. Facts have no defaults, and a method that leaves a question open
-cannot be registered.
+it knows no method by name.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from discreet.errors import DiscreetError, Problem
+from discreet.tables.dimension import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray
@@ -182,6 +185,16 @@ class ReleasedOutcome:
     assessed: AssessedTable | None
     found_codes: Mapping[str, Literal["all", "missing"]]
 
+    @classmethod
+    def of_counts(cls, table: Table, safe: ProtectedTable) -> ReleasedOutcome:
+        """What became of a table of counts."""
+        return cls(
+            table=safe,
+            remembered={},
+            assessed=AssessedTable(counts=table, ingredients={}, figures=()),
+            found_codes=codes_found(table.dimensions),
+        )
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProtectedGroup:
@@ -241,227 +254,224 @@ class ReleaseContext:
     tell: Callable[[str], None]
 
 
-ProgrammeT = TypeVar("ProgrammeT", contravariant=True)
-InputsT = TypeVar("InputsT", contravariant=True)
-
-
-class Protection(Protocol[ProgrammeT, InputsT]):
+class Protection(ABC):
     """A method of protection: from true tables to tables that may be published.
+
+    Four questions have no default: what it needs of the tabulation, how it protects tables, what
+    it states to readers, how good its figures are. All else may be left as it is here: no
+    default says that figures are safe, or leaves out something that a table is made of.
 
     Facts:
         name: What `protect = …` in a programme calls it.
         manner: What messages call what it does to figures.
         beside: Other method → why the figures of both must not stand beside each other.
-        table_keys: Keys of a table that not every method knows and this one does.
+        table_keys: Keys of a table that not every method knows and this one does. With "parts"
+            among them, [parts] says which parts of its tables are published.
         hints: Key that goes with other methods only → what to write instead.
         sections: Sections of a programme that it cannot do without.
         settings: Form of its section [protection.NAME], a pydantic model that forbids
             unknown keys; None if there is no such section.
         record_keys: Whether it needs cell keys, so that records need keys.
-        parts: Whether [parts] says which parts of its tables are published.
         assessed: Whether its tables stand in the report on quality.
-        auditable: Whether a finished release can be audited.
         estimates: Whether its figures are estimates from samples, beside which others are called
             full counts.
         reports: Files that it adds to a release, besides the tables.
+
+    >>> class Forgetful(Protection):
+    ...     name = "forgetful"
+    Traceback (most recent call last):
+        ...
+    TypeError: the method Forgetful does not say its manner
     """
 
-    name: str
-    manner: str
-    beside: Mapping[str, str]
-    table_keys: tuple[str, ...]
-    hints: Mapping[str, str]
-    sections: tuple[str, ...]
-    settings: type[Any] | None
-    record_keys: bool
-    parts: bool
-    assessed: bool
-    auditable: bool
-    reports: tuple[str, ...]
-    estimates: bool
+    name: ClassVar[str] = ""
+    manner: ClassVar[str] = ""
+    beside: Mapping[str, str] = MappingProxyType({})
+    table_keys: tuple[str, ...] = ()
+    hints: Mapping[str, str] = MappingProxyType({})
+    sections: tuple[str, ...] = ()
+    settings: type[Any] | None = None
+    record_keys: bool = False
+    assessed: bool = True
+    estimates: bool = False
+    reports: tuple[str, ...] = ()
 
-    # -- what a programme says ---------------------------------------------------
+    def __init_subclass__(cls) -> None:
+        def own(name: str) -> bool:
+            return getattr(cls, name) is not getattr(Protection, name)
 
-    @abstractmethod
-    def check(self, programme: ProgrammeT, tables: Sequence[str]) -> Iterable[Placed]:
-        """What is wrong with its sections and its tables; nothing here has seen data."""
+        problem = ""
+        if unsaid := [name for name in ("name", "manner") if not getattr(cls, name)]:
+            problem = f"does not say its {' and '.join(unsaid)}"
+        elif own("opened") and not own("determinants"):
+            problem = "opens what determines its tables, and does not say how"
+        elif own("reports") and not own("write_reports"):
+            problem = "does not write its reports"
+        elif cls.settings and cls.settings.model_config.get("extra") != "forbid":
+            problem = "has a section that does not forbid unknown keys"
+        if problem:
+            raise TypeError(f"the method {cls.__name__} {problem}")
 
-    @abstractmethod
-    def warnings(self, programme: ProgrammeT, tables: Sequence[str], opened: Any) -> Iterable[str]:
-        """What should be put right although it is not an error."""
+    @property
+    def parts(self) -> bool:
+        """Whether [parts] says which parts of its tables are published."""
+        return "parts" in self.table_keys
 
-    @abstractmethod
-    def tells(self, programme: ProgrammeT, table: str) -> Sequence[str]:
-        """What a table tells of its cells: value columns, or `COUNT`."""
+    @property
+    def auditable(self) -> bool:
+        """Whether a finished release can be audited."""
+        return type(self).audited is not Protection.audited
 
-    @abstractmethod
-    def columns(self, programme: ProgrammeT, table: str) -> Iterable[NamedColumn]:
-        """Columns that a table needs, besides those that span it, weigh it and filter it."""
-
-    @abstractmethod
-    def filters(self, programme: ProgrammeT, table: str) -> Iterable[tuple[Place, str]]:
-        """Filters that a table needs, besides its own, and where they stand."""
-
-    @abstractmethod
-    def linked(self, programme: ProgrammeT, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """The tables in groups: those that must be protected together stand together."""
-
-    @abstractmethod
-    def follows(self, programme: ProgrammeT, table: str) -> Sequence[str]:
-        """Tables whose hidden parts a table must not show; they may have other records."""
+    # -- what every method answers ---------------------------------------------------
 
     @abstractmethod
-    def opened(self, programme: ProgrammeT, tables: Sequence[str], problems: list[Problem]) -> Any:
-        """What it reads before anything is counted.
-
-        What is wrong is added to the problems known so far, or is an error.
-        """
-
-    @abstractmethod
-    def shared(self, opened: Any) -> SharedParameters | None:
-        """What it has opened settles for the whole release; None for nothing."""
-
-    # -- what is counted, and what determines a table --------------------------------
-
-    @abstractmethod
-    def needs(self, inputs: InputsT, table: str) -> Mapping[str, Mapping[str, int]]:
+    def needs(self, inputs: Any, table: str) -> Mapping[str, Mapping[str, int]]:
         """What is to be counted: filter → value column → how many largest contributions."""
 
     @abstractmethod
-    def determinants(self, inputs: InputsT, tables: Sequence[str]) -> Mapping[str, Determinants]:
-        """Per table, what determines its cells, secret parameters included; keyed later."""
-
-    # -- protection --------------------------------------------------------------
-
-    @abstractmethod
-    def protected(
-        self, inputs: InputsT, counted: Mapping[str, Counts], context: ReleaseContext
+    def protect(
+        self, inputs: Any, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Protect the tables of a linked group, each exactly once."""
 
     @abstractmethod
-    def deviations(self, inputs: InputsT, counts: IntArray) -> FloatArray:
-        """The standard deviation of what it does to counts, by which [parts] judges."""
-
-    @abstractmethod
-    def statement(self, inputs: InputsT, table: str) -> tuple[Note, ...]:
+    def statement(self, inputs: Any, table: str) -> tuple[Note, ...]:
         """What readers are told, unless the tables say it already."""
 
     @abstractmethod
+    def quality(self, inputs: Any, counts: IntArray) -> FloatArray:
+        """How good counts are: the standard deviation of what it does to them."""
+
+    # -- what a programme says ---------------------------------------------------
+
+    def check(self, programme: Any, tables: Sequence[str]) -> Iterable[Placed]:
+        """What is wrong with its sections and its tables; nothing here has seen data."""
+        return ()
+
+    def warnings(self, programme: Any, tables: Sequence[str], opened: Any) -> Iterable[str]:
+        """What should be put right although it is not an error."""
+        return ()
+
+    def tells(self, programme: Any, table: str) -> Sequence[str]:
+        """What a table tells of its cells: value columns, or `COUNT`; all that it names."""
+        entry = programme.tables[table]
+        named = {each.of for each in entry.figures.values() if each.of}
+        return entry.value or sorted({COUNT, *named})
+
+    def columns(self, programme: Any, table: str) -> Iterable[NamedColumn]:
+        """Columns that a table needs, besides those that span it, weigh it and filter it."""
+        return ()
+
+    def filters(self, programme: Any, table: str) -> Iterable[tuple[Place, str]]:
+        """Filters that a table needs, besides its own, and where they stand."""
+        return ()
+
+    def linked(self, programme: Any, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """The tables in groups: those that must be protected together stand together.
+
+        Together are those of the same records and weights.
+        """
+        groups: dict[tuple[str | None, str | None], list[str]] = {}
+        for name in tables:
+            entry = programme.tables[name]
+            groups.setdefault((entry.source, entry.weight), []).append(name)
+        return [tuple(names) for names in groups.values()]
+
+    def follows(self, programme: Any, table: str) -> Sequence[str]:
+        """Tables whose hidden parts a table must not show; they may have other records."""
+        return ()
+
+    def opened(self, programme: Any, tables: Sequence[str], problems: list[Problem]) -> Any:
+        """What it reads before anything is counted.
+
+        What is wrong is added to the problems known so far, or is an error.
+        """
+        return None
+
+    def shared(self, opened: Any) -> SharedParameters | None:
+        """What it has opened settles for the whole release; None for nothing."""
+        return None
+
+    def determinants(self, inputs: Any, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """Per table, what determines its cells, secret parameters included; keyed later.
+
+        Here, all that the programme says of the tables of its group.
+        """
+        views = inputs.programme.tables
+        return {
+            name: Determinants(
+                shared={},
+                own=[[each, views[each].model_dump()] for each in group if len(group) > 1],
+                whole=False,
+            )
+            for group in self.linked(inputs.programme, tables)
+            for name in group
+        }
+
+    # -- what becomes of a release ---------------------------------------------------
+
     def changed(
         self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
     ) -> str:
         """A warning, if a table and the one it replaces tell more together; else nothing."""
+        same = np.array_equal(before().value, after.value, equal_nan=True)
+        return "" if same else f"{name} had other figures before: both together tell more"
 
-    @abstractmethod
-    def concluded(self, inputs: InputsT, made: Sequence[str]) -> Iterable[str]:
+    def concluded(self, inputs: Any, names: Sequence[str]) -> Iterable[str]:
         """Warnings, when all of these tables are made."""
+        return ()
 
-    @abstractmethod
-    def given_away(
-        self, inputs: InputsT, tables: Mapping[str, ProtectedTable]
-    ) -> Iterable[str] | None:
+    def given_away(self, inputs: Any, tables: Mapping[str, ProtectedTable]) -> Iterable[str] | None:
         """What attacks find in all its tables above the limits of a programme, in words.
 
         None if its tables are not attacked.
         """
+        return None
 
-    # -- reports -----------------------------------------------------------------
-
-    @abstractmethod
     def write_reports(
-        self, inputs: InputsT, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+        self, inputs: Any, remembered: Mapping[str, Mapping[str, Any]], folder: Path
     ) -> None:
         """Write its `reports`, of what is remembered of each of its tables. Public."""
+        return
 
-    @abstractmethod
     def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
         """Write the internal report on the groups made in this run. CONFIDENTIAL."""
+        return
 
-    @abstractmethod
-    def must_repeat(self, inputs: InputsT, digests: Mapping[str, str], internal: Path) -> bool:
+    def must_repeat(self, inputs: Any, digests: Mapping[str, str], internal: Path) -> bool:
         """Whether its tables are made again, for an internal report that is not about them."""
+        return False
 
-    @abstractmethod
     def audited(
         self,
-        inputs: InputsT,
+        inputs: Any,
         counted: Mapping[str, Counts],
         context: ReleaseContext,
         kept: Mapping[str, Any],
         coalition: int | None,
     ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on a linked group of a finished release, by tables and value; findings."""
+        return {}, [f"{', '.join(counted)}: tables of this method are not audited"]
 
 
-_FACTS: Mapping[str, type | tuple[type, ...]] = {
-    "name": str,
-    "manner": str,
-    "beside": Mapping,
-    "table_keys": tuple,
-    "hints": Mapping,
-    "sections": tuple,
-    "settings": (type, type(None)),
-    "record_keys": bool,
-    "parts": bool,
-    "assessed": bool,
-    "auditable": bool,
-    "reports": tuple,
-    "estimates": bool,
-}
-_QUESTIONS = tuple(
-    name for name, value in vars(Protection).items() if getattr(value, "__isabstractmethod__", 0)
-)
-
-_METHODS: dict[str, Protection[Any, Any]] = {}
+_METHODS: dict[str, Protection] = {}
 
 
-def register(method: Protection[Any, Any]) -> None:
+def register(method: Protection) -> None:
     """Make a method known to releases.
 
     Raises:
-        DiscreetError: If it leaves a question open, or its name or a report is taken.
-
-    >>> class Forgetful:
-    ...     name = "forgetful"
-    >>> register(Forgetful())
-    Traceback (most recent call last):
-        ...
-    discreet.errors.DiscreetError: [protection] forgetful: this method does not say: manner, ...
+        DiscreetError: If its name or a report is taken.
     """
-    name = getattr(method, "name", None)
-    lacks = [fact for fact, kind in _FACTS.items() if not _states(method, fact, kind)]
-    lacks += [question for question in _QUESTIONS if not _answers(method, question)]
-    if lacks:
-        what = f"this method does not say: {', '.join(lacks)}"
-        raise DiscreetError(what, code="protection", where=str(name or type(method).__name__))
     own = {file.partition(".")[0] for file in method.reports}
     taken = {file.partition(".")[0] for other in _METHODS.values() for file in other.reports}
-    form = getattr(method.settings, "model_config", {})
-    what = ""
     if own & OWN_REPORTS:
         what = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
-    elif name in _METHODS or taken & own:
+        raise DiscreetError(what, code="protection", where=method.name)
+    if method.name in _METHODS or taken & own:
         what = "there is a method of this name, or with such a report"
-    elif method.settings is not None and form.get("extra") != "forbid":
-        what = "the form of its section must forbid unknown keys"
-    if what:
         raise DiscreetError(what, code="protection", where=method.name)
     _METHODS[method.name] = method
-
-
-def _states(method: object, fact: str, kind: type | tuple[type, ...]) -> bool:
-    """Whether a fact is there and of its kind; names are not empty."""
-    value = getattr(method, fact, ...)
-    if value is ... or not isinstance(value, kind):
-        return False
-    return bool(value) or fact not in ("name", "manner")
-
-
-def _answers(method: object, question: str) -> bool:
-    """Whether a question is answered, not merely inherited as open."""
-    answer = getattr(method, question, None)
-    return callable(answer) and not getattr(answer, "__isabstractmethod__", False)
 
 
 def withdraw(name: str) -> None:
@@ -469,12 +479,12 @@ def withdraw(name: str) -> None:
     del _METHODS[name]
 
 
-def protections() -> tuple[Protection[Any, Any], ...]:
+def protections() -> tuple[Protection, ...]:
     """All methods, in the order in which they were registered."""
     return tuple(_METHODS.values())
 
 
-def protection(name: str) -> Protection[Any, Any]:
+def protection(name: str) -> Protection:
     """The method of a name.
 
     Raises:

@@ -68,7 +68,7 @@ def tune_programme(
         areas=areas,
         level=level,
         universes=universes,
-        deviation=partial(method.deviations, inputs),
+        deviation=partial(method.quality, inputs),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args
 
@@ -65,31 +65,18 @@ def raise_parameters(rule: str, *found: list[str]) -> None:
     raise_all(SuppressionError, problems, code="rule", many="{} parameters are wrong", where=rule)
 
 
-class _Reasons(type):
-    """The reasons that there are, in the order of their numbers."""
-
-    _known: ClassVar[dict[int, Reason]] = {}
-
-    def __iter__(cls) -> Iterator[Reason]:
-        return iter([cls._known[number] for number in sorted(cls._known)])
-
-    def __len__(cls) -> int:
-        return len(cls._known)
-
-    def __getattr__(cls, name: str) -> Reason:
-        for reason in cls._known.values():
-            if reason.name == name:
-                return reason
-        raise AttributeError(name)
-
-
-class Reason(int, metaclass=_Reasons):
+class Reason(int):
     """Why a cell is sensitive; in the order in which rules are usually named.
 
-    >>> Reason.p_percent.code, Reason.p_percent.text("de")
+    >>> Reason(4).code, Reason(4).text("de")
     ('p-percent', 'p%-Regel')
     """
 
+    #: Not sensitive.
+    none: ClassVar[Reason]
+    #: Marked by hand.
+    manual: ClassVar[Reason]
+    _known: ClassVar[dict[int, Reason]] = {}
     name: str
     texts: Mapping[str, str]
 
@@ -98,6 +85,11 @@ class Reason(int, metaclass=_Reasons):
         if number not in cls._known:
             raise ValueError(f"{int(number)} is no reason")
         return cls._known[number]
+
+    @classmethod
+    def all(cls) -> list[Reason]:
+        """The reasons that there are, in the order of their numbers."""
+        return [cls._known[number] for number in sorted(cls._known)]
 
     @classmethod
     def declare(cls, number: int, name: str, *, en: str, de: str) -> Reason:
@@ -109,7 +101,7 @@ class Reason(int, metaclass=_Reasons):
             en: Its name in English words.
             de: Its name in German words.
         """
-        taken = number in cls._known or name in [reason.name for reason in cls]
+        taken = number in cls._known or name in [reason.name for reason in cls.all()]
         if taken or not 0 <= number <= 127 or not (name.isidentifier() and en and de):
             raise TypeError(f"reason {name!r} needs a name, words and a number of its own")
         reason = int.__new__(cls, number)
@@ -136,8 +128,8 @@ class Reason(int, metaclass=_Reasons):
         return f"<Reason.{self.name}: {int(self)}>"
 
 
-Reason.declare(0, "none", en="not sensitive", de="nicht sensibel")
-Reason.declare(8, "manual", en="marked by hand", de="von Hand gekennzeichnet")
+Reason.none = Reason.declare(0, "none", en="not sensitive", de="nicht sensibel")
+Reason.manual = Reason.declare(8, "manual", en="marked by hand", de="von Hand gekennzeichnet")
 
 
 _RULES: dict[str, type[Rule]] = {}

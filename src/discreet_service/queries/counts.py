@@ -292,7 +292,7 @@ class _AnswerRun:
                 dataclasses.replace(each, name=table.name),
                 rules,
                 universe=every if each.where else None,
-                deviation=partial(method.deviations, self.inputs),
+                deviation=partial(method.quality, self.inputs),
                 areas=self.inputs.part_areas(ANSWER),
             )
             for key, each in counts.items()

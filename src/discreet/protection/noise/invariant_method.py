@@ -10,12 +10,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.errors import DiscreetError, Problem
-from discreet.protection.count_tables import CountProtection, counted_outcome
 from discreet.protection.protocol import (
     Counts,
     Determinants,
@@ -23,11 +22,14 @@ from discreet.protection.protocol import (
     Placed,
     ProgrammeView,
     ProtectedGroup,
+    Protection,
     ReleaseContext,
+    ReleasedOutcome,
 )
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
+    from discreet.tables import Note
 
 _PLACE = ("protection", "invariant", "transition")
 
@@ -43,7 +45,7 @@ class InvariantEntry(BaseModel):
     normalise: bool = False
 
 
-class InvariantProtection(CountProtection[ProgrammeView, InputsView]):
+class InvariantProtection(Protection):
     """Counts change so that each value stands as often as before, in expectation."""
 
     name = "invariant"
@@ -57,7 +59,6 @@ class InvariantProtection(CountProtection[ProgrammeView, InputsView]):
     )
     settings = InvariantEntry
     record_keys = True
-    parts = False
 
     def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
         """A matrix that is missing, and weights."""
@@ -70,12 +71,6 @@ class InvariantProtection(CountProtection[ProgrammeView, InputsView]):
             if programme.tables[table].weight:
                 place = ("tables", table, "weight")
                 yield place, programme.problem(place, "frequencies of estimates are not kept")
-
-    def warnings(
-        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
-    ) -> Iterable[str]:
-        """None."""
-        return ()
 
     def opened(
         self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
@@ -98,6 +93,10 @@ class InvariantProtection(CountProtection[ProgrammeView, InputsView]):
             return rows
         return None
 
+    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
+        """The records of the table."""
+        return {inputs.programme.tables[table].where or "": {}}
+
     def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """The matrix, and all tables of the group."""
         views = inputs.programme.tables
@@ -111,25 +110,30 @@ class InvariantProtection(CountProtection[ProgrammeView, InputsView]):
             for name in group
         }  # fmt: skip
 
-    def protected(
+    def protect(
         self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """All tables of a group, with one perturbation table made of all of their counts."""
         from discreet.protection.noise.invariant import invariant_table, perturbed_by
 
-        tables = self._tables(inputs, counted)
+        views = inputs.programme.tables
+        tables = {name: counts[views[name].where or ""] for name, counts in counted.items()}
         entry: InvariantEntry = inputs.programme.settings(self.name)
         how = entry.model_dump(exclude={"transition"})
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             ptable = invariant_table(list(tables.values()), inputs.opened[self.name], **how)
         made = {
-            name: counted_outcome(table, perturbed_by(table, ptable))
+            name: ReleasedOutcome.of_counts(table, perturbed_by(table, ptable))
             for name, table in tables.items()
         }
         told = tuple(str(each.message) for each in found)
         yield ProtectedGroup(tables=made, internal=None, warnings=told)
 
-    def deviations(self, inputs: InputsView, counts: IntArray) -> FloatArray:
+    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
+        """Nothing: the tables say it."""
+        return ()
+
+    def quality(self, inputs: InputsView, counts: IntArray) -> FloatArray:
         """Nothing: parts are not judged by it."""
         return counts.astype("float64") * 0.0

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.errors import DiscreetError, Problem
 from discreet.microdata import Secret
-from discreet.protection.count_tables import CountProtection, counted_outcome
 from discreet.protection.protocol import (
     COUNT,
     AssessedTable,
@@ -26,6 +25,7 @@ from discreet.protection.protocol import (
     Place,
     Placed,
     ProtectedGroup,
+    Protection,
     ReleaseContext,
     ReleasedOutcome,
 )
@@ -43,6 +43,7 @@ from discreet.tables.dimension import codes_found
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
+    from discreet.tables import Note
 
 _PLACE: Place = ("protection", "rounding")
 
@@ -69,7 +70,7 @@ class RoundingEntry(BaseModel):
         return Rounding(**stated, seed=seed)
 
 
-class RoundingProtection(CountProtection[Programme, Inputs]):
+class RoundingProtection(Protection):
     """Counts are rounded to multiples of a base."""
 
     name = "rounding"
@@ -89,7 +90,6 @@ class RoundingProtection(CountProtection[Programme, Inputs]):
     settings = RoundingEntry
     #: It depends on the section: `check` sees to it.
     record_keys = False
-    auditable = True
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Options that do not go together, and estimates that cannot be added up."""
@@ -193,7 +193,7 @@ class RoundingProtection(CountProtection[Programme, Inputs]):
         filters = [figure_filter(entry, figure) for figure in counted]
         return {where: {} for where in filters or [all_of(entry.where)]}
 
-    def protected(
+    def protect(
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """The tables of a group: together where totals are sums, else one after the other."""
@@ -232,7 +232,9 @@ class RoundingProtection(CountProtection[Programme, Inputs]):
         entry, rounding = inputs.programme.tables[name], self._own(inputs, name)
         (first, value), *_ = values.items()
         if not entry.figures:
-            return counted_outcome(counts[first], rounded_table(counts[first], value, rounding))
+            return ReleasedOutcome.of_counts(
+                counts[first], rounded_table(counts[first], value, rounding)
+            )
         filters = {
             figure: figure_filter(entry, figure)
             for figure, described in entry.figures.items()
@@ -253,7 +255,11 @@ class RoundingProtection(CountProtection[Programme, Inputs]):
             found_codes=codes_found(counts[first].dimensions),
         )
 
-    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+        """Nothing: the tables say it."""
+        return ()
+
+    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """The standard deviation of what rounding does to counts."""
         return self._rounding(inputs).deviation(counts)
 

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from discreet.errors import DiscreetError, ProgrammeError
-from discreet.protection.count_tables import CountProtection
 from discreet.protection.protocol import (
-    COUNT,
     Counts,
-    Determinants,
     NamedColumn,
     Placed,
     ProtectedGroup,
+    Protection,
     ReleaseContext,
     ReleasedOutcome,
 )
@@ -34,6 +32,7 @@ from discreet.tables.dimension import codes_found
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.derived import PrecisionClasses, SampleDesign
+    from discreet.tables import Note
 
 _PLACE = ("protection", "sample")
 _DESIGN = ("replicates", "factor", "strata", "units", "fraction")
@@ -74,7 +73,7 @@ class SampleEntry(ProgrammeEntry):
         return PrecisionClasses(**stated)
 
 
-class SampleProtection(CountProtection[Programme, Inputs]):
+class SampleProtection(Protection):
     """Figures are estimates from a sample, rounded, with their classes of precision."""
 
     name = "sample"
@@ -86,10 +85,7 @@ class SampleProtection(CountProtection[Programme, Inputs]):
         }
     )
     table_keys = ("figures", "round_to")
-    hints: Mapping[str, str] = MappingProxyType({})
     settings = SampleEntry
-    record_keys = False
-    parts = False
     assessed = False
     estimates = True
 
@@ -140,11 +136,6 @@ class SampleProtection(CountProtection[Programme, Inputs]):
             and programme.method(name).parts
         ]
 
-    def tells(self, programme: Programme, table: str) -> Sequence[str]:
-        """Counts and sums."""
-        figures = programme.tables[table].figures.values()
-        return sorted({COUNT, *(each.of for each in figures if each.of)})
-
     def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
         """Replicate weights, strata, units, and values."""
         entry: SampleEntry = programme.settings(self.name)
@@ -163,18 +154,11 @@ class SampleProtection(CountProtection[Programme, Inputs]):
         """Each table alone."""
         return [(name,) for name in tables]
 
-    def opened(self, programme: Programme, tables: Sequence[str], problems: Any) -> None:
-        """Nothing."""
-
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records that all figures are about."""
         return {inputs.programme.tables[table].where or "": {}}
 
-    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
-        """Nothing but what the release adds: the entry, and the settings."""
-        return {name: Determinants(shared={}, own=[], whole=False) for name in tables}
-
-    def protected(
+    def protect(
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """The estimates of each table."""
@@ -227,6 +211,10 @@ class SampleProtection(CountProtection[Programme, Inputs]):
             found += names
         return list(dict.fromkeys(found))
 
-    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+        """Nothing: the tables say it."""
+        return ()
+
+    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """Nothing is done to counts."""
         return counts.astype("float64") * 0.0

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from discreet.errors import Problem
-from discreet.protection.count_tables import CountProtection
 from discreet.protection.protocol import (
     COUNT,
     AssessedTable,
@@ -23,6 +22,7 @@ from discreet.protection.protocol import (
     NamedColumn,
     Placed,
     ProtectedGroup,
+    Protection,
     ReleaseContext,
     ReleasedOutcome,
 )
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.microdata import Secret
     from discreet.protection.noise import UnitNoise
-    from discreet.tables import Table
+    from discreet.tables import Note, Table
 
 _PLACE = ("protection", "unit-noise")
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -62,7 +62,7 @@ class UnitNoiseEntry(ProgrammeEntry):
         return UnitNoise(unit=unit, balance=self.balance or (), **stated)
 
 
-class UnitNoiseProtection(CountProtection[Programme, Inputs]):
+class UnitNoiseProtection(Protection):
     """Values change by a factor that their unit has in all tables."""
 
     name = "unit-noise"
@@ -76,8 +76,6 @@ class UnitNoiseProtection(CountProtection[Programme, Inputs]):
     table_keys = ("value",)
     hints: Mapping[str, str] = MappingProxyType({"figures": "name value columns: value = …"})
     settings = UnitNoiseEntry
-    record_keys = False
-    parts = False
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Units and secrets that are missing, counts and weights."""
@@ -119,14 +117,6 @@ class UnitNoiseProtection(CountProtection[Programme, Inputs]):
         entry: UnitNoiseEntry = programme.settings(self.name)
         known = programme.sources[source].keys.id or []
         return entry.unit or (known[0] if len(known) == 1 else None)
-
-    def warnings(self, programme: Programme, tables: Sequence[str], opened: Any) -> Iterable[str]:
-        """None."""
-        return ()
-
-    def tells(self, programme: Programme, table: str) -> Sequence[str]:
-        """Its values."""
-        return programme.tables[table].values
 
     def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
         """Values, units and areas."""
@@ -175,7 +165,7 @@ class UnitNoiseProtection(CountProtection[Programme, Inputs]):
             for name in tables
         }
 
-    def protected(
+    def protect(
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Noisy records, once; all tables counted from them."""
@@ -239,6 +229,10 @@ class UnitNoiseProtection(CountProtection[Programme, Inputs]):
             found_codes=codes_found(truth.dimensions),
         )
 
-    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+        """Nothing: the tables say it."""
+        return ()
+
+    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """Nothing is done to counts."""
         return counts.astype("float64") * 0.0

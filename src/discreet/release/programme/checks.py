@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 from discreet.errors import Problem
 from discreet.microdata.reading_options import ReadingOptions
@@ -515,7 +514,7 @@ def _mixtures(programme: Programme) -> Found:
 def _mixture(
     programme: Programme,
     name: str,
-    other: Protection[Programme, Any],
+    other: Protection,
     clashing: Mapping[str, set[str]],
 ) -> tuple[KeyPath, Problem]:
     """A table that tells of values which other tables publish by another method."""

@@ -264,7 +264,7 @@ class Programme:
             for name, entry in self.document.tables.items()
         }
 
-    def method(self, table: str) -> Protection[Programme, Any]:
+    def method(self, table: str) -> Protection:
         """How a table is protected."""
         return protection(self.tables[table].protect or DEFAULT)
 
@@ -277,7 +277,7 @@ class Programme:
         return {name: tuple(tables) for name, tables in users.items()}
 
     @property
-    def methods(self) -> tuple[Protection[Programme, Any], ...]:
+    def methods(self) -> tuple[Protection, ...]:
         """The methods by which tables are protected."""
         return tuple(method for method in protections() if self.protected[method.name])
 
@@ -298,7 +298,7 @@ class Programme:
         every = [name for name in self.protected[own.name] if self.tables[name].additive]
         return tuple(name for name in every if kind(name) == kind(table))
 
-    def linked(self, method: Protection[Programme, Any]) -> list[tuple[str, ...]]:
+    def linked(self, method: Protection) -> list[tuple[str, ...]]:
         """The tables of a method in groups of those that are made together."""
         groups = [set(group) for group in method.linked(self, self.protected[method.name])]
         for name in self.protected[method.name]:
@@ -312,7 +312,7 @@ class Programme:
         """What a table tells of its cells, hidden figures included: value columns, or `COUNT`."""
         return tuple(self.method(table).tells(self, table))
 
-    def understood(self, method: Protection[Any, Any]) -> bool:
+    def understood(self, method: Protection) -> bool:
         """Whether a method has its settings; if not, what is wrong with its section is reported."""
         return method.settings is None or method.name in self.own_settings
 

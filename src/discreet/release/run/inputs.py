@@ -319,9 +319,7 @@ def _shared_parameters(opened: Mapping[str, Any]) -> SharedParameters:
     return found[0] if found else SharedParameters(grid=None, secret=None, parts=None, official="")
 
 
-def _opened_by(
-    method: Protection[Programme, Any], problems: list[Problem], programme: Programme
-) -> Any:
+def _opened_by(method: Protection, problems: list[Problem], programme: Programme) -> Any:
     """What a method reads before anything is counted."""
     if not programme.understood(method):
         return None

@@ -178,9 +178,7 @@ def _internal_folder(inputs: Inputs, given: str | os.PathLike[str] | None) -> Pa
     return None if named is None else inputs.programme.file(named)
 
 
-def _check_group(
-    group: ProtectedGroup, method: Protection[Programme, Any], wanted: set[str]
-) -> None:
+def _check_group(group: ProtectedGroup, method: Protection, wanted: set[str]) -> None:
     """Refuse what a method gives back, unless it is what was asked for, and protected."""
     where = f"protect = {method.name!r}"
     if surplus := set(group.tables) - wanted:
@@ -217,7 +215,7 @@ def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartD
             counts[where],
             rules,
             universe=None if where == UNIVERSE else against,
-            deviation=partial(method.deviations, inputs),
+            deviation=partial(method.quality, inputs),
             areas=inputs.part_areas(name),
         )
         for where in method.needs(inputs, name)
@@ -384,7 +382,7 @@ class _Release:
             made = [name for name in programme.protected[method.name] if name in self.pending]
             self.later += method.concluded(inputs, made)
 
-    def _awaited(self, method: Protection[Programme, Any], group: Sequence[str]) -> bool:
+    def _awaited(self, method: Protection, group: Sequence[str]) -> bool:
         """Whether tables are still to be made that some follow."""
         followed = {other for name in group for other in method.follows(self.programme, name)}
         return bool(followed & set(self.pending) - self.kept)
@@ -430,7 +428,7 @@ class _Release:
 
     def _protect(
         self,
-        method: Protection[Programme, Any],
+        method: Protection,
         counted: Mapping[str, Counts],
         context: ReleaseContext,
     ) -> None:
@@ -441,7 +439,7 @@ class _Release:
 
         decided = {name: part_decisions(self.inputs, name, own) for name, own in counted.items()}
         joint = self._joint(decided, counted)
-        for group in method.protected(self.inputs, counted, context):
+        for group in method.protect(self.inputs, counted, context):
             _check_group(group, method, missing)
             missing -= set(group.tables)
             if group.internal is not None:
@@ -499,7 +497,7 @@ class _Release:
 
     def _keep(
         self,
-        method: Protection[Programme, Any],
+        method: Protection,
         outcome: ReleasedOutcome,
         parts: Mapping[str, Any] | None,
         joint: PartDecisions | None,

@@ -172,7 +172,7 @@ def _kinds(reasons: str) -> dict[int, Note]:
         return {0: Note("secondary", _WORDS["secondary"]), 1: Note("primary", _WORDS["primary"])}
     named = {
         int(each): Note(each.code, {language: each.text(language) for language in _LANGUAGES})
-        for each in Reason
+        for each in Reason.all()
     }
     return {**named, 0: Note("secondary", _WORDS["secondary"])}
 

@@ -7,17 +7,14 @@ Out: tables of counts and key figures with noise, each protected on its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import Problem
 from discreet.protection.protocol import (
     COUNT,
-    AuditVerdict,
     Counts,
     Determinants,
-    NamedColumn,
     Placed,
     ProtectedGroup,
     Protection,
@@ -53,7 +50,7 @@ _APART = {"official", "parts", "areas", "source", "workbook", "map"}
 _OTHERS = {"protect", "rules", "holdings", "value", "shadow", "marks", "known", "ratios"}
 
 
-class NoiseProtection(Protection[Programme, Inputs]):
+class NoiseProtection(Protection):
     """Counts and magnitudes change by noise that their cell keys draw."""
 
     name = "noise"
@@ -62,15 +59,8 @@ class NoiseProtection(Protection[Programme, Inputs]):
         {"suppress": "noise around hidden values opens them"}
     )
     table_keys = ("figures", "parts", "official", "round_to", "additive")
-    hints: Mapping[str, str] = MappingProxyType({})
     sections = ("perturbation",)
-    settings = None
     record_keys = True
-    parts = True
-    assessed = True
-    auditable = False
-    reports = ()
-    estimates = False
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Zeros that get noise, digits of rounded figures; the rest is checked elsewhere."""
@@ -114,18 +104,6 @@ class NoiseProtection(Protection[Programme, Inputs]):
                 told.add(figure.of or COUNT)
                 told |= {COUNT} if figure.kind == "mean" else set()
         return sorted(told) if programme.tables[table].figures else [COUNT]
-
-    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
-        """None besides those of figures."""
-        return ()
-
-    def filters(self, programme: Programme, table: str) -> Iterable[tuple[Any, str]]:
-        """None besides those of figures."""
-        return ()
-
-    def follows(self, programme: Programme, table: str) -> Sequence[str]:
-        """None."""
-        return ()
 
     def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Each table alone: cells with equal keys get equal noise wherever they stand."""
@@ -193,7 +171,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
         ]
         return Determinants(shared={"counts": parameters["perturbation"]}, own=own, whole=True)
 
-    def protected(
+    def protect(
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Each table by itself."""
@@ -202,7 +180,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
             made = {name: protector.made(name, counts)}
             yield ProtectedGroup(tables=made, internal=None, warnings=())
 
-    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """The standard deviation of the noise that counts can get."""
         from discreet.protection.noise.intervals import count_deviations
 
@@ -217,18 +195,6 @@ class NoiseProtection(Protection[Programme, Inputs]):
     ) -> str:
         """Nothing: equal cells have equal noise in both."""
         return ""
-
-    def concluded(self, inputs: Inputs, made: Sequence[str]) -> Iterable[str]:
-        """Nothing."""
-        return ()
-
-    def write_reports(
-        self, inputs: Inputs, remembered: Mapping[str, Mapping[str, Any]], folder: Path
-    ) -> None:
-        """No report besides that on quality."""
-
-    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
-        """No internal report besides that on quality."""
 
     def given_away(
         self, inputs: Inputs, tables: Mapping[str, ProtectedTable]
@@ -258,18 +224,3 @@ class NoiseProtection(Protection[Programme, Inputs]):
             about = f"{', '.join(group)}, made additive"
             found += [f"{about}: {line}" for line in exceeded_limits(rates, stated)]
         return found
-
-    def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
-        """Never: what the report on quality needs is remembered, sealed."""
-        return False
-
-    def audited(
-        self,
-        inputs: Inputs,
-        counted: Mapping[str, Counts],
-        context: ReleaseContext,
-        kept: Mapping[str, Any],
-        coalition: int | None,
-    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
-        """Nothing: noise is not audited table by table."""
-        return {}, ()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import Problem, SuppressionError
+from discreet.errors import SuppressionError
 from discreet.files import write_text
 from discreet.protection.protocol import (
     COUNT,
@@ -86,7 +86,7 @@ _OWN = {
 }
 
 
-class SuppressionProtection(Protection[Programme, Inputs]):
+class SuppressionProtection(Protection):
     """Sensitive cells are hidden, and others with them so that nobody works them out."""
 
     name = "suppress"
@@ -99,14 +99,8 @@ class SuppressionProtection(Protection[Programme, Inputs]):
             "ratios of hidden values would open them"
         }
     )
-    sections = ()
-    settings = None
-    record_keys = False
-    parts = False
     assessed = False
-    auditable = True
     reports = ("suppression.json",)
-    estimates = False
 
     def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
         """Everything about [suppression], [rules.*] and the tables with hidden cells."""
@@ -141,19 +135,9 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         for key, text in [] if rules is None else rule_filters(rules):
             yield ("rules", name, key, text), text
 
-    def follows(self, programme: Programme, table: str) -> Sequence[str]:
-        """None."""
-        return ()
-
     def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Tables that may share cells."""
         return linked_tables(programme, tables)
-
-    def opened(self, programme: Programme, tables: Sequence[str], problems: list[Problem]) -> None:
-        """Nothing: marks are read where they are used."""
-
-    def shared(self, opened: None) -> None:
-        """Nothing."""
 
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records of the table, and those of who asked for protection."""
@@ -171,7 +155,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
             for name in tables
         }
 
-    def protected(
+    def protect(
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """The tables of a group, those together that do share cells."""
@@ -205,7 +189,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
             )
             changed = []
 
-    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+    def quality(self, inputs: Inputs, counts: IntArray) -> FloatArray:
         """None: what is shown is true."""
         return np.zeros(len(counts))
 
@@ -242,12 +226,6 @@ class SuppressionProtection(Protection[Programme, Inputs]):
     def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
         """Patterns with their costs and proofs. CONFIDENTIAL."""
         write_internal(entries, folder)
-
-    def given_away(
-        self, inputs: Inputs, tables: Mapping[str, ProtectedTable]
-    ) -> Iterable[str] | None:
-        """They are not attacked: that they are protected is proven."""
-        return None
 
     def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
         """Whether the internal report is about other tables: its true values are not kept.
