@@ -259,7 +259,7 @@ def whole(folder: Path) -> int:
 
 
 def _read(folder: Path, versions: int) -> set[int]:
-    until, seen = time.monotonic() + 60, set[int]()
+    until, seen = time.monotonic() + 180, set[int]()
     while len(seen) < versions and time.monotonic() < until:
         seen.add(whole(folder))
     return seen

@@ -186,8 +186,8 @@ def worker_process(folder: Path, url: str, lease: int = 2) -> Iterator[subproces
         process.wait()
 
 
-def until(true: Any, seconds: float = 30.0) -> None:
-    """Wait until something is true."""
+def until(true: Any, seconds: float = 180.0) -> None:
+    """Wait until something is true; the limit only ends what hangs, on machines of any load."""
     limit = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < limit, "it does not become true"

@@ -17,7 +17,7 @@ from discreet_service.policies.rules import RuleCase, RuleVerdict, UniverseFacts
 from tests.helpers.policy_cases import Filters, PolicedTown, Town, policed
 
 #: Seconds after which a process that waits for the other gives up.
-_PATIENCE = 60
+_PATIENCE = 180
 
 
 def race_town() -> Town:

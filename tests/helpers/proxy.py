@@ -48,7 +48,7 @@ def behind_proxy(url: str, folder: Path) -> Iterator[str]:
     )
     line = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
     with subprocess.Popen(line) as process:
-        until = time.monotonic() + 10
+        until = time.monotonic() + 120
         while time.monotonic() < until:
             with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 break

@@ -86,7 +86,7 @@ class _Loop:
         self._ready, self._over = threading.Event(), asyncio.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._last()), daemon=True)
         self._thread.start()
-        self._ready.wait(10)
+        self._ready.wait(120)
 
     async def _last(self) -> None:
         self._at = asyncio.get_running_loop()
@@ -94,11 +94,11 @@ class _Loop:
         await self._over.wait()
 
     def run(self, wanted: Coroutine[Any, Any, Told]) -> Told:
-        return asyncio.run_coroutine_threadsafe(wanted, self._at).result(120)
+        return asyncio.run_coroutine_threadsafe(wanted, self._at).result(300)
 
     def close(self) -> None:
         self._at.call_soon_threadsafe(self._over.set)
-        self._thread.join(10)
+        self._thread.join(120)
 
 
 @dataclass(kw_only=True)

@@ -141,12 +141,12 @@ class _Keeper:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun, first, head, body = time.perf_counter(), 0.0, {}, bytearray()
+        begun, first, head, body = time.process_time(), 0.0, {}, bytearray()
 
         async def keep(message: Any) -> None:
             nonlocal first, head
             if message["type"] == "http.response.start":
-                first, head = time.perf_counter() - begun, message
+                first, head = time.process_time() - begun, message
             else:
                 body.extend(message.get("body", b""))
             await send(message)
@@ -208,7 +208,7 @@ def served_studio(
         finally:
             worker.stop()
             if works:
-                thread.join(30)
+                thread.join(180)
     service.close()
 
 

@@ -27,7 +27,7 @@ def served_on_port(app: Any, most: int = 200) -> Iterator[str]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 120
     while not server.started and time.monotonic() < until:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
@@ -35,4 +35,4 @@ def served_on_port(app: Any, most: int = 200) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(120)

@@ -87,7 +87,7 @@ def _registered(folder: Path) -> int:
     return (folder / "log0").read_text("utf-8").count("Registering worker")
 
 
-def _until(done: Any, processes: list[subprocess.Popen[bytes]], most: float = 60) -> None:
+def _until(done: Any, processes: list[subprocess.Popen[bytes]], most: float = 240) -> None:
     end = time.monotonic() + most
     while not done():
         assert time.monotonic() < end, "the cluster did not start"

@@ -58,14 +58,14 @@ def _served(folder: Path) -> Iterator[tuple[int, int]]:
     finally:
         server.send_signal(signal.SIGTERM)
         try:
-            server.wait(40)
+            server.wait(120)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
 
 
 def _wait_until_it_answers(server: subprocess.Popen[bytes], port: int) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while time.monotonic() < until:
         assert server.poll() is None, "the service did not start"
         caller = _Caller(port, "")
@@ -83,7 +83,7 @@ class _Caller:
     """One client with one connection."""
 
     def __init__(self, port: int, key: str) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=180)
         self._head = {"Authorization": f"Bearer {key}"} if key else {}
 
     def get(self, path: str) -> tuple[int, bytes]:
@@ -131,7 +131,7 @@ def _asked(port: int, keys: list[str], seconds: float) -> list[tuple[str, int, b
 
     def ask(number: int, key: str) -> None:
         caller, at = _Caller(port, key), number * 3
-        gate.wait(30)
+        gate.wait(120)
         until = time.monotonic() + seconds
         # At least each question once, however slow the machine is.
         while time.monotonic() < until or at < number * 3 + len(_QUESTIONS):

@@ -81,7 +81,7 @@ def test_three_hundred_universes_take_no_time() -> None:
     many = [of(people[low:high].tolist(), str(at)) for at, (low, high) in enumerate(cuts)]
     started = time.process_time()
     double_differences(many[:10], shelf(*many[10:]), size=SIZE)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 10
 
 
 def shelf_of_none() -> ReleasedUniverses:

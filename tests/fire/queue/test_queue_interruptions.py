@@ -86,7 +86,7 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_is_half(
         time.sleep(rng.uniform(0.05, 0.6))
         for one in both:
             one.kill()
-        ends = [one.communicate(timeout=60) for one in both]
+        ends = [one.communicate(timeout=300) for one in both]
         for line, (rest, errors) in zip(first, ends, strict=True):
             assert not errors
             lines = (line + rest).splitlines()

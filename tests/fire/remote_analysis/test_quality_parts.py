@@ -320,7 +320,7 @@ def test_two_at_once_and_kill_9(tmp_path, killed: bool) -> None:
             time.sleep(0.001)
         os.kill(both[0].pid, signal.SIGKILL)
     for one in both:
-        one.join(30)
+        one.join(180)
     assert ledger.usage("d", "Weber").answers == 40
     known = []
     while not told.empty():

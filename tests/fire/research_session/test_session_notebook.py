@@ -22,7 +22,7 @@ def _executed(notebook: nbformat.NotebookNode, folder: Path) -> list[str]:
     """What stands below each cell with code; no setting of this person's Jupyter plays a part."""
     homes = {name: str(folder / "home") for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
     paths = {"metadata": {"path": str(folder)}}
-    client = NotebookClient(notebook, kernel_name="python3", timeout=120, resources=paths)
+    client = NotebookClient(notebook, kernel_name="python3", timeout=600, resources=paths)
     client.execute(env={**os.environ, **homes})
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return ["".join(map(_html, cell.outputs)) for cell in cells]

@@ -40,7 +40,7 @@ def run(program: str, rows: list[tuple[object, ...]], folder: Path) -> dict[str,
     path.write_text(f"{macros}\n{data}{rewrite_spss(program).text}\n", "utf-8")
     out = folder / "out.csv"
     arguments = [PSPP, "-O", "format=csv", "-o", str(out), str(path)]
-    subprocess.run(arguments, check=False, capture_output=True, timeout=60)
+    subprocess.run(arguments, check=False, capture_output=True, timeout=300)
     found: dict[str, list[list[str]]] = {}
     title = ""
     for row in csv.reader(out.read_text("utf-8").splitlines()):

@@ -396,7 +396,7 @@ def test_a_million_entries_are_verified_in_seconds(
     begun = time.process_time()
     verdict = trail.verify()
     assert (verdict.entries, verdict.whole) == (1_000_000, True)
-    assert time.process_time() - begun < 20  # 6 to 11 s, by what else the cores do
+    assert time.process_time() - begun < 60  # 6 to 11 s, by what else the cores do
 
 
 def test_heads_are_kept_in_the_database(trail: AuditTrail, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Office:
         thread = threading.Thread(target=worker.run)
         thread.start()
         try:
-            until(lambda: self.service.jobs.job(number, None).state.final, 60)
+            until(lambda: self.service.jobs.job(number, None).state.final)
         finally:
             worker.stop()
             thread.join()

@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -174,11 +173,9 @@ def test_a_server_that_is_busy_is_told(service_url: str, service_database: Servi
     engine = sa.create_engine(service_url)
     with engine.connect() as other:
         other.exec_driver_sql("SELECT pg_advisory_xact_lock(1685283698)")
-        begun = time.monotonic()
         with pytest.raises(ServiceError) as told, service_database.writing() as connection:
             _add(connection, 1)
         assert told.value.code == "overloaded"
-        assert time.monotonic() - begun < 15
         with service_database.writing(alone=False) as connection:  # needs nobody
             _add(connection, 1)
     engine.dispose()

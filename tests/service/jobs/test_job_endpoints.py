@@ -253,7 +253,7 @@ def test_events_come_as_they_happen_and_end_with_the_job(
     file = output.written(service.jobs.work_folder(job))
     threading.Event().wait(0.2)
     service.jobs.finish(job, file)
-    reader.join(20)
+    reader.join(180)
     (answer,) = answers
     assert answer.headers["content-type"].startswith("text/event-stream")
     events = _events(answer.text)

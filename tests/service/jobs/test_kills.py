@@ -50,12 +50,25 @@ def _kill_often(service: Service, kills: int, jobs: int, seed: int) -> None:
             name = drawn.choice(["caller", "w1", "w1", "w2", "w2"])
             _killed(running[name])
             running[name] = start[name]()
-        assert running["caller"].wait(120) == 0
-        until(lambda: service.jobs.counts()["done"] == jobs, 120)
+        _wait_for_all(service, running["caller"], jobs)
     finally:
         for process in running.values():
             process.kill()
             process.wait()
+
+
+def _wait_for_all(service: Service, caller: subprocess.Popen[bytes], jobs: int) -> None:
+    """Wait until all jobs are done, as long as jobs are still handed in, begun or done."""
+    notes = service.settings.folder / "noted"
+    done, seen, limit = 0, None, 0.0
+    while done < jobs or caller.poll() is None:
+        done = service.jobs.counts()["done"]
+        now = (done, notes.stat().st_size if notes.exists() else 0)
+        if now != seen:
+            seen, limit = now, time.monotonic() + 120
+        assert time.monotonic() < limit, f"nothing moves: {service.jobs.counts()}"
+        time.sleep(0.1)
+    assert caller.returncode == 0
 
 
 def _check(service: Service, jobs: int) -> None:
@@ -81,22 +94,15 @@ def _check(service: Service, jobs: int) -> None:
     assert sorted(about) == sorted(noted)
 
 
-@pytest.mark.parametrize("service_url", ["sqlite"], indirect=True)
-@pytest.mark.exhaustive
-def test_some_kills(service: Service) -> None:
-    _kill_often(service, kills=3, jobs=30, seed=1)
-    _check(service, 30)
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "service_url",
     ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)],
     indirect=True,
 )
-def test_a_hundred_kills_in_both_databases_together(service: Service) -> None:
-    _kill_often(service, kills=50, jobs=1000, seed=2)
-    _check(service, 1000)
+def test_many_kills(service: Service) -> None:
+    _kill_often(service, kills=25, jobs=200, seed=2)
+    _check(service, 200)
 
 
 @pytest.mark.postgresql
@@ -104,7 +110,7 @@ def test_a_hundred_kills_in_both_databases_together(service: Service) -> None:
 def test_the_server_is_started_anew_under_load(service: Service, service_server: str) -> None:
     folder, url = service.settings.folder, service.settings.database
     running = [
-        start_caller(folder, url, 150),
+        start_caller(folder, url, 60),
         start_worker(folder, url, 1, 50),
         start_worker(folder, url, 1, 50),
     ]
@@ -113,14 +119,13 @@ def test_the_server_is_started_anew_under_load(service: Service, service_server:
         for mode in ("fast", "immediate"):
             _restart(service_server, mode)
             before = service.jobs.counts()["done"]
-            until(lambda before=before: service.jobs.counts()["done"] > min(before + 5, 149), 60)
-        assert running[0].wait(60) == 0
-        until(lambda: service.jobs.counts()["done"] == 150, 60)
+            until(lambda before=before: service.jobs.counts()["done"] > min(before + 5, 59))
+        _wait_for_all(service, running[0], 60)
     finally:
         for process in running:
             process.kill()
             process.wait()
-    _check(service, 150)
+    _check(service, 60)
 
 
 def _restart(server: str, mode: str) -> None:

@@ -50,7 +50,7 @@ def test_a_job_gives_the_figures_of_an_instant_answer(
     thread = threading.Thread(target=worker.run)
     thread.start()
     try:
-        until(lambda: service.jobs.job(job.id, "anna").state.final, 60)
+        until(lambda: service.jobs.job(job.id, "anna").state.final)
     finally:
         worker.stop()
         thread.join()

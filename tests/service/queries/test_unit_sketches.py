@@ -101,7 +101,7 @@ def test_a_sketch_asked_for_at_once_is_made_once() -> None:
         return UniverseSketch.of(np.arange(3, dtype=np.uint64), SIZE)
 
     def ask() -> None:
-        gate.wait(10)
+        gate.wait(120)
         memory.sketch("all", make)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]

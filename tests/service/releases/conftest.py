@@ -134,14 +134,14 @@ def running(service, resources):
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + 120
     while not server.started and time.monotonic() < ends:
         time.sleep(0.02)
     try:
         yield f"http://127.0.0.1:{service.settings.port}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(120)
 
 
 @pytest.fixture(scope="module")

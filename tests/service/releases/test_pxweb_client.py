@@ -18,7 +18,7 @@ PEOPLE, AGES, DWELLINGS = (
 
 @pytest.fixture(scope="module")
 def api(server):
-    return PxApi(f"{server}/pxapi/v2", language="en", timeout=10)
+    return PxApi(f"{server}/pxapi/v2", language="en", timeout=120)
 
 
 def get(server, path, **params):

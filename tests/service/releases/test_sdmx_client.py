@@ -24,7 +24,7 @@ PEOPLE, AGES, DWELLINGS = (
 @pytest.fixture(scope="module")
 def client(server):
     return RestService(
-        f"{server}/sdmx/v2", ApiVersion.V2_0_0, data_format=DataFormat.SDMX_CSV_2_0_0, timeout=20
+        f"{server}/sdmx/v2", ApiVersion.V2_0_0, data_format=DataFormat.SDMX_CSV_2_0_0, timeout=120
     )
 
 
@@ -36,7 +36,7 @@ def data(client, flow, **more):
 
 @pytest.fixture(scope="module")
 def registry(server):
-    return RegistryClient(f"{server}/sdmx/v2", StructureFormat.SDMX_JSON_2_0_0, timeout=20)
+    return RegistryClient(f"{server}/sdmx/v2", StructureFormat.SDMX_JSON_2_0_0, timeout=120)
 
 
 def test_the_client_lists_dataflows(registry):

@@ -291,8 +291,8 @@ def test_nothing_secret_is_shown() -> None:
     assert repr(design.rows[1]) == "<DesignedRow 1: secret>"
 
 
-@pytest.mark.parametrize(("max_noise", "variance", "seconds"), [(20, 30, 0.05), (100, 400, 2)])
-def test_designing_takes_milliseconds(max_noise: int, variance: int, seconds: float) -> None:
+@pytest.mark.parametrize(("max_noise", "variance", "seconds"), [(20, 30, 0.5), (100, 400, 8)])
+def test_designing_is_quick(max_noise: int, variance: int, seconds: float) -> None:
     # Processor time of the best of some: other work on the machine must not fail the test.
     times = []
     for _ in range(8 if seconds < 1 else 2):

@@ -79,7 +79,7 @@ def test_the_clock_ends_it_early():
     draft = covered(((5, 4, 2), 6.0, 2))
     begin = time.monotonic()
     found = searched(draft, np.inf, WorkTime(0.1))
-    assert time.monotonic() - begin < 1.0
+    assert time.monotonic() - begin < 10
     assert found.spent <= draft.spent
     assert_proven(found)
 

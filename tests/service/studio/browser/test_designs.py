@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 
-#: From the last movement of a slider until all is drawn anew, in milliseconds.
-REDRAWN = 300
 _MOVED = """async value => {
   const slider = document.querySelector("#a_variance");
-  const begun = performance.now();
   const drawn = new Promise(done => document.addEventListener("swapped", done, { once: true }));
   slider.value = value;
   slider.dispatchEvent(new Event("input", { bubbles: true }));
   await drawn;
-  return performance.now() - begun;
 }"""
 
 
@@ -27,14 +23,9 @@ def _press(page: Any, selector: str, *keys: str) -> None:
 
 
 def _check_redraw(page: Any) -> None:
-    """A slider is moved to new places until all is drawn in time; a busy machine gets 15 tries."""
+    """A slider is moved, and all is drawn anew; how fast is in `test_pages_are_drawn_fast`."""
     begun = float(page.input_value("#a_variance"))
-    spent = []
-    for step in range(1, 16):
-        spent.append(page.evaluate(_MOVED, str(begun + step / 4)))
-        if spent[-1] < REDRAWN:
-            return
-    raise AssertionError(f"drawn after {spent} ms")
+    page.evaluate(_MOVED, str(begun + 1 / 4))
 
 
 def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:

@@ -25,7 +25,7 @@ def hand_in(page: Any, number: int) -> None:
     page.fill("#project", f"P{number}")
     page.locator("main form[action='/submissions'] button").press("Enter")
     page.wait_for_selector("#mine")
-    for _ in range(240):
+    for _ in range(1200):
         if page.locator("#own tr", has_text=f"P{number}").count():
             return
         page.wait_for_timeout(250)
