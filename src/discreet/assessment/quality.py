@@ -294,15 +294,16 @@ def count_twins(table: Table | None, protected: ProtectedTable) -> tuple[int, in
     chosen = (table.count > 0) & (status != CellStatus.suppressed) & (status != CellStatus.official)
     for dimension, part in zip(table.dimensions, table.index, strict=True):
         chosen &= dimension.is_leaf[part]
+    import polars as pl
+
     count = table.count[chosen]
-    both = np.stack([count, value[chosen] - count])
-    return _pairs_alike(both[:1]), _pairs_alike(both)
+    inner = pl.DataFrame({"count": count, "noise": value[chosen] - count})
 
+    def pairs(*names: str) -> int:
+        alike = inner.group_by(names).len()["len"].to_numpy().astype(np.int64)
+        return exact_sum(alike * (alike - 1) // 2)
 
-def _pairs_alike(columns: IntArray) -> int:
-    """How many pairs of columns are equal."""
-    alike = np.unique(columns, axis=1, return_counts=True)[1]
-    return exact_sum(alike * (alike - 1) // 2)
+    return pairs("count"), pairs("count", "noise")
 
 
 def _signed(share: float, language: str) -> str:

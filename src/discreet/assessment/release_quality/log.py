@@ -20,7 +20,6 @@ import numpy as np
 from discreet.arrays import IntArray
 from discreet.assessment.quality import count_twins
 from discreet.assessment.release_quality.additivity import differences
-from discreet.assessment.release_quality.compiled_tallies import one_pass
 from discreet.assessment.release_quality.pairs import (
     Pairs,
     PartGrid,
@@ -153,20 +152,17 @@ def table_quality(
     """Assess one table."""
     grid = PartGrid.of(protected.spanning)
     hidden, unknown = grid.suppressed(protected), grid.unknown(protected)
-    plain = None if ingredients or figures else table
-    tallies = one_pass(plain, protected, grid, hidden=hidden, unknown=unknown)
-    counts, off = CountStatistics.none() if tallies is None else tallies.counts, {}
-    if tallies is None:
-        known = (
-            key_figure_pairs(ingredients, figures, protected, grid)
-            if figures
-            else _pairs(table, protected, ingredients, grid)
-        )
-        for name, pairs in known.items():
-            if pairs.whole:
-                counts += count_statistics(pairs)
-            else:
-                off[name] = deviations(pairs)
+    counts, off = CountStatistics.none(), {}
+    known = (
+        key_figure_pairs(ingredients, figures, protected, grid)
+        if figures
+        else _pairs(table, protected, ingredients, grid)
+    )
+    for name, pairs in known.items():
+        if pairs.whole:
+            counts += count_statistics(pairs)
+        else:
+            off[name] = deviations(pairs)
     every = zip(grid.names(), grid.broken_down(), grid.sizes(), hidden, unknown, strict=True)
     return TableQuality(
         variables={d.name: finest_level(d) for d in grid.dimensions},
@@ -175,12 +171,12 @@ def table_quality(
             for names, depth, cells, secret, absent in every
         ),
         figures={figure.name: figure.kind for figure in protected.figures} or {"count": "count"},
-        states=states(protected, grid) if tallies is None else tallies.states,
+        states=states(protected, grid),
         counts=counts,
         deviations=off,
-        sums=differences(protected, grid) if tallies is None else tallies.sums,
+        sums=differences(protected, grid),
         reasons=dict(sorted(reasons.items())),
-        twins=count_twins(plain, protected),
+        twins=count_twins(None if ingredients or figures else table, protected),
         gates={
             name: made.gate
             for name, made in sorted(ingredients.items())

@@ -159,13 +159,9 @@ def count_statistics(pairs: Pairs) -> CountStatistics:
     # Whole numbers in floats: exact up to 2^53, in whatever order they are added.
     relative = np.abs(noise[changed]) * MILLION // pairs.original[changed]
     others[:, 3] = np.bincount(group[changed], relative, minlength=groups).astype(np.int64)
-    return CountStatistics(_tally(group, noise), filled_rows(others), zeros_changed)
-
-
-def filled_rows(others: IntArray) -> IntArray:
-    """The groups that have anything: part and size class before their numbers."""
     kept = np.flatnonzero(others.any(axis=1))
-    return np.stack([*np.divmod(kept, len(SIZE_CLASSES)), *others[kept].T], axis=1)
+    filled: IntArray = np.stack([*np.divmod(kept, len(SIZE_CLASSES)), *others[kept].T], axis=1)
+    return CountStatistics(_tally(group, noise), filled, zeros_changed)
 
 
 def _chosen(pairs: Pairs, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
