@@ -160,8 +160,8 @@ def count_statistics(pairs: Pairs) -> CountStatistics:
     relative = np.abs(noise[changed]) * MILLION // pairs.original[changed]
     others[:, 3] = np.bincount(group[changed], relative, minlength=groups).astype(np.int64)
     kept = np.flatnonzero(others.any(axis=1))
-    filled: IntArray = np.stack([*np.divmod(kept, len(SIZE_CLASSES)), *others[kept].T], axis=1)
-    return CountStatistics(_tally(group, noise), filled, zeros_changed)
+    tallied: IntArray = np.stack([*np.divmod(kept, len(SIZE_CLASSES)), *others[kept].T], axis=1)
+    return CountStatistics(_tally(group, noise), tallied, zeros_changed)
 
 
 def _chosen(pairs: Pairs, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
