@@ -101,6 +101,8 @@ class Claim:
     #: What goes as well if a result that follows in the same block is withheld
     held: list[LogCut] = field(default_factory=list)
     gone: bool = False  # whether this result is withheld as a whole
+    #: The numbers of cases of its variables or groups, or of all
+    cases: Sequence[float | None] = ()
 
 
 #: Looks at the beginning of some lines; None if it does not know them.

@@ -2,7 +2,8 @@
 
 In: the blocks of a log with what was judged of each (CONFIDENTIAL). Out: more cuts. A loop of
 counts is a table without the checks of a table. Two counts that differ by less than the minimum
-give a small group by subtraction, and so do a whole and its parts.
+give a small group by subtraction, and so do a whole and its parts. The number of cases that
+``summarize`` and ``tabulate`` show is a count, too; where it tells, the ``count`` beside it goes.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ _EQUAL = re.compile(r"([A-Za-z_]\w*)==([-+.\w\"]+)")
 #: Where a condition is no list of comparisons that all hold.
 _MIXED = re.compile(r"\||[!~](?!=)")
 #: Commands that leave the data as they are.
-_READING = frozenset(("count", "display", "summarize", "tabulate"))
+_COUNTING = frozenset(("count", "summarize", "tabulate"))
+_READING = _COUNTING | {"display"}
 
 
 @dataclass(frozen=True, slots=True)
 class _ShownCount:
-    """A figure of ``count``: its line, its number (CONFIDENTIAL), its condition, which data."""
+    """A number of cases (CONFIDENTIAL): its line if ``count`` shows it, its condition, which data."""
 
-    line: int
+    line: int | None
     figure: float | None = field(repr=False)
     condition: frozenset[str]
     values: dict[str, str]
@@ -50,11 +52,11 @@ def add_related_counts(
 ) -> None:
     """Withhold counts that tell of too few cases together with other counts of a log."""
     single: list[_ShownCount] = []
-    gone: set[int] = set()
+    gone: set[int | None] = set()
     data = 0
     for block, found in judgements:
         data += not _READING.issuperset(block.names)
-        condition = _condition(block) if found.counted else ""
+        condition = _condition(block) if found.counted or found.cases else ""
         whole = atoms(condition)
         if len(found.counted) > 1:
             missing = bool(whole) and all(map(OF_MISSING.fullmatch, whole))
@@ -66,6 +68,7 @@ def add_related_counts(
             _ShownCount(at, numeric(lines[at].text.strip()), whole, values, data)
             for at in found.counted
         ]
+        single += [_ShownCount(None, one, whole, values, data) for one in found.cases]
     gone.update(_near(single, rules), _in_series(single, rules))
     for _, found in judgements:
         for at in gone.intersection(found.counted):
@@ -76,15 +79,16 @@ def add_related_counts(
 
 
 def _condition(block: EchoBlock) -> str:
-    """The condition of the ``count`` of a block."""
-    for one in block.statements:
-        if one.command is not None and one.command.canonical == "count":
-            match = CONDITION.search(one.text, one.command.end - one.start)
-            return match[1] if match else ""
-    return ""
+    """The condition of a block; none where several commands have several."""
+    found = {
+        match[1] if (match := CONDITION.search(one.text, one.command.end - one.start)) else ""
+        for one in block.statements
+        if one.command is not None and one.command.canonical in _COUNTING
+    }
+    return found.pop() if len(found) == 1 else ""
 
 
-def _near(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int]:
+def _near(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:
     """Lines of counts that differ by too few cases, unless no record is in both."""
     by_figure: dict[float, list[_ShownCount]] = defaultdict(list)
     for one in counts:
@@ -100,7 +104,7 @@ def _near(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int]:
                     yield from (one.line, other.line)
 
 
-def _in_series(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int]:
+def _in_series(counts: Sequence[_ShownCount], rules: CleaningRules) -> Iterator[int | None]:
     """Lines of counts of one value of a variable after the other, one of which is too small;
     or a shown whole leaves too few cases for the values that are not shown.
     """

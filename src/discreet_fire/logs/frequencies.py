@@ -70,7 +70,7 @@ def read_one_way(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
             cuts += withheld(row.figures[2:3], "secondary")
     if rules.few(total):
         cuts += withheld([one for row in (*values, *totals) for one in row.figures], "few-cases")
-    return Claim(count, "frequencies", list(dict.fromkeys(cuts)))
+    return Claim(count, "frequencies", list(dict.fromkeys(cuts)), cases=[total])
 
 
 def hidden_rows(
@@ -169,7 +169,9 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
             for match in _FORM.value.finditer(lines[at].text)
         ]
     review = "" if table.has_total_column and table.total else "part of a wide table"
-    return Claim(end, "crosstab", list(dict.fromkeys(cuts)), review)
+    whole = table.total.figures[-1:] if table.total and table.has_total_column else ()
+    cases = [one.value for one in whole]
+    return Claim(end, "crosstab", list(dict.fromkeys(cuts)), review, cases=cases)
 
 
 def crosstab_cuts(table: CrosstabCounts, rules: CleaningRules) -> list[LogCut]:

@@ -430,6 +430,7 @@ class BlockJudgement:
     #: Lines of tables that are known; no message can stand there
     tabled: set[int] = field(default_factory=set)
     counted: list[int] = field(default_factory=list)  # lines with the single number of ``count``
+    cases: list[float] = field(default_factory=list)  # numbers of cases of other output
 
 
 def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
@@ -470,6 +471,7 @@ def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> Bl
             held = []
         if claim.kind == "count":
             found.counted.append(at)
+        found.cases += [one for one in claim.cases if one is not None]
         if claim.kind:
             found.kinds.append(claim.kind)
             found.tabled.update(

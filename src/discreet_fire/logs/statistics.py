@@ -236,9 +236,9 @@ def statistics_claim(count: int, records: list[StatisticsRecord], rules: Cleanin
         for record in records
     )
     cuts = list(dict.fromkeys(cuts))
-    return Claim(
-        count, "statistics", cuts, "statistics without their number of cases" if blind else ""
-    )
+    review = "statistics without their number of cases" if blind else ""
+    cases = [record.count for record in records]
+    return Claim(count, "statistics", cuts, review, cases=cases)
 
 
 def _closing_reason(record: StatisticsRecord, rules: CleaningRules) -> str:
@@ -366,7 +366,7 @@ def read_detail(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         limit = side.start() if side else len(line.text)
         cuts += _left_side(at, line.text[:limit], count, everything, rules)
     moved = [cut._replace(line=cut.line + start) for cut in cuts]
-    return Claim(start + last + 1, "detail", moved)
+    return Claim(start + last + 1, "detail", moved, cases=[count])
 
 
 def _left_side(

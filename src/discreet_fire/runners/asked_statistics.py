@@ -25,8 +25,10 @@ from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.linked_tables import OutputRecords, ShownTable, tables_of
+from discreet_fire.runners.builtin.state.session import WITHHELD
 from discreet_fire.runners.protocol import StatisticShown, Witness
 from discreet_fire.runners.traced_records import DataRecords, TracedRecords
+from discreet_fire.runners.value_sources import HandedOver
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, safe_statistic
 
@@ -61,14 +63,6 @@ class BrokenRequestError(OutputCheckError):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AskedStatistic:
-    """One statistic that was worked out (confidential), and the line that asked for it."""
-
-    line: int
-    result: SafeResult
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
 class StatisticRequest:
     """What a program asks for (confidential): a statistic of some columns of some records."""
 
@@ -78,6 +72,43 @@ class StatisticRequest:
     options: Mapping[str, Any]
     frame: pl.DataFrame
     places: IntArray | None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AskedStatistic:
+    """One statistic that was worked out (confidential), and the line that asked for it."""
+
+    line: int
+    result: SafeResult
+    request: StatisticRequest | None = None  # None where it is withheld
+    traced: TracedRecords | None = None  # the records of the data that it is about, if known
+
+    @property
+    def has_own_columns(self) -> bool:
+        """Whether the program made columns of it, so that nobody knows whose values they hold."""
+        asked, traced = self.request, self.traced
+        return asked is not None and (traced is None or len(traced.columns) < asked.frame.width)
+
+    @property
+    def records(self) -> HandedOver:
+        """Its records."""
+        assert self.request is not None
+        frame, by = self.request.frame, str(self.request.options.get("by"))
+        return HandedOver(
+            frame=frame,
+            groups=by if by in frame.columns else None,
+            counted=self.request.command == "tabulate",
+            traced=self.traced,
+        )
+
+    def withheld(self, reason: str) -> AskedStatistic:
+        """The same without its figures."""
+        check = Check(rule="few-sources", verdict=CheckVerdict.fail, reason=reason)
+        checks = [*self.result.checks, check]
+        return AskedStatistic(
+            line=self.line,
+            result=SafeResult(command=self.result.command, shown=WITHHELD, checks=checks),
+        )
 
 
 class AskedStatistics:
@@ -103,13 +134,18 @@ class AskedStatistics:
                 replies.write(json.dumps(found).encode() + b"\n")
 
     def _answer(self, asked: StatisticRequest) -> dict[str, Any]:
-        result = self.work_out(asked)
-        self.answered.append(AskedStatistic(line=asked.line, result=result))
+        traced = self._data.traced(asked.frame, asked.places)
+        result = self._worked_out(asked, traced)
+        self.answered.append(
+            AskedStatistic(line=asked.line, result=result, request=asked, traced=traced)
+        )
         return result.to_dict() | {"token": token(len(self.answered))}
 
     def work_out(self, asked: StatisticRequest) -> SafeResult:
         """The statistic, by the centre's rules, with checks on whom it is about."""
-        traced = self._data.traced(asked.frame, asked.places)
+        return self._worked_out(asked, self._data.traced(asked.frame, asked.places))
+
+    def _worked_out(self, asked: StatisticRequest, traced: TracedRecords | None) -> SafeResult:
         frame, options = asked.frame, dict(asked.options)
         if traced is not None:
             frame = frame.with_columns(traced.columns.values())

@@ -5,19 +5,37 @@ In: a script, data (CONFIDENTIAL), the rules, a plan of its process. Out: a `Run
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from discreet.errors import OutputCheckError
-from discreet_fire.runners.asked_statistics import AskedStatistics, BrokenRequestError
-from discreet_fire.runners.closed_process import ProcessLimits, ProcessPlan, run_closed
+from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire.runners.asked_statistics import (
+    AskedStatistic,
+    AskedStatistics,
+    BrokenRequestError,
+)
+from discreet_fire.runners.closed_process import (
+    ProcessEnd,
+    ProcessLimits,
+    ProcessPlan,
+    run_closed,
+)
 from discreet_fire.runners.confinement import PROGRAM
+from discreet_fire.runners.exchanged_data import ExchangedData
 from discreet_fire.runners.program_folder import program_folder
-from discreet_fire.runners.protocol import RedactedError, RunInput, RunResult
+from discreet_fire.runners.protocol import (
+    RedactedError,
+    RunInput,
+    RunResult,
+    StatisticShown,
+    Witness,
+)
 from discreet_fire.runners.script_log import script_log
 from discreet_fire.runners.traced_records import DataRecords
+from discreet_fire.runners.value_sources import parts_for, rests_on_few
 from discreet_fire.texts import SourceText
 
 
@@ -83,16 +101,18 @@ class ScriptRun:
 
     def result(self, plan: ProcessPlan, literals: Mapping[str, int]) -> RunResult:
         """Run it, and put its log together."""
-        given = self.given
-        data = DataRecords(given["data"], given["entity"])
-        asked = AskedStatistics(data, given["limits"], given["entity"], given["witness"])
+        given, shown = self.given, list[StatisticShown]()
         try:
-            end = run_closed(plan, asked.serve)
+            end, answered = self._run(plan, given["data"], shown.append)
         except BrokenRequestError:
             return self._stopped("")
         if end.code != 0:
             return self._stopped(end.over)
-        log = script_log(end.output, asked.answered, literals)
+        answered = self._without_few_sources(plan, answered)
+        for one, statistic in zip(answered, shown, strict=True):
+            if one.request is not None and given["witness"] is not None:
+                given["witness"](statistic)
+        log = script_log(end.output, answered, literals)
         return RunResult.of(
             self.source,
             given["data"],
@@ -101,6 +121,42 @@ class ScriptRun:
             checked=log.checked,
             error=None,
         )
+
+    def _run(
+        self, plan: ProcessPlan, files: Sequence[Path], witness: Witness | None
+    ) -> tuple[ProcessEnd, list[AskedStatistic]]:
+        """Run it on files; what it asked for."""
+        entity, limits = self.given["entity"], self.given["limits"]
+        asked = AskedStatistics(DataRecords(files, entity), limits, entity, witness)
+        return run_closed(replace(plan, data=files), asked.serve), asked.answered
+
+    def _without_few_sources(
+        self, plan: ProcessPlan, answered: list[AskedStatistic]
+    ) -> list[AskedStatistic]:
+        """The statistics without those whose values are copies of what few have.
+
+        Where the data do not have all columns of a statistic, the script runs again on other data.
+        """
+        if not any(one.has_own_columns for one in answered):
+            return answered
+        given, least = self.given, self.given["limits"].minimum
+        parts = parts_for(least)
+        data = ExchangedData(
+            given["data"], given["entity"], parts=parts, least=least, seed=given["seed"]
+        )
+        runs: list[list[AskedStatistic]] = []
+        for change in ("same", *range(parts), "ends", "half"):
+            runs.append([])
+            with suppress(DiscreetError), TemporaryDirectory(prefix="discreet-data-") as folder:
+                runs[-1] = self._run(plan, data.written(Path(folder), change), None)[1]
+        kept = []
+        for at, one in enumerate(answered):
+            reason = None
+            if one.has_own_columns:
+                others = [run[at].records if len(run) > at else None for run in runs]
+                reason = rests_on_few(one.records, others, data.part, least=least)
+            kept.append(one if reason is None else one.withheld(reason))
+        return kept
 
     def _stopped(self, over: str) -> RunResult:
         error = ProgramStopError(over)

@@ -350,3 +350,38 @@ def test_forms_of_output_are_those_that_a_module_reads(names: str) -> None:
 )
 def test_counts_of_which_no_difference_is_small_stay(log: str) -> None:
     assert clean_log(log).text == log
+
+
+SUMMARY = (
+    "    Variable |        Obs        Mean    Std. dev.\n"
+    "-------------+-----------------------------------\n"
+    "        wage |        {n}    2313.333     182.845\n"
+)
+ONE_WAY = (
+    "       kind |      Freq.     Percent        Cum.\n"
+    "------------+-----------------------------------\n"
+    "          1 |        200       50.00       50.00\n"
+    "          2 |        200       50.00      100.00\n"
+    "------------+-----------------------------------\n"
+    "      Total |        400      100.00\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "count", "stays"),
+    [
+        (f". summarize wage if pid != 17\n{SUMMARY.format(n=399)}", 400, False),
+        (f". summarize wage if pid != 17\n{SUMMARY.format(n=301)}", 400, True),
+        (f". summarize wage if kind == 1\n{SUMMARY.format(n=199)}", 200, True),
+        (f". tabulate kind if pid != 17\n{ONE_WAY}", 401, False),
+        (f". tabulate kind if pid != 17\n{ONE_WAY}", 400, True),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_counts_are_held_against_the_numbers_of_cases_of_other_output(
+    other: str, count: int, stays: bool, first: bool
+) -> None:
+    condition = " if kind == 2" if "kind == 1" in other else ""
+    counted = f". count{condition}\n  {count}\n"
+    log = clean_log(f"{counted}{other}" if first else f"{other}{counted}").text
+    assert (f"\n  {count}\n" in log) is stays

@@ -121,3 +121,42 @@ def test_copies_of_many_values_and_of_ones_own_can_be_described(lines):
     frame = FRAME.filter(pl.col("pid") != 17)
     run = Run(f"{lines}\ngenerate z = wage + m\ntabstat wage z, by(region)", frame, entity="pid")
     assert "(withheld)" not in run.text.split("tabstat")[-1], run.text
+
+
+#: One record of each person and year: persons become names of variables, years observations.
+YEARS = pl.DataFrame(
+    {
+        "pid": [who for who in range(PERSONS) for _ in range(5)],
+        "year": list(range(2001, 2006)) * PERSONS,
+        "wage": [2_000 + 37 * who % 500 + 3 * at for who in range(PERSONS) for at in range(5)],
+    }
+)
+WIDE = "reshape wide wage, i(year) j(pid)\n"
+#: What gave the mean of the wages of one person over the years.
+RESHAPED = [
+    f"{WIDE}summarize wage17",
+    f"{WIDE}tabstat wage17, statistics(mean)",
+    f"{WIDE}generate z = wage17 + year / 1000\nsummarize z",
+    f"{WIDE}keep year wage17\nreshape long wage, i(year) j(k)\nsummarize wage",
+    "contract pid year wage\nkeep if pid == 17\nsummarize wage",
+    "keep if pid == 17 | pid == 18\nfillin wage year\nsummarize wage",
+    "keep if pid == 17\nfillin wage year\nsummarize wage",
+]
+
+
+@pytest.mark.parametrize("lines", RESHAPED)
+def test_the_years_of_one_person_are_one_case_in_any_shape(lines):
+    run = Run(lines, YEARS, entity="pid")
+    assert "(withheld)" in run.text, run.text
+    assert "Mean" not in run.text
+
+
+def test_persons_as_observations_can_be_described_in_wide_form():
+    wide = "reshape wide wage, i(pid) j(year)\nsummarize wage2001 wage2005\n"
+    run = Run(
+        f"{wide}generate more = wage2005 - wage2001 + pid\nsummarize more", YEARS, entity="pid"
+    )
+    assert "(withheld)" not in run.text, run.text
+    assert run.text.count("Mean") == 2
+    run = Run(f"{wide}reshape long wage, i(pid) j(year)\nsummarize wage", YEARS, entity="pid")
+    assert "(withheld)" not in run.text, run.text

@@ -429,12 +429,12 @@ def _wide(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     result = DataSet(rows=count, label=data.label, value_labels=data.value_labels)
     for key in keys:
         result.variables[key] = data.variables[key].taken(first)
-    _columns(session, result, list(zip(names, bares, strict=True)), turn, (units, turns))
-    for other in others:
-        result.variables[other] = data.variables[other].taken(first)
     for other, kept in data.hidden.items():
         if not (kept.values != kept.values[first][units]).any():
             result.hidden[other] = kept.taken(first)
+    _columns(session, result, list(zip(names, bares, strict=True)), turn, (units, turns))
+    for other in others:
+        result.variables[other] = data.variables[other].taken(first)
     result.sorted_by = tuple(keys)
     session.data = result
     _doubt(session, np.bincount(turns))
@@ -460,10 +460,9 @@ def _columns(
             values = variable.nothing(result.rows)
             values[units[rows]] = variable.values[rows]
             label = f"{place} {variable.label or bare}"
-            result.variables[new] = replace(variable, values=values, label=label, sources=())
+            sources = placed_sources(session, result, variable, units[rows], rows)
+            result.variables[new] = replace(variable, values=values, label=label, sources=sources)
             session.derive(new, [bare])
-            if bare in copied_names(session.data):
-                session.trace.variables.add(new)
 
 
 def _check(session: Session, result: DataSet, name: str, rows: Any) -> None:

@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet_fire.runners.builtin.data.dataset import MANY, OWN, DataSet, missing_values
+from discreet_fire.runners.builtin.data.dataset import (
+    MANY,
+    OWN,
+    DataSet,
+    DataVariable,
+    missing_values,
+)
 from discreet_fire.runners.builtin.disclosure.units import (
     counted_sources,
     distinct,
@@ -64,14 +70,32 @@ def note_copies(
                 pairs = zip_longest(found, maps, fillvalue=np.int64(OWN))
                 maps = [np.where(taken, new, old) for old, new in pairs]
             found, filled = maps, filled | taken
-        spread = {id(one): one for one in found if (one == MANY).any() or _spreads(one, own)}
+        spread = {id(one): one for one in found if _is_told(one, own)}
         result.variables[name] = replace(variable, sources=tuple(spread.values()))
+
+
+def placed_sources(
+    session: Session, result: DataSet, variable: DataVariable, to: IntArray, rows: IntArray
+) -> tuple[IntArray, ...]:
+    """Whose the values of a new variable are whose observations come from some rows."""
+    units, own = unit_numbers(session, session.data), unit_numbers(session, result)
+    found = []
+    for one in variable.sources or (np.full(len(units), OWN),):
+        source = np.full(result.rows, OWN)
+        source[to] = np.where(one == OWN, units, one)[rows]
+        found.append(source)
+    return tuple(one for one in found if _is_told(one, own))
 
 
 def _repeats(rows: IntArray) -> bool:
     """Whether a row comes several times."""
     taken = rows[rows >= 0]
     return len(np.unique(taken)) < len(taken)
+
+
+def _is_told(source: IntArray, own: IntArray) -> bool:
+    """Whether a source is noted: a figure of many, or values that observations of others hold."""
+    return bool((source == MANY).any()) or _spreads(source, own)
 
 
 def _spreads(source: IntArray, own: IntArray) -> bool:
