@@ -138,6 +138,25 @@ def test_additivity_above_the_limit_of_averaging_is_refused(
     assert "estimated from 2.2 independent figures" in (out / "sexes.html").read_text("utf-8")
 
 
+def test_additive_tables_with_invariant_noise_keep_to_the_limit_of_averaging(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    """They were published with the warning alone that nobody attacked them."""
+    out = tmp_path / "release"
+    additive = ('by = ["sex", "region"]', 'additive = true\nby = ["b0", "b1", "b2", "b3", "b4"]')
+
+    def limited(limits: str) -> Path:
+        return edited(additive, ("[defaults]", f"[attacks]\n{limits}\n[defaults]"))
+
+    with pytest.raises(PublicationError, match=r"made additive: exposure is 7\.6, above 3"):
+        protect(limited("exposure = 3.0"), out)
+    with pytest.raises(PublicationError, match="average cannot be worked out") as caught:
+        protect(limited("average = 0.6"), out)
+    assert "state exposure in [attacks]" in str(caught.value)
+    assert not out.exists()
+    assert protect(limited("average = 0.6\nexposure = 8.0"), out).fresh == 2
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -45,6 +45,9 @@ _TRAITS = ("chooses", "schema", "around", "passes", "makes", "model", "term", "t
 #: shows: prints or writes its arguments. clean: tells nothing of the data, if its arguments do
 #: not. acts: changes something and gives nothing back. data: gives what derives from data.
 _ROLES = ("data", "shows", "clean", "acts")
+#: What words of [words] do: give one figure of many records, join frames, join each record with
+#: each, carry values on, choose records.
+_WORDS = ("reduces", "joins", "crosses", "carries", "selects")
 _NO_RULE = "no rule for this name; it may show anything"
 
 
@@ -81,9 +84,16 @@ class ScriptPolicy:
     'review'
     """
 
-    def __init__(self, language: ScriptLanguage, rules: Mapping[str, ScriptRule]) -> None:
+    def __init__(
+        self,
+        language: ScriptLanguage,
+        rules: Mapping[str, ScriptRule],
+        words: Mapping[str, frozenset[str]],
+    ) -> None:
         self.language = language
         self.rules = dict(rules)
+        #: By what they do, the last words of functions and methods.
+        self.words = dict(words)
 
     @classmethod
     def default(cls, language: ScriptLanguage) -> ScriptPolicy:
@@ -98,8 +108,10 @@ class ScriptPolicy:
     def read(cls, language: ScriptLanguage, path: str | os.PathLike[str]) -> ScriptPolicy:
         """The default rules with a centre's own added."""
         source = read_source(path)
-        added = _rules(source.text, source.path.name)
-        return cls(language, {**cls.default(language).rules, **added})
+        rules, words = _rules(source.text, source.path.name)
+        known = cls.default(language)
+        both = {name: known.words[name] | words[name] for name in _WORDS}
+        return cls(language, {**known.rules, **rules}, both)
 
     def rule(self, name: str) -> ScriptRule:
         """What becomes of a name; the longest rule that fits counts."""
@@ -131,7 +143,7 @@ class ScriptPolicy:
     def digest(self) -> str:
         """SHA-256 of all rules."""
         made = {name: asdict(rule) for name, rule in sorted(self.rules.items())}
-        text = json.dumps([self.language, made], sort_keys=True, default=sorted)
+        text = json.dumps([self.language, made, self.words], sort_keys=True, default=sorted)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -139,11 +151,13 @@ class ScriptPolicy:
 def _default(language: ScriptLanguage) -> ScriptPolicy:
     name = f"{language}_policy.toml"
     text = files("discreet_fire.catalogue").joinpath(name).read_text("utf-8")
-    return ScriptPolicy(language, _rules(text, name))
+    return ScriptPolicy(language, *_rules(text, name))
 
 
-def _rules(text: str, place: str) -> dict[str, ScriptRule]:
-    """The rules in a TOML text; all its mistakes are told at once."""
+def _rules(
+    text: str, place: str
+) -> tuple[dict[str, ScriptRule], dict[str, frozenset[str]]]:
+    """The rules and words in a TOML text; all its mistakes are told at once."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -151,8 +165,15 @@ def _rules(text: str, place: str) -> dict[str, ScriptRule]:
     problems = [
         Problem(f"{item!r} is not known here", f"{place}: {item}", "write [commands] or [[group]]")
         for item in document
-        if item not in ("commands", "group")
+        if item not in ("commands", "group", "words")
     ]
+    words = document.get("words", {})
+    if not isinstance(words, dict) or not all(
+        name in _WORDS and isinstance(text, str) for name, text in words.items()
+    ):
+        what = f"words are texts for some of {', '.join(_WORDS)}"
+        problems.append(Problem(what, f"{place}: words"))
+        words = {}
     rules: dict[str, ScriptRule] = {}
     for where, names, content in _entries(document, place, problems):
         rule = _rule(where, content, problems)
@@ -160,7 +181,7 @@ def _rules(text: str, place: str) -> dict[str, ScriptRule]:
             rules |= {name: ScriptRule(name=name, known=True, **rule) for name in names}
     if problems:
         raise _error(problems)
-    return rules
+    return rules, {name: frozenset(words.get(name, "").split()) for name in _WORDS}
 
 
 def _entries(

@@ -281,11 +281,6 @@ class SingleValues(ABC, Generic[_Node]):
     what a condition has chosen, where it chose one record.
     """
 
-    #: Functions that give one figure of many records, that join frames, that carry values on.
-    reducing: frozenset[str]
-    joining: frozenset[str]
-    carrying: frozenset[str]
-
     def __init__(
         self,
         names: Names[_Node],
@@ -381,6 +376,10 @@ class SingleValues(ABC, Generic[_Node]):
     def _called(self, node: _Node) -> str:
         """The last word of the function of a call."""
 
+    def _does(self, node: _Node, what: str) -> bool:
+        """Whether the function of a call is one of the words of the policy that do this."""
+        return self._called(node) in self._names.policy.words[what]
+
     def chooses(self, node: _Node) -> bool:
         """Whether an expression holds records that a condition has chosen."""
         kind = self._kind(node)
@@ -395,7 +394,7 @@ class SingleValues(ABC, Generic[_Node]):
 
     def _reduces(self, node: _Node) -> bool:
         """Whether a call gives one figure of chosen records: it may be that of one person."""
-        return self._called(node) in self.reducing and self._of_chosen(self._pieces(node))
+        return self._does(node, "reduces") and self._of_chosen(self._pieces(node))
 
     def _of_chosen(self, pieces: Iterable[_Node]) -> bool:
         """Whether one of several expressions holds records chosen under another name."""
@@ -407,14 +406,14 @@ class SingleValues(ABC, Generic[_Node]):
 
     def _joins(self, node: _Node) -> bool:
         """Whether a call puts chosen records beside all others, or each beside each."""
-        if self._called(node) not in self.joining:
+        if not self._does(node, "joins"):
             return False
         first, *others = self._operands(node)
         return self._of_chosen([first]) or any(map(self.chooses, others)) or self._crosses(node)
 
     def _carries(self, node: _Node) -> bool:
         """Whether a call carries values on to the records behind."""
-        return self._called(node) in self.carrying
+        return self._does(node, "carries")
 
     @abstractmethod
     def _operands(self, node: _Node) -> Sequence[_Node]:

@@ -18,12 +18,10 @@ from discreet_fire.scripts.python_bindings import (
     text_of,
     word_of,
 )
-from discreet_fire.texts import words
 
 _SMALL = 10
 _NAMING = frozenset(("name", "names", "columns", "keys", "schema", None))
 _QUANTILES = (0.01, 0.99)
-_SELECTING = frozenset(("query", "where", "mask", "filter", "head", "tail", "sample", "take", "xs"))
 
 
 class PythonPicks(SingleValues[ast.AST]):
@@ -35,13 +33,6 @@ class PythonPicks(SingleValues[ast.AST]):
     >>> picks.spreads(tree.body[2]), picks.labels(tree.body[2])
     (True, False)
     """
-
-    reducing = words(
-        """sum mean std var median sem prod agg aggregate quantile mode average nansum nanmean
-        nanmedian nanstd nanvar transform dot"""
-    )
-    carrying = frozenset(("ffill", "bfill", "pad", "backfill", "interpolate", "forward_fill"))
-    joining = frozenset(("merge", "join", "merge_asof", "merge_ordered", "join_asof"))
 
     def __init__(self, names: PythonNames) -> None:
         self.names = names
@@ -73,7 +64,7 @@ class PythonPicks(SingleValues[ast.AST]):
             return self._mask(_parts(node.slice)[0])
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             return any(self._mask(_unwrapped(side)) for side in (node.left, node.right))
-        return isinstance(node, ast.Call) and self._called(node) in _SELECTING
+        return isinstance(node, ast.Call) and self._does(node, "selects")
 
     def _copies(self, name: str, value: ast.AST) -> bool:
         root = root_of(value)

@@ -11,14 +11,8 @@ from collections.abc import Sequence
 from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.r_names import RNames, arguments, is_assignment, root_of, sides
 from discreet_fire.scripts.r_syntax import RNode
-from discreet_fire.texts import words
 
 _COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
-_SELECTING = words(
-    """subset filter slice slice_head slice_tail slice_max slice_min slice_sample head tail
-    top_n which.max which.min"""
-)
-_CROSSING = frozenset(("cross_join", "crossing", "expand_grid"))
 _NAMED = ("FUN", "f", ".f", "fn")
 
 
@@ -31,15 +25,6 @@ class RPicks(SingleValues[RNode]):
     >>> RPicks(RNames(tree, ScriptPolicy.default("r"))).spreads(tree[1])
     True
     """
-
-    reducing = words(
-        """sum mean sd var median weighted.mean prod colSums colMeans ave rowsum tapply aggregate
-        quantile"""
-    )
-    carrying = frozenset(("fill", "na.locf", "na.approx", "nafill", "setnafill", "na_locf"))
-    joining = _CROSSING | words(
-        """merge left_join right_join inner_join full_join join nest_join"""
-    )
 
     def __init__(self, names: RNames) -> None:
         self.names = names
@@ -66,7 +51,7 @@ class RPicks(SingleValues[RNode]):
             return place.kind not in ("index", "missing") and self._mask(place)
         if node.kind == "binary" and node.value == "*":
             return any(self._mask(_unwrapped(side)) for side in node.parts)
-        return self._called(node) in _SELECTING
+        return self._does(node, "selects")
 
     def _copies(self, name: str, value: RNode) -> bool:
         return any(
@@ -89,7 +74,7 @@ class RPicks(SingleValues[RNode]):
 
     def _crosses(self, node: RNode) -> bool:
         crossed = any(name == "by" and each.value == "NULL" for name, each in arguments(node))
-        return crossed or self._called(node) in _CROSSING
+        return crossed or self._does(node, "crosses")
 
     def _picks_place(self, node: RNode) -> bool:
         base, *places = node.parts

@@ -43,6 +43,7 @@ from discreet_fire.runners.protocol import (
     write_run,
 )
 from discreet_fire.runners.registry import runner_for, runners
+from discreet_fire.runners.settings import VARIABLE
 from discreet_fire.scripts.documents import PACKAGES, is_script
 from discreet_fire.statistics.limits import SafeLimits
 
@@ -50,6 +51,8 @@ from discreet_fire.statistics.limits import SafeLimits
 LARGEST_FILE = 50_000_000
 MOST_FILES = 500
 _PIECE = 1 << 20
+#: Runners that a centre names in its settings, by the suffix of their programs.
+_CONFIGURED = {".py": "python", ".r": "r"}
 
 
 def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
@@ -66,6 +69,10 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
     if source.is_dir():
         return _folder(source, target, main)
     if runner_for(source) is None and source.suffix.lower() not in PACKAGES:
+        if (name := _CONFIGURED.get(source.suffix.lower())) is not None:
+            what = f"this centre has no runner for {source.suffix} programs"
+            hint = f"write [{name}] with executable in a file, and name the file in {VARIABLE}"
+            raise queue_error(what, "runner", str(source), hint)
         suffixes = sorted(suffix for one in runners() for suffix in one.suffixes)
         hint = f"hand in a file that ends in {' or '.join(suffixes)}, or a folder"
         raise queue_error("this is not a do-file", "submission", str(source), hint)

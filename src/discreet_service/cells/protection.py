@@ -137,7 +137,10 @@ def _official(columns: HandedColumns, parameters: Parameters) -> BoolArray:
     there = "official" in columns.frame.columns
     marked = columns.yes_or_no("official")
     if parameters.official is not None and not there:
-        hint = "send true or false for each cell, or the variables with by"
+        hint = (
+            "name a column of true and false: --official COLUMN on the command line, "
+            "official= in Python and R; or send the variables with by"
+        )
         columns.note("the statistic has official figures; which are they?", "official", hint)
     if parameters.official is None and marked.any():
         columns.note("the statistic has no official figures", "official")

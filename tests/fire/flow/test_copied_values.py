@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from discreet.errors import OutputCheckError
+from discreet_fire.catalogue.script_policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
 
@@ -40,6 +44,23 @@ HONEST_R = [
     "d$w <- d$wage - mean(d$wage)",
     "d$w[d$age < 18] <- d$wage[d$age < 18]",
 ]
+
+
+def test_a_centre_names_functions_that_join_and_reduce(tmp_path: Path) -> None:
+    centre = tmp_path / "centre.toml"
+    centre.write_text('[words]\njoins = "glued"\nreduces = "blended"\n')
+    policy = ScriptPolicy.read("python", centre)
+    head = "import pandas as pd\nd = pd.read_csv('a.csv')\none = d[d.id == 17]\n"
+    for line in ("e = d.glued(one, on='k')", "d['w'] = one.wage.blended()"):
+        single = [
+            sum(one.rule == "single" for one in rewrite_python(f"{head}{line}\n", each).findings)
+            for each in (policy, ScriptPolicy.default("python"))
+        ]
+        assert single == [1, 0]
+    assert "merge" in policy.words["joins"]
+    centre.write_text('[words]\nglues = "x"\n')
+    with pytest.raises(OutputCheckError, match="words are texts for some of reduces, joins"):
+        ScriptPolicy.read("python", centre)
 
 
 def seen(body: str, *, python: bool) -> list[int]:

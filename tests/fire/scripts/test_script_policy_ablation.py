@@ -47,7 +47,7 @@ class Watched(dict[str, ScriptRule]):
 def blocks_asking(language: ScriptLanguage) -> dict[str, list[str]]:
     """For each entry, the hostile programs that it matters for; those alone can change."""
     rules = ScriptPolicy.default(language)
-    policy = ScriptPolicy(language, rules.rules)
+    policy = ScriptPolicy(language, rules.rules, rules.words)
     watched = Watched(rules.rules)
     policy.rules = watched
     found: dict[str, list[str]] = defaultdict(list)
@@ -74,7 +74,8 @@ def is_seen(text: str, policy: ScriptPolicy) -> bool:
 
 def silent_without(language: ScriptLanguage, names: list[str]) -> Iterator[str]:
     """Leaks that pass once an entry, or what it states of values, is taken out."""
-    rules = ScriptPolicy.default(language).rules
+    whole = ScriptPolicy.default(language)
+    rules = whole.rules
     for name in names:
         texts = blocks_asking(language).get(name, [])
         texts = [text for text in texts if not (name in DISPATCHED and f"{name}." in text)]
@@ -83,7 +84,7 @@ def silent_without(language: ScriptLanguage, names: list[str]) -> Iterator[str]:
         if rules[name].risks:
             shorter.append({**rules, name: replace(rules[name], risks=None)})
         for left in shorter:
-            policy = ScriptPolicy(language, left)
+            policy = ScriptPolicy(language, left, whole.words)
             yield from (f"{name}: {text}" for text in texts if not is_seen(text, policy))
 
 
@@ -111,9 +112,10 @@ def test_every_function_that_runs_states_what_it_does_with_values(language: Scri
 
 
 def test_what_no_rule_states_goes_to_review_where_it_gets_data() -> None:
-    rules = ScriptPolicy.default("python").rules
+    whole = ScriptPolicy.default("python")
+    rules = whole.rules
     log = replace(rules["numpy.log"], risks=None)
-    policy = ScriptPolicy("python", {**rules, "numpy.log": log})
+    policy = ScriptPolicy("python", {**rules, "numpy.log": log}, whole.words)
     text = f"{HEADS['python']}import numpy as np\ny = np.log({{}})\n"
     for argument, reviews in (("3", 0), ("df.x", 1), ("'a'", 1)):
         found = rewrite_python(text.format(argument), policy).findings

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -400,6 +400,8 @@ class _Release:
             found = method.given_away(self.inputs, tables)
             attacked |= set() if found is None else set(names)
             problems += [Problem(line, method.name) for line in found or ()]
+            if found is None:
+                problems += self._averaged(method.name, tables)
         raise_all(
             PublicationError,
             problems,
@@ -410,6 +412,23 @@ class _Release:
         self.writer.attacked = bool(attacked)
         if left := [name for name in programme.tables if name not in attacked]:
             self.later.append(f"no attack was carried out on {', '.join(left)}")
+
+    def _averaged(self, method: str, tables: Mapping[str, ProtectedTable]) -> Iterator[Problem]:
+        """How far additivity averages noise away that no attack looks at, above the limits."""
+        from discreet.assessment.attacks.report import exceeded_limits
+        from discreet.protection.rounding import fitted_exposure
+
+        assert self.programme.document.attacks is not None
+        limits = self.programme.document.attacks.limits
+        for group in filter(None, dict.fromkeys(map(self.programme.additive_with, tables))):
+            about = f"{', '.join(group)}, made additive"
+            if "exposure" in limits:
+                rates = {"exposure": fitted_exposure([tables[name] for name in group])}
+                for line in exceeded_limits(rates, {"exposure": limits["exposure"]}):
+                    yield Problem(f"{about}: {line}", method)
+            elif "average" in limits:
+                hint = "state exposure in [attacks]: how many figures may estimate one"
+                yield Problem(f"{about}: average cannot be worked out", method, hint)
 
     def _printed(self, sources: Sequence[str]) -> dict[str, dict[str, str]]:
         """Per table, the digests to print: none that could be found by trial."""
