@@ -107,7 +107,7 @@ def described_originals(following: FigureFlow) -> frozenset[int]:
     return frozenset(found)
 
 
-_JOINING = ("merge", "fmerge", "mmerge", "joinby", "cross")
+_JOINING = ("merge", "fmerge", "mmerge", "joinby", "cross", "stack")
 _USING = re.compile(r"\busing\b\s*([^,]*)")
 #: The file has one record for several, or nobody knows.
 _COPYING = re.compile(r"\s*(?:m:1|m:m)\b|(?!.*:)", re.S)
@@ -122,7 +122,7 @@ def copies_of_chosen(following: FigureFlow) -> frozenset[int]:
         text = part.statement.source[part.start : part.statement.end]
         using = _USING.search(text)
         several = part.name not in ("merge", "fmerge") or _COPYING.match(text) is not None
-        if part.name == "cross" or (several and using and file_named(using[1]) in files):
+        if part.name in ("cross", "stack") or (several and using and file_named(using[1]) in files):
             found.add(part.statement.start)
     return frozenset(found)
 

@@ -49,28 +49,29 @@ class ExchangedData:
     def __init__(
         self, files: Sequence[Path], entity: str | None, *, parts: int, least: int, seed: int
     ) -> None:
-        self._files, self._entity, self._parts, self._least = files, entity, parts, least
-        self._seed = seed
-        of_units = dict[str, int]()
-        order = np.random.default_rng(seed)
-        found = [self._parts_of(_columns(_content(file)), of_units, order) for file in files]
-        self._ends = np.cumsum([len(one) for one in found])
-        self.part = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        self._files, self._entity, self._least = files, entity, least
+        self._seed = seed % 2**32
+        order, numbers = np.random.default_rng(self._seed), dict[str, int]()
+        units = [self._units(_columns(_content(file)), numbers) for file in files]
+        self._ends = np.cumsum([len(one) for one in units])
+        self._unit = np.concatenate([np.zeros(0, dtype=np.int64), *units])
+        mixed = order.permutation(int(self._unit.max(initial=-1)) + 1)
+        self.part = mixed[self._unit] % parts
 
-    def _parts_of(
-        self, columns: dict[str, _Column], of_units: dict[str, int], order: np.random.Generator
-    ) -> IntArray:
-        height = len(next(iter(columns.values())).ranks) if columns else 0
+    def _units(self, columns: dict[str, _Column], numbers: dict[str, int]) -> IntArray:
+        """A number for whom each record of a file is about, the same in all files."""
         own = columns.get(self._entity or "")
         if own is None:
-            return order.permutation(np.arange(height, dtype=np.int64) % self._parts)
-        values = own.values if isinstance(own.values, pl.Series) else pl.Series(own.values.values)
-        numbers = values.cast(pl.Float64, strict=False)
-        names = (values if numbers.null_count() else numbers).cast(pl.String).to_list()
-        new = [one for one in dict.fromkeys(map(str, names)) if one not in of_units]
-        mixed = order.permutation(len(new))
-        of_units |= {new[at]: place % self._parts for place, at in enumerate(mixed)}
-        return np.array([of_units[str(one)] for one in names], dtype=np.int64)
+            names = [f" {len(numbers)} {at}" for at in range(_height(columns))]
+        else:
+            values = own.values
+            if not isinstance(values, pl.Series):
+                values = pl.Series(values.values.tolist())
+            whole = values.cast(pl.Float64, strict=False)
+            names = (values if whole.null_count() else whole).cast(pl.String).to_list()
+        return np.array(
+            [numbers.setdefault(str(one), len(numbers)) for one in names], dtype=np.int64
+        )
 
     def written(self, folder: Path, change: int | str) -> list[Path]:
         """Write the files with the values of one part exchanged.
@@ -106,7 +107,8 @@ class ExchangedData:
         if isinstance(change, int):
             start = self._ends[at - 1] if at else 0
             inside = np.flatnonzero(self.part[start : self._ends[at]] == change)
-            return _exchange(column.ranks, inside, mixed)
+            alone = len(np.unique(self._unit[start + inside])) < 2
+            return _exchange(column.ranks, inside, mixed, alone=alone)
         source = np.arange(len(column.ranks), dtype=np.int64)
         known = np.flatnonzero(column.ranks)
         few = self._least - 1
@@ -175,11 +177,20 @@ def _of_polars(column: pl.Series) -> _Column:
     return _Column(values=column, ranks=ranks, is_number=is_number)
 
 
-def _exchange(ranks: IntArray, inside: IntArray, mixed: np.random.Generator) -> IntArray:
+def _height(columns: dict[str, _Column]) -> int:
+    return len(next(iter(columns.values())).ranks) if columns else 0
+
+
+def _exchange(
+    ranks: IntArray, inside: IntArray, mixed: np.random.Generator, *, alone: bool
+) -> IntArray:
     """Whose value each record gets, so that none of those inside keeps its own.
 
+    Where all are of one person `alone`, they get values of others.
+
     >>> ranks = np.array([1, 1, 2, 3, 3, 3, 2, 1])
-    >>> source = _exchange(ranks, np.array([0, 1, 2, 3]), np.random.default_rng(1))
+    >>> mixed = np.random.default_rng(1)
+    >>> source = _exchange(ranks, np.array([0, 1, 2, 3]), mixed, alone=False)
     >>> (ranks[source] != ranks).tolist()
     [True, True, True, True, False, False, False, False]
     """
@@ -188,7 +199,7 @@ def _exchange(ranks: IntArray, inside: IntArray, mixed: np.random.Generator) -> 
     if len(kinds) == 1 or not len(inside):
         return source
     most = int(np.bincount(at[inside]).max())
-    if 2 * most <= len(inside):
+    if 2 * most <= len(inside) and not alone:
         ordered = inside[np.argsort(ranks[inside], kind="stable")]
         source[ordered] = np.roll(ordered, int(mixed.integers(most, len(inside) - most + 1)))
     else:  # most of them have one value: they get that of others, who may be of other parts

@@ -3452,6 +3452,9 @@ use wage id if id == 17 using persons, clear
 save $d/one.dta, replace
 use persons, clear
 cross using "$d/one"
+* ---- review 1: several variables of a person as several records
+stack wage2001 wage2002 wage2003, into(wage) clear
+summarize wage
 * ---- review 5: means of one record, merged again
 preserve
 collapse (mean) m = wage if id == 17, by(region)

@@ -47,17 +47,17 @@ HONEST_R = [
 
 
 def test_a_centre_names_functions_that_join_and_reduce(tmp_path: Path) -> None:
-    centre = tmp_path / "centre.toml"
-    centre.write_text('[words]\njoins = "glued"\nreduces = "blended"\n')
-    policy = ScriptPolicy.read("python", centre)
-    head = "import pandas as pd\nd = pd.read_csv('a.csv')\none = d[d.id == 17]\n"
-    for line in ("e = d.glued(one, on='k')", "d['w'] = one.wage.blended()"):
-        single = [
-            sum(one.rule == "single" for one in rewrite_python(f"{head}{line}\n", each).findings)
-            for each in (policy, ScriptPolicy.default("python"))
-        ]
-        assert single == [1, 0]
-    assert "merge" in policy.words["joins"]
+    centre, allowed = tmp_path / "centre.toml", '{ action = "allowed", risks = [] }\n'
+    rules = f'[commands]\n".glued" = {allowed}".blended" = {allowed}'
+    lines = ("d = d.glued(one, on='k')", "d['w'] = one.wage.blended()")
+    for words, number in (('[words]\njoins = "glued"\nreduces = "blended"\n', 1), ("", 0)):
+        centre.write_text(words + rules)
+        policy = ScriptPolicy.read("python", centre)
+        assert "merge" in policy.words["joins"]
+        for line in lines:
+            head = "import pandas as pd\nd = pd.read_csv('a.csv')\none = d[d.id == 17]\n"
+            done = rewrite_python(f"{head}{line}\nprint(d.w.mean())\n", policy)
+            assert sum(one.rule == "single" for one in done.findings) == number
     centre.write_text('[words]\nglues = "x"\n')
     with pytest.raises(OutputCheckError, match="words are texts for some of reduces, joins"):
         ScriptPolicy.read("python", centre)

@@ -9,9 +9,13 @@ import polars as pl
 import pytest
 
 from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.runners.builtin.data.data_files import dta_bytes
+from discreet_fire.runners.builtin.data.dataset import DataSet
+from discreet_fire.runners.exchanged_data import ExchangedData
 from discreet_fire.runners.protocol import RunResult, run_program
 from discreet_fire.runners.python_runner import PythonRunner
 from discreet_fire.runners.r_runner import RRunner
+from discreet_fire.runners.traced_records import columns_of
 from discreet_fire.statistics import SafeLimits
 
 PERSONS = 240
@@ -171,6 +175,41 @@ def _run(runner: PythonRunner | RRunner, program: Path, place: Path) -> RunResul
 def withheld(result: RunResult) -> list[bool]:
     """Of each output, whether all of it is withheld because few are behind it."""
     return ["few-sources" in {check.rule for check in one.result.checks} for one in result.outputs]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "dta"])
+def test_values_are_exchanged_within_a_part_and_nowhere_else(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"d.{ending}"
+    panel = FRAME.with_columns(
+        pid=pl.col("pid") // 3, year=pl.col("pid") % 3 + 2001, half=pl.lit(None).cast(pl.Float64)
+    ).drop("firm")
+    if ending == "csv":
+        panel.write_csv(file)
+    elif ending == "parquet":
+        panel.write_parquet(file)
+    else:
+        file.write_bytes(dta_bytes(DataSet.of(panel)))
+    data = ExchangedData([file], "pid", parts=8, least=3, seed=-1)
+    made = tmp_path / "made"
+    made.mkdir()
+
+    def written(change: int | str) -> pl.DataFrame:
+        (place,) = data.written(made, change)
+        return pl.DataFrame(columns_of(place))
+
+    whole = pl.DataFrame(columns_of(file))
+    assert written("same").equals(whole)
+    for part in range(8):
+        other, inside = written(part), pl.Series(data.part == part)
+        assert 20 <= inside.sum() <= 40
+        assert other.filter(~inside).equals(whole.filter(~inside))
+        assert other.select("pid", "year").equals(whole.select("pid", "year"))
+        for name in ("wage", "age", "sex", "region"):
+            assert not (other[name] == whole[name]).filter(inside).any()
+        assert sorted(other["wage"]) == sorted(whole["wage"])
+    ends = written("ends")["wage"]
+    assert 0 < (ends != whole["wage"]).sum() <= 4
+    assert ends.max() == whole["wage"].sort()[-3]
 
 
 def open_outputs(result: RunResult) -> list[str]:

@@ -157,3 +157,34 @@ def test_the_attack_looks_at_means() -> None:
     assert (none, never) == (0, 0.0)
     assert "; none with one contributor, or dominated by the largest." in report.text()
     assert "near-contributions" in {note.kind for note in safe.notes}
+
+
+def test_who_knows_all_true_counts_estimates_no_hidden_mean() -> None:
+    """A place's mean times its true count, less those of its other kinds, is the hidden rent.
+
+    While the noise of counts passed for protection, all of 28 estimates came within 10 %.
+    """
+    draw = np.random.default_rng(1)
+    places, sizes = 40, {"lone": 1, "mid": 40, "old": 30}
+    number = places * sum(sizes.values())
+    frame = pl.DataFrame(
+        {
+            "place": np.repeat(np.arange(places), sum(sizes.values())).astype(str),
+            "kind": np.tile(np.repeat(list(sizes), list(sizes.values())), places),
+            "rent": draw.lognormal(6.4, 0.2, number).round(),
+            "id": np.arange(number),
+        }
+    )
+    table = counted(frame)
+    noise = MagnitudeNoise(TABLE, strength=dc.SimpleStrength(0.01), top=2, epsilon=(1, 0.5))
+    made = mean_ingredient(table, noise, "rent", publish="means", ptable=COUNTS)
+    true, (place, kind) = table.contributions["rent"].total, table.index
+    hidden = [at for at in np.flatnonzero(table.count == 1) if made.suppressed[at]]
+    assert len(hidden) > 20
+    near = []
+    for at in hidden:
+        row = [one for one in np.flatnonzero(place == place[at]) if one != at]
+        if not made.suppressed[row].any():
+            sums = made.value[row] * table.count[row] * np.where(kind[row] == 0, 1, -1)
+            near.append(abs(sums.sum() - true[at]) <= 0.1 * true[at])
+    assert sum(near) == 0

@@ -27,7 +27,11 @@ from discreet_fire.runners.builtin.data.dataset import (
     text_kind,
     wider,
 )
-from discreet_fire.runners.builtin.disclosure.copies import copied_names, note_copies
+from discreet_fire.runners.builtin.disclosure.copies import (
+    copied_names,
+    note_copies,
+    placed_sources,
+)
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     AffectedRecords,
     affected,
