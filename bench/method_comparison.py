@@ -216,7 +216,7 @@ def _cell_key(tables: Tables) -> list[Frame]:
 
 def _exchanged(tables: Tables) -> list[Frame]:
     """Nationality, education and sex of some persons, and ages of neighbours in age."""
-    from discreet_fire.remote_analysis import protect
+    from discreet_fire.extras.remote_analysis import protect
 
     changed = ["nationality", "education", "sex"]
     kept = [n for n in tables.persons.columns if n not in (*changed, "person_id", "age")]

@@ -213,8 +213,8 @@ def problem_file(folder: Path, name: str) -> Path:
 
 def pattern_file(folder: Path, name: str) -> Path:
     """The same with the pattern that is audited, by one of our methods."""
-    from discreet.argus import read_jj, write_jj
     from discreet.protection.suppression import find_pattern
+    from discreet_argus import read_jj, write_jj
 
     path = folder / f"{name}-hidden.jj"
     if not path.exists():
@@ -239,8 +239,8 @@ class Judged:
 
     def told(self) -> dict[str, Any]:
         """Cost, secondaries and open cells, by the attacker apart and by our audit."""
-        from discreet.argus import read_jj
         from discreet.protection.suppression.proof.certificate import certify
+        from discreet_argus import read_jj
         from tests.helpers.attacker_apart import Listed
 
         problem = read_jj(self.path)
@@ -262,8 +262,8 @@ def ours(name: str, method: Any) -> Task:
     """Find a pattern with one of our methods."""
 
     def set_up(folder: Path, rows: int) -> Callable[[], object]:
-        from discreet.argus import read_jj
         from discreet.protection.suppression import find_pattern
+        from discreet_argus import read_jj
 
         path = problem_file(folder, name)
         find_pattern(read_jj(problem_file(folder, "SizeReg")), method)  # loads compiled code
@@ -308,8 +308,8 @@ def our_audit(name: str) -> Task:
     """Prove for each sensitive cell that it is protected, or refute it."""
 
     def set_up(folder: Path, rows: int) -> Callable[[], object]:
-        from discreet.argus import read_jj
         from discreet.protection.suppression.proof.certificate import certify
+        from discreet_argus import read_jj
 
         problem = read_jj(pattern_file(folder, name))
         small = read_jj(problem_file(folder, "SizeReg"))
@@ -357,9 +357,9 @@ def public(name: str, method: Any) -> Task:
     """Find a pattern for a public problem of the reference data, made additive if it is not."""
 
     def set_up(folder: Path, rows: int) -> Callable[[], object]:
-        from discreet.argus import read_jj, write_jj
-        from discreet.argus.jj import repaired_problem
         from discreet.protection.suppression import find_pattern
+        from discreet_argus import read_jj, write_jj
+        from discreet_argus.jj import repaired_problem
 
         source = reference()
         if source is None:

@@ -26,10 +26,10 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 #: error, so that a new package has to be put somewhere.
 SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "confidential": {
-        "discreet": ("microdata", "tabulation", "rules", "protection", "argus", "pretabular"),
+        "discreet": ("microdata", "tabulation", "rules", "protection", "pretabular"),
         "discreet_fire": (
-            "statistics", "runners", "logs", "linked_tables", "ledger", "queue", "remote_analysis",
-            "research_session", "review_report", "interchange", "append_only",
+            "statistics", "runners", "logs", "linked_tables", "ledger", "queue", "extras",
+            "research_session", "review_report", "append_only",
         ),
         "discreet_service": (
             "datasets", "cells", "reviews", "parameter_sets", "jobs", "policies", "people", "audit",
@@ -39,7 +39,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "public": {
         "discreet": ("publication", "derived"),
         "discreet_fire": (),
-        "discreet_service": ("releases", "client"),
+        "discreet_service": ("releases", "client", "facades"),
     },
     "both": {
         "discreet": ("cli", "demo", "release", "assessment", "tables", "store"),
@@ -52,7 +52,7 @@ SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "neither": {
         "discreet": (
             "classifications", "key_check", "keygrid", "files", "memory_limit", "record_batches",
-            "solver", "compiled", "arrays", "confidential", "errors",
+            "solver", "compiled", "arrays", "confidential", "plugins", "errors",
         ),
         "discreet_fire": (
             "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",

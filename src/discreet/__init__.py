@@ -41,7 +41,8 @@ Names are loaded when first used, so that ``import discreet`` stays light.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 from discreet._version import __version__
 
@@ -226,11 +227,31 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if name in _MODULES:
         return importlib.import_module(f"discreet.{name}")
+    if home is None and not name.startswith("_"):
+        from discreet.plugins import plugin
+
+        if module := plugin("module", f"discreet.{name}"):
+            return module
     if home is None:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"discreet.{home}"), name)
     globals()[name] = value
     return value
+
+
+class _PluginModules:
+    """Finds modules that plugins offer under names of their own below `discreet`."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> Any:
+        if not name.startswith(("discreet.", "discreet_fire.")):
+            return None
+        from discreet.plugins import module_spec
+
+        return module_spec(name)
+
+
+sys.meta_path.append(_PluginModules)
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from types import ModuleType
 from typing import Any
 
 from fastapi import FastAPI
@@ -18,10 +19,12 @@ from fastapi.routing import APIRoute, APIRouter
 from discreet._version import __version__
 from discreet_service.service import Service
 from discreet_service.web.openapi import describe_interface
+from discreet_service.web.plugins import facades
 from discreet_service.web.problem_pages import add_problem_pages
 
 _STUDIO = "discreet_service.studio."
-#: Modules with endpoints: those of `web` by name, pages of the studio by their full path.
+#: Modules with endpoints: those of `web` by name, pages of the studio by their full path;
+#: `facades` stands for those of plugins.
 RESOURCES = (
     "status",
     "pages",
@@ -37,8 +40,7 @@ RESOURCES = (
     "programmes",
     "submissions",
     "releases",
-    "pxweb",
-    "sdmx",
+    "facades",
     "keys",
     "people",
     "login",
@@ -94,9 +96,8 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
         redirect_slashes=False,
     )
     app.state.service = service
-    for name in resources:
-        module = name if "." in name else f"discreet_service.web.{name}"
-        router: APIRouter = importlib.import_module(module).router
+    for name, module in modules_of(resources).items():
+        router: APIRouter = module.router
         _check_permissions(name, router)
         app.include_router(router)
     add_problem_pages(app)
@@ -105,6 +106,20 @@ def create_app(service: Service, resources: Sequence[str] = RESOURCES) -> FastAP
 
     add_security(app, service)
     return app
+
+
+def modules_of(resources: Sequence[str]) -> dict[str, ModuleType]:
+    """The modules with the endpoints of resources; a façade goes by its name, too."""
+    modules: dict[str, ModuleType] = {}
+    for name in resources:
+        if name == "facades":
+            modules |= facades()
+        elif name in facades():
+            modules[name] = facades()[name]
+        else:
+            path = name if "." in name else f"discreet_service.web.{name}"
+            modules[name] = importlib.import_module(path)
+    return modules
 
 
 def _operation(route: APIRoute) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.argus import read_batch
 from discreet.errors import SuppressionError
 from discreet.rules import PQ, Dominance, MinimumFrequency, PPercent, ZeroUnsafe
+from discreet_argus import read_batch
 
 HEAD = '<OPENMICRODATA> "firms.asc"\n<OPENMETADATA> "firms.rda"\n'
 TABLE = '<SPECIFYTABLE> "Size""Region"|"Var2"|"Var2"|"Var2"\n'

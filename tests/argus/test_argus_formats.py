@@ -12,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.argus import (
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.rules import Mark, Marks, PPercent, primary
+from discreet_argus import (
     ArgusMetadata,
     ArgusVariable,
     read_hst,
@@ -23,10 +26,7 @@ from discreet.argus import (
     write_rda,
     write_tab,
 )
-from discreet.errors import SuppressionError
-from discreet.microdata.argus_texts import split_fields, tokens, without_comment
-from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.rules import Mark, Marks, PPercent, primary
+from discreet_argus.texts import split_fields, tokens, without_comment
 
 # -- words ----------------------------------------------------------------------
 

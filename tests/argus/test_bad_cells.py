@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import discreet as dc
-from discreet.argus import read_jj, write_jj
 from discreet.cli.commands import app
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression, build_problem, find_pattern
 from discreet.protection.suppression.methods import worktime
+from discreet_argus import read_jj, write_jj
 from tests.helpers.attacker_apart import Listed
 
 METADATA = """\

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from discreet.argus import read_jj
-from discreet.argus.runs import run_batch
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError, DiscreetWarning, SuppressionError
 from discreet.publication import write
+from discreet_argus import read_jj
+from discreet_argus.runs import run_batch
 
 BATCH = """\
 <OPENMICRODATA> "firms.asc"
@@ -157,7 +157,7 @@ def test_form_4_tells_who_may_see_true_values_why_cells_are_hidden(folder: Path)
 
 
 def test_form_5_is_read_back_with_its_metadata(folder: Path) -> None:
-    from discreet.argus import read_rda, read_tab
+    from discreet_argus import read_rda, read_tab
 
     written(folder, 5, "", "cells.dat")
     found = read_tab(folder / "cells.dat", read_rda(folder / "cells.rda", of="cells"))

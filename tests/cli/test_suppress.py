@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.argus import read_jj
 from discreet.cli.commands import app
+from discreet_argus import read_jj
 from tests.helpers.cell_files import CELLS, METADATA
 
 

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import discreet as dc
-from discreet.argus import read_jj
 from discreet.cli.commands import app
 from discreet.protection.suppression import audit_published
 from discreet.release.record_tables import rules_from
+from discreet_argus import read_jj
 
 FAST = ("--method", "fast")
 

@@ -7,8 +7,6 @@ them; what is logged meanwhile is kept, as lines.
 from __future__ import annotations
 
 import asyncio
-import importlib
-import importlib.util
 import io
 import json
 import logging
@@ -25,7 +23,7 @@ from urllib.parse import unquote
 import pytest
 from fastapi.routing import APIRoute
 
-from discreet_service.application import RESOURCES, create_app
+from discreet_service.application import RESOURCES, create_app, modules_of
 from discreet_service.operation.logs import JsonLines, service_log
 from discreet_service.people import users
 from discreet_service.people.passwords import PasswordCost
@@ -272,11 +270,9 @@ def running_demo(
 
 def all_routes() -> list[APIRoute]:
     """Every route of the application, of pages too."""
-    names = [each if "." in each else f"discreet_service.web.{each}" for each in RESOURCES]
     return [
         route
-        for name in names
-        if importlib.util.find_spec(name) is not None
-        for route in importlib.import_module(name).router.routes
+        for module in modules_of(RESOURCES).values()
+        for route in module.router.routes
         if isinstance(route, APIRoute)
     ]

@@ -9,6 +9,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.commands import app
+from discreet.plugins import GROUP, HOOKS
 from discreet.publication.examples import census_example
 from discreet.publication.formats import FORMATS, OutputFormat, PageLimits, format_of
 from discreet.rules import Reason, known_rules
 from discreet.tabulation.engine import known_engines
+from tests.helpers.places import ROOT
 
 PROGRAMME = """\
 [data]
@@ -390,3 +393,68 @@ def test_an_engine_that_forgets_something_is_an_error_at_import(word: str) -> No
     with pytest.raises(TypeError, match=f"does not say its {word}"):
         exec(compile(renamed, "loop", "exec"), {"__name__": "loop"})
     assert "loop" not in [engine.name for engine in known_engines()]
+
+
+# -- a plugin: its package and its entry points ----------------------------------------------------
+
+PLUGIN = '''\
+"""Files of cells, one "code value" per line; a hidden cell has the value x."""
+
+
+def audit(path, *, metadata, intervals):
+    """Count hidden cells."""
+    hidden = sum(line.endswith(" x") for line in path.read_text().splitlines())
+    return f"{hidden} hidden", {"table": path.name, "hidden": hidden}
+
+
+def add_commands(program, queue):
+    """Add `discreet fire greet`."""
+
+    @program.command("greet")
+    def greet() -> None:
+        """Greet."""
+        print("good morning")
+'''
+ENTRY_POINTS = """\
+[discreet.plugins]
+audit.plain = plain_cells:audit
+fire.greet = plain_cells:add_commands
+module.discreet.plain = plain_cells
+"""
+
+
+def test_a_plugin_is_a_package_with_entry_points(
+    added: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    added("plain_cells", PLUGIN)
+    about = tmp_path / "added" / "plain_cells-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plain-cells\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    (tmp_path / "a.plain").write_text("m 5\nw x\nd x\n")
+
+    def run(*words: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "added")}
+        command = [sys.executable, *words]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert run("-m", "discreet", "audit", "a.plain") == "2 hidden\n"
+    assert run("-m", "discreet", "fire", "greet") == "good morning\n"
+    assert run("-c", "import discreet.plain as p; print(p.audit.__module__)") == "plain_cells\n"
+
+
+def test_the_core_names_no_plugin_and_each_entry_point_has_a_hook() -> None:
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    named = points["project"]["entry-points"][GROUP]
+    assert {name.partition(".")[0] for name in named} == set(HOOKS)
+    packages = ("discreet_argus", "discreet_fire.extras", "discreet_service.facades")
+    naming = [
+        path
+        for path in (ROOT / "src").rglob("*.py")
+        for package in packages
+        if package in path.read_text("utf-8")
+        and not path.is_relative_to(ROOT / "src" / package.replace(".", "/"))
+    ]
+    assert naming == []

@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet import rules
-from discreet.argus.jj import read_jj
+from discreet_argus.jj import read_jj
 
 RECORDS = {
     "T1": ("microdata1", ["region", "gender"], "val"),

@@ -274,7 +274,7 @@ class Classification(CodeTree):
             path: The file.
             name: Name of the variable; that in the file, or of the file, if None.
             total: Code of the total; that in the file, or ``Total``, if None.
-            codelist: A τ-ARGUS label file (.cdl, lines ``code,label``) to attach.
+            codelist: A label file (.cdl, lines ``code,label``) to attach.
             language: Language of the labels in `codelist`.
             lead: Lead string of a .hrc file; recognised if None.
             strip: Take blanks off both ends of codes in .hrc and .cdl files; False

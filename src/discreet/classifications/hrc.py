@@ -1,4 +1,4 @@
-"""The hierarchy (.hrc) and label (.cdl) files of τ-ARGUS.
+"""Hierarchy files (.hrc) and label files (.cdl).
 
 In and out: texts with one code per line. The level of a code is the number of
 leading repeats of a lead string; the total is not listed. A label file has lines
@@ -31,7 +31,7 @@ def read_hrc(
     """The tree of a hierarchy file."""
     if _NOT_HRC.match(file.text):
         hint = "a hierarchy file has one code per line; name the file .json, .toml or .csv"
-        raise file_error("this is not a τ-ARGUS hierarchy", file.path, hint=hint)
+        raise file_error("this is not a hierarchy file", file.path, hint=hint)
     lines = [(number, _COMMENT.sub("", line).rstrip()) for number, line in file.lines()]
     lines = [(number, line) for number, line in lines if line]
     mark: str = _lead(file, [line for _, line in lines]) if lead is None else lead

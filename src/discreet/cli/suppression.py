@@ -21,6 +21,7 @@ from discreet.cli.program import (
     warn,
 )
 from discreet.cli.records import Read, ShowValues, opened
+from discreet.plugins import plugin, suffix_of
 
 if TYPE_CHECKING:
     from discreet.assessment.pictures.picture import Picture
@@ -238,8 +239,8 @@ def suppress(
         raise typer.BadParameter(words)
     if view is not None and picture is None:
         raise typer.BadParameter("--view says what is drawn: name --picture FILE too")
-    if table.suffix.lower() == ".arb":
-        show(*_batch_carried_out(given), as_json=as_json)
+    if batch := plugin("batch", suffix_of(table)):
+        show(*_batch_carried_out(given, batch), as_json=as_json)
         return
     _check_options(given)
     _check_places(given)
@@ -306,66 +307,38 @@ def _publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], Non
 
 def _file_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A problem, or a file of cells, with hidden cells."""
-    from discreet.argus.runs import suppress_file
-
     options = {name: given[name] for name in (*_CELLS_ONLY, "method", "time_limit")}
     with progress_bar("Suppressing") as report:
-        return suppress_file(
+        return _of_plugin("suppress", given["table"])(
             given["table"],
             given["out"],
             **options,
             progress=lambda line: report(0, 1, line),
-            write=_publisher(given),
+            publish=_publisher(given),
         )
 
 
-def _batch_carried_out(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A batch with all its tables; it says itself what is written."""
-    from discreet.argus.runs import batch_outputs, run_batch
-    from discreet.argus.written_tables import CONFIDENTIAL_FORMS
-    from discreet.publication.formats import check_place, format_of, place_of
+def _of_plugin(hook: str, table: Path) -> Callable[..., tuple[str, dict[str, Any]]]:
+    """What a plugin does with a file of this kind."""
+    found: Callable[..., tuple[str, dict[str, Any]]] | None
+    found = plugin(hook, suffix_of(table), "other")
+    if found is None:
+        raise typer.BadParameter(f"no plugin reads {table.name}; records need --by")
+    return found
 
-    batch, named = given["table"], ("table", "as_json", "language")
+
+def _batch_carried_out(given: Mapping[str, Any], batch: Any) -> tuple[str, dict[str, Any]]:
+    """A batch with all its tables; it says itself what is written."""
     for name in given:
-        if name not in named and given[name] and given[name] not in ("auto", "value"):
+        named = name in ("table", "as_json", "language")
+        if not named and given[name] and given[name] not in ("auto", "value"):
             words = _WORDS.get(name, name)
             raise typer.BadParameter(f"--{words} says nothing about a batch, which says all itself")
-    outputs = batch_outputs(batch)
-    for form, place in outputs:
-        check_place(place)
-        if form == "codes" and place.suffix.lower() not in _TEXTS:
-            format_of(place_of(place))
     with progress_bar("Suppressing") as report:
-        done = run_batch(
-            batch, write=_text_publisher(given), progress=lambda line: report(0, 1, line)
+        done: tuple[str, dict[str, Any]] = batch(
+            given["table"], language=given["language"], progress=lambda line: report(0, 1, line)
         )
-    steps = [{"method": each.pattern.method, "tables": len(each.tables)} for each in done]
-    notes = list(dict.fromkeys(note for each in done for note in each.notes))
-    if not done:
-        notes.append("the batch asks for no suppression: it has no <SUPPRESS>")
-    if not outputs:
-        notes.append("the batch asks for no output, and nothing is written: no <WRITETABLE>")
-    told = {"batch": batch.name, "steps": steps, "notes": notes}
-    told["out"] = [str(place) for _, place in outputs]
-    lines = [f"{batch} is carried out.", *(f"Note: {note}." for note in notes)]
-    for form, place in outputs:
-        secret = " (CONFIDENTIAL: true values)" if form in CONFIDENTIAL_FORMS else ""
-        lines.append(f"Written: {place}{secret}")
-    return "\n".join(lines), told
-
-
-#: Names that batches give to files of text; they are written as CSV.
-_TEXTS = (".txt", ".asc", ".dat", ".tab")
-
-
-def _text_publisher(given: Mapping[str, Any]) -> Callable[[ProtectedTable, Path], None]:
-    from discreet.publication import write
-
-    def publish(safe: ProtectedTable, path: Path) -> None:
-        kind = "csv" if path.suffix.lower() in _TEXTS else None
-        write(safe, path, format=kind, language=given["language"])
-
-    return publish
+    return done
 
 
 def _records_suppressed(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -427,7 +400,7 @@ def _check_places(given: Mapping[str, Any]) -> None:
     table, out, picture = given["table"], given["out"], given["picture"]
     read = [given[name] for name in ("table", "metadata", "rules_file", "known")]
     used = {place.resolve() for place in read if place is not None}
-    pattern = out is not None and out.suffix.lower() == ".jj"
+    pattern = out is not None and plugin("pattern", suffix_of(out)) is not None
     for name in ("out", "picture", "differences", "internal"):
         if (place := given[name]) is None:
             continue
@@ -436,11 +409,7 @@ def _check_places(given: Mapping[str, Any]) -> None:
             raise typer.BadParameter(f"--{name} names {what}; choose another")
         used.add(place.resolve())
         check_place(place)
-    if (
-        out is not None
-        and not pattern
-        and not table.name.lower().removesuffix(".gz").endswith(".jj")
-    ):
+    if out is not None and not pattern and not plugin("pattern", suffix_of(table)):
         format_of(place_of(out), None)
     if picture is not None:
         from discreet.assessment.pictures import check_picture_place
@@ -508,19 +477,21 @@ def audit(
         return
     if release is not None or beside or coalition is not None:
         raise typer.BadParameter("--release, --beside and --coalition go with a programme")
-    from discreet.argus.runs import audit_file
+    if by:
+        from discreet.release.published_cells import audit_published_file
 
-    done = audit_file(
-        table,
-        metadata=metadata,
-        by=names(by),
-        value=value,
-        classifications=trees_from(classification),
-        decimals=decimals,
-        rounding=rounding,
-        intervals=intervals,
-    )
-    show(done.text, done.described, as_json=as_json)
+        text, described = audit_published_file(
+            table,
+            by=names(by),
+            value=value,
+            classifications=trees_from(classification),
+            decimals=decimals,
+            rounding=rounding,
+            intervals=intervals,
+        )
+    else:
+        text, described = _of_plugin("audit", table)(table, metadata=metadata, intervals=intervals)
+    show(text, described, as_json=as_json)
 
 
 def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str, object]) -> None:

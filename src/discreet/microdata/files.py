@@ -20,6 +20,7 @@ from discreet.microdata.file_formats import check_content, format_of
 from discreet.microdata.frames import NarwhalsFrame, open_frame
 from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.stated_columns import StatedColumns, adapted, record_place
+from discreet.plugins import plugin
 
 _WILD = ("*", "?", "[")
 
@@ -116,10 +117,10 @@ def _read_excel(path: Path, options: ReadingOptions, _: str) -> NarwhalsFrame:
     return open_frame(columns.typed())
 
 
-def _read_fixed(path: Path, options: ReadingOptions, _: str) -> NarwhalsFrame:
-    from discreet.microdata.fixed_width_files import read_fixed_width
-
-    return typed_records(read_fixed_width(path, options), options, str(path))
+def _read_described(path: Path, options: ReadingOptions, form: str) -> NarwhalsFrame:
+    return typed_records(
+        plugin("records", form).read_records_file(path, options), options, str(path)
+    )
 
 
 def _read_columns(path: Path, options: ReadingOptions, file_format: str) -> NarwhalsFrame:
@@ -134,7 +135,7 @@ _READERS = {
     "spss": _read_statistical,
     "sas": _read_statistical,
     "excel": _read_excel,
-    "fixed": _read_fixed,
+    "fixed": _read_described,
     "cube": _read_cube,
 }
 

@@ -18,10 +18,10 @@ from discreet.errors import DiscreetError, PublicationError, RecordKeyError
 from discreet.microdata.distant_records import distant_records
 from discreet.microdata.file_formats import format_of
 from discreet.microdata.files import matching
-from discreet.microdata.fixed_width_files import description_of
 from discreet.microdata.reading_options import ReadingOptions
 from discreet.microdata.sql_databases import is_url
 from discreet.microdata.stored_records import StoredRecords
+from discreet.plugins import plugin
 from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import Programme, RecordSource, key_line
 from discreet.release.programme.variables import rule_where_known, total_codes
@@ -65,7 +65,7 @@ def _descriptions(programme: Programme, source: RecordSource) -> list[Path]:
     place = programme.file(records.source or "")
     if not place.is_file() or format_of(place, records.format) != "fixed":
         return []
-    return [description_of(place, ReadingOptions())]
+    return [plugin("records", "fixed").description_of(place, ReadingOptions())]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

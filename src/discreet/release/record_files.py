@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import SuppressionError
 from discreet.files import write_text
+from discreet.plugins import plugin
 from discreet.release.coarser_tables import Savings, hide_less
 from discreet.release.record_tables import JudgedTable, RecordTable, spanning_of
 from discreet.rules import Primary
@@ -100,12 +101,10 @@ def suppress_table(
         savings: Also find out which changes would hide less.
         options: ``method`` and the options of `discreet.suppress`.
     """
-    from discreet.argus.jj import write_jj
-
     target = Path(out)
-    pattern = target.suffix.lower() == ".jj"
-    if pattern and len(table.values) > 1:
-        what = "a pattern (.jj) is of one value"
+    write_pattern = plugin("pattern", target.suffix.lower().removeprefix("."))
+    if write_pattern and len(table.values) > 1:
+        what = f"a pattern ({target.suffix.lower()}) is of one value"
         raise SuppressionError(what, code="output-file", where=str(target), hint="name one value")
     judged = table.judged()
     done = table.suppressed(judged, **options)
@@ -113,8 +112,8 @@ def suppress_table(
     less = hide_less(_of_records(table), done=(judged, done), **options) if savings else None
     if internal is not None:
         _write_internal(table, done, less, Path(internal))
-    if pattern:
-        write_jj(systems[0].problem.with_hidden(systems[0].pattern.hidden), target)
+    if write_pattern:
+        write_pattern(systems[0].problem.with_hidden(systems[0].pattern.hidden), target)
     else:
         write(done.tables[0], target)
     named = _by_value(table, [_hidden(*each) for each in zip(judged[1], systems, strict=True)])

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, show
-from discreet_fire.cli import quality, queue
+from discreet.plugins import plugin, plugins
+from discreet_fire.cli import queue
 
 if TYPE_CHECKING:
     from discreet_fire.runners.protocol import RunResult
@@ -277,4 +278,5 @@ command(app, "submit", example=handed_in)(queue.submit)
 reviewed = "discreet fire review 1 --queue q --html review.html"
 command(app, "review", example=reviewed)(queue.review)
 app.add_typer(queue.app, name="queue")
-app.add_typer(quality.app, name="quality")
+for name in plugins("fire"):
+    plugin("fire", name)(app, queue.app)

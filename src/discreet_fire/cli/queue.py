@@ -500,45 +500,6 @@ def verify_queue(
         raise typer.Exit(FAILURE)
 
 
-@command(
-    app,
-    "export",
-    example="discreet fire queue export 1 --queue q --sacro sacro",
-)
-def export_release(
-    number: Number,
-    queue: Folder,
-    crate: Annotated[
-        Path | None, typer.Option(help="New folder: a Five Safes RO-Crate in BagIt.")
-    ] = None,
-    sacro: Annotated[
-        Path | None, typer.Option(help="New folder: results.json and outputs as of SACRO.")
-    ] = None,
-    publisher: Annotated[str, typer.Option(help="Name of the centre, for the crate.")] = "",
-    address: Annotated[str, typer.Option(help="Its address in the web.")] = "",
-    licence: Annotated[str, typer.Option(help="Address of the licence of the outputs.")] = "",
-    internal: Annotated[
-        bool, typer.Option("--internal", help="With persons, reasons, comments. CONFIDENTIAL.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Write a release in the forms of others, with what was decided."""
-    from discreet_fire.interchange import CratePublisher, write_crate, write_decided
-    from discreet_fire.queue import open_queue
-
-    if crate is None and sacro is None:
-        raise typer.BadParameter("name a folder with --crate or --sacro")
-    written = {}
-    with open_queue(queue) as opened:
-        if crate is not None:
-            by = CratePublisher(name=publisher, address=address, licence=licence)
-            written["crate"] = write_crate(opened, number, crate, by, internal=internal)
-        if sacro is not None:
-            written["sacro"] = write_decided(opened, number, sacro, internal=internal)
-    text = "\n".join(f"Release {number} is in {path}." for path in written.values())
-    show(text, {name: str(path) for name, path in written.items()}, as_json=as_json)
-
-
 def review(
     number: Number,
     queue: Folder,

@@ -1,7 +1,8 @@
 """Examples: what calls of the interface look like, what is answered, and what answers hold.
 
-In: the files of `interface`. Out: schemas of JSON, and calls by operation. Public: they were made
-with an invented census, and hold no key, password or signature that opens anything.
+In: the files of `interface`, and those of façades. Out: schemas of JSON, and calls by operation.
+Public: they were made with an invented census, and hold no key, password or signature that opens
+anything.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from discreet_service.web.plugins import facades
 
 _SCHEMAS = "schemas.toml"
 _SCALARS: Mapping[str, Mapping[str, Any]] = {
@@ -127,6 +130,8 @@ def _texts() -> Iterator[tuple[str, str]]:
     folder = files("discreet_service.web").joinpath("interface")
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
         yield file.name, file.read_text("utf-8")
+    for name, facade in facades().items():
+        yield name, files(facade.__name__).joinpath("interface.toml").read_text("utf-8")
 
 
 def _object(name: str, told: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ to the log under the number of the request.
 from __future__ import annotations
 
 import html
-import re
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from starlette.requests import ClientDisconnect
 from discreet.errors import DiscreetError, Problem
 from discreet_service.operation.logs import place_of_failure, service_log
 from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, ServiceError, problem_document
+from discreet_service.web.plugins import facades
 
 _BY_STATUS = {
     401: "not-authenticated",
@@ -34,7 +34,7 @@ _BY_STATUS = {
 }
 #: Keeps the language that somebody chose on a page.
 LANGUAGE_COOKIE = "discreet-language"
-_MACHINES = re.compile(r"/(api|pxapi|sdmx|health|metrics)(/|$)")
+_MACHINES = ("/api/", "/health/", "/metrics/")
 #: Codes of library errors that the caller cannot repair.
 _OURS = {"disk-full": "disk-full", "memory": "overloaded"}
 
@@ -42,10 +42,16 @@ _OURS = {"disk-full": "disk-full", "memory": "overloaded"}
 def language_of(request: Request) -> str:
     """The language that the caller prefers, of those there are: chosen on a page, or generally."""
     chosen = request.cookies.get(LANGUAGE_COOKIE)
-    if chosen in ("en", "de") and not _MACHINES.match(request.url.path):
+    if chosen in ("en", "de") and not _for_machines(request.url.path):
         return chosen
     first = request.headers.get("accept-language", "").strip()[:2].lower()
     return first if first in ("en", "de") else "en"
+
+
+def _for_machines(path: str) -> bool:
+    """Whether programs ask here."""
+    own = (f"/{facade.router.prefix.split('/')[1]}/" for facade in facades().values())
+    return f"{path}/".startswith((*_MACHINES, *own))
 
 
 def problem_response(request: Request, error: DiscreetError) -> Response:
@@ -63,7 +69,7 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
         headers["WWW-Authenticate"] = 'Bearer realm="discreet"'
     if "retry_after" in told:
         headers["Retry-After"] = str(told["retry_after"])
-    if _MACHINES.match(request.url.path) or "text/html" not in request.headers.get("accept", ""):
+    if _for_machines(request.url.path) or "text/html" not in request.headers.get("accept", ""):
         return JSONResponse(
             told, status_code=told["status"], media_type=MEDIA_TYPE, headers=headers
         )

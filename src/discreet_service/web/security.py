@@ -25,6 +25,7 @@ from discreet_service.operation.logs import place_of_failure, service_log
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
 from discreet_service.web.body_gate import HeldBytes
+from discreet_service.web.plugins import facades
 from discreet_service.web.problem_pages import problem_response
 from discreet_service.web.rate_limits import TokenBuckets, address_key
 
@@ -44,7 +45,7 @@ _ALWAYS: Mapping[str, str] = {
 }
 _TRANSPORT = "max-age=31536000"
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
-_WITHOUT_RATE = ("/api/v1/config", "/health/", "/pxapi/v2/config", "/static/")
+_WITHOUT_RATE = ("/api/v1/config", "/health/", "/static/")
 #: Routes that read large tables, and the media types of those.
 _LARGE_ROUTES = ("/api/v1/protect/", "/api/v1/suppress", "/api/v1/audit", "/api/v1/records/")
 _LARGE_TYPES = frozenset(
@@ -166,6 +167,8 @@ class SecurityGate:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._bounds = app, _Bounds.of(service)
         self._held = HeldBytes(_JSON_AT_ONCE * self._bounds.json_bytes)
+        own = [path for each in facades().values() for path in getattr(each, "UNLIMITED", ())]
+        self._unlimited = (*_WITHOUT_RATE, *own)
         limits, clock = service.settings.limits, service.clock
         self._callers = TokenBuckets(
             per_second=limits.requests_per_second, burst=limits.burst, clock=clock
@@ -262,7 +265,7 @@ class SecurityGate:
             raise ServiceError("this host is not served here", code="not-found", where="host")
 
     def _check_rate(self, scope: Scope, headers: Headers) -> None:
-        if scope["path"].startswith(_WITHOUT_RATE):
+        if scope["path"].startswith(self._unlimited):
             return
         address = address_key(scope["client"][0] if scope.get("client") else "")
         named = headers.get("authorization") or _cookie(

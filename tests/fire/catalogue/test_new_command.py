@@ -68,7 +68,7 @@ from pathlib import Path
 import polars as pl
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.logs.safe_outputs import _FORMS
-from discreet_fire.remote_analysis.queries import COMMANDS
+from discreet_fire.extras.remote_analysis.queries import COMMANDS
 from discreet_fire.rewriting.do_files import rewrite
 from discreet_fire.runners.builtin.data.dataset import DataSet
 from discreet_fire.runners.builtin.disclosure.units import number_microdata

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.argus import read_jj
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression, audit_published, report_on
 from discreet.publication import legend, write_report
+from discreet_argus import read_jj
 
 
 @pytest.mark.parametrize("method", ["auto", "fast", "optimal", "modular", "hypercube"])

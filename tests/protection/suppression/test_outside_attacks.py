@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.argus import read_jj
 from discreet.protection.suppression import find_pattern
 from discreet.protection.suppression.proof.audit import audit_problem
+from discreet_argus import read_jj
 from tests.helpers.attacker_apart import Listed
 from tests.helpers.business_tables import table
 

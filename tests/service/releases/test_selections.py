@@ -16,9 +16,9 @@ from discreet.tables import (
     Provenance,
     Withheld,
 )
+from discreet_service.facades.pxweb.queries import chosen_positions, split_values
 from discreet_service.problems import ServiceError
 from discreet_service.releases.selection import select
-from discreet_service.releases.value_expressions import chosen_positions, split_values
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.argus import read_jj
-from discreet.argus.jj import repaired_problem, write_differences
 from discreet.cli.commands import app
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import SuppressionProblem, find_pattern
 from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
 from discreet.protection.suppression.problem.system import CellState, Relations
+from discreet_argus import read_jj
+from discreet_argus.jj import repaired_problem, write_differences
 from tests.helpers.random_tables import KINDS, make
 
 #: Cheapest patterns known before, with the attacker's bounds as the files have them.

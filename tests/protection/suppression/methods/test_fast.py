@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.argus.jj import read_jj
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.auto import protect_auto
 from discreet.protection.suppression.methods.fast import protect_fast
@@ -25,6 +24,7 @@ from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof, fitting_proofs
 from discreet.protection.suppression.proof.local_lp import cover_tasks
+from discreet_argus.jj import read_jj
 
 METHODS = [protect_fast, protect_auto]
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.argus import read_jj
 from discreet.protection.suppression import Cost, Suppression
 from discreet.protection.suppression.methods.hypercube import protect_hypercube
 from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet_argus import read_jj
 
 
 def square(*rows: tuple[int, ...]) -> dc.Table:

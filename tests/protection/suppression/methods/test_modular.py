@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.argus import read_jj
 from discreet.protection.suppression.methods.modular import (
     protect_modular,
     subtable_problem,
@@ -20,6 +19,7 @@ from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.problem.table_relations import relations_of
 from discreet.protection.suppression.proof.certificate import certify
+from discreet_argus import read_jj
 
 TREE = {"A": None, "B": None, "A1": "A", "A2": "A", "A3": "A", "B1": "B", "B2": "B"}
 

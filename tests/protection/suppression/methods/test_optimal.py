@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.argus.jj import read_jj
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods import optimal
 from discreet.protection.suppression.methods.optimal import protect_optimal
@@ -18,6 +17,7 @@ from discreet.protection.suppression.methods.relaxation import Relaxation
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
+from discreet_argus.jj import read_jj
 from tests.helpers.squares import square
 
 

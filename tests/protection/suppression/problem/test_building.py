@@ -15,8 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.argus import read_rda, read_records
-from discreet.argus.jj import read_jj
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.equal_cells import (
     stacked_relations,
@@ -33,6 +31,8 @@ from discreet.protection.suppression.problem.system import (
 )
 from discreet.protection.suppression.problem.table_relations import table_relations
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
+from discreet_argus import read_rda, read_records
+from discreet_argus.jj import read_jj
 
 REGION = dc.Classification.from_parents(
     "region", {"N": None, "N1": "N", "N2": "N", "S": None, "S1": "S", "S2": "S"}

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.argus import read_jj
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import audit_published
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.audit import Estimates, audit_problem
 from discreet.protection.suppression.proof.singletons import audit_respondents
 from discreet.tables.figures import Figure, figure_dimension
+from discreet_argus import read_jj
 
 CELLS = pl.DataFrame(
     {

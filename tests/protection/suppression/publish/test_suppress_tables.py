@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet import suppress
-from discreet.argus import read_jj
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import (
     Earlier,
@@ -27,6 +26,7 @@ from discreet.protection.suppression.methods import fast
 from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certified
 from discreet.protection.suppression.proof.insiders import Insiders
+from discreet_argus import read_jj
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
 

@@ -121,6 +121,22 @@ def pattern_lines(told: Mapping[str, Any]) -> list[str]:
     return [*lines, *(f"Warning: {each}." for each in told["warnings"])]
 
 
+#: So many intervals are listed for people.
+_LISTED = 100
+
+
+def interval_lines(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Intervals of hidden cells in words, the first ones of many."""
+    lines = []
+    for row in rows[:_LISTED]:
+        low, high = (
+            "no bound" if row[name] is None else f"{row[name]:,.15g}" for name in ("low", "high")
+        )
+        lines.append(f"  {', '.join(str(row[name]) for name in names)}: {low} to {high}")
+    more = len(rows) - len(lines)
+    return [*lines, f"  … and {more:,} more: --json lists all"] if more else lines
+
+
 def report_on(suppression: Suppression) -> SuppressionReport:
     """Report on a suppression.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import DiscreetError, ProgrammeError
+from discreet.plugins import plugin, suffix_of
 from discreet.protection.protocol import COUNT, Counts
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import problems_of
@@ -127,14 +128,14 @@ class PrimaryJudge:
 
     def marks(self, name: str, entry: TableEntry) -> Marks:
         """The marks of a table, from files and from the programme."""
-        from discreet.argus import read_hst
         from discreet.rules import Mark, Marks
 
         found: list[Mark] = []
         for number, stated in enumerate(entry.marks):
             if stated.file is not None:
                 path = self.programme.file(stated.file)
-                found += read_hst(path, entry.by or [], separator=stated.separator)
+                read = plugin("marks", suffix_of(path), "hst")
+                found += read(path, entry.by or [], separator=stated.separator)
                 continue
             where = self.programme.problem(("tables", name, "marks", number), "").where
             found.append(Mark(cells=stated.cells or {}, where=where, **stated.decisions))

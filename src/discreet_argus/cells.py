@@ -1,0 +1,504 @@
+"""Files of cells (`.tab`) with the metadata that describe them. CONFIDENTIAL.
+
+In: one cell a line – codes, value, and as described frequency, largest contributions,
+status, protection levels; or a `Table` and its sensitive cells. Out: a `Table` and what is
+said about its cells, totals that the file lacks added up from its finest cells; or files
+with metadata (`.rda`) and hierarchies (`.hrc`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
+from discreet.errors import Problem, SuppressionError
+from discreet.files import write_text
+from discreet.rules import CellVerdict, Primary, Reason
+from discreet.rules.holdings import lone_contributors
+from discreet.tables import Contributions, Dimension, Table
+from discreet.tables.dimension import parts_of
+from discreet.tables.table import sort_cells
+from discreet_argus.metadata import ArgusMetadata, ArgusVariable, write_rda
+from discreet_argus.texts import (
+    ArgusText,
+    open_text,
+    parsed_number,
+    refuse_lines,
+    split_rows,
+    without_comment,
+)
+
+
+def with_missing_totals(
+    dimensions: Sequence[Dimension],
+    index: Sequence[PositionArray],
+    numbers: dict[str, FloatArray],
+    status: SmallIntArray | None,
+    metadata: ArgusMetadata,
+) -> tuple[list[PositionArray], dict[str, FloatArray], SmallIntArray | None]:
+    """All cells above the finest ones given; totals given keep their status, not their numbers."""
+    inner = np.ones(len(index[0]), dtype=np.bool_)
+    for dimension, part in zip(dimensions, index, strict=True):
+        inner &= dimension.is_leaf[part]
+    parts = [part[inner] for part in index]
+    source = np.flatnonzero(inner)
+    for at, dimension in enumerate(dimensions):
+        parts, source = _with_ancestors(parts, source, at, dimension)
+    places, _ = CellIndex.of(dimensions).joined(parts)
+    _, first, group = np.unique(places, return_index=True, return_inverse=True)
+    cells = [part[first].astype(np.int32) for part in parts]
+    summed = _summed(numbers, metadata, source, group.reshape(-1), len(first))
+    found = CellIndex.of(dimensions).find(index, cells)
+    place = np.flatnonzero(found >= 0)
+    given = found[place]
+    if len(place) < len(index[0]):
+        what = f"{len(index[0]) - len(place):,} totals have no finest cell below them"
+        hint = 'hand in their parts, or take totals as given (totals="given")'
+        raise SuppressionError(what, code="additivity", hint=hint)
+    for level in (*metadata.role("lower"), *metadata.role("upper")):
+        summed[level.name] = np.zeros(len(first))
+        summed[level.name][place] = numbers[level.name][given]
+    if status is None:
+        return cells, summed, None
+    kept = np.zeros(len(first), dtype=np.int8)
+    kept[place] = status[given]
+    return cells, summed, kept
+
+
+def _with_ancestors(
+    parts: Sequence[PositionArray], source: IntArray, at: int, dimension: Dimension
+) -> tuple[list[PositionArray], IntArray]:
+    """Each cell once more for every code above its own in one variable."""
+    result = [[part] for part in parts]
+    sources = [source]
+    code = parts[at]
+    rows = np.arange(len(code))
+    while True:
+        above = dimension.parents[code]
+        rows, code = rows[above >= 0], above[above >= 0]
+        if not rows.size:
+            break
+        for column, part in zip(result, parts, strict=True):
+            column.append(part[rows])
+        result[at][-1] = code
+        sources.append(source[rows])
+    return [np.concatenate(column) for column in result], np.concatenate(sources)
+
+
+def _summed(
+    numbers: dict[str, FloatArray],
+    metadata: ArgusMetadata,
+    source: IntArray,
+    group: IntArray,
+    size: int,
+) -> dict[str, FloatArray]:
+    result = {}
+    tops = [variable.name for variable in metadata.role("top")]
+    for variable in metadata.variables:
+        if variable.name not in numbers or variable.role in ("lower", "upper", "top"):
+            continue
+        units = 10.0**variable.decimals
+        whole = np.zeros(size, dtype=np.int64)
+        np.add.at(whole, group, np.rint(numbers[variable.name][source] * units).astype(np.int64))
+        result[variable.name] = whole / units
+    if tops:
+        result.update(_largest([numbers[name] for name in tops], tops, source, group, size))
+    return result
+
+
+def _largest(
+    columns: Sequence[FloatArray],
+    names: Sequence[str],
+    source: IntArray,
+    group: IntArray,
+    size: int,
+) -> dict[str, FloatArray]:
+    """The largest of the largest contributions of all cells below."""
+    value = np.concatenate([column[source] for column in columns])
+    cell = np.concatenate([group] * len(columns))
+    order = np.lexsort((-np.abs(value), cell))
+    cell, value = cell[order], value[order]
+    start = np.searchsorted(cell, np.arange(size))
+    rank = np.arange(len(cell)) - start[cell]
+    result = {}
+    for at, name in enumerate(names):
+        result[name] = np.zeros(size)
+        result[name][cell[rank == at]] = value[rank == at]
+    return result
+
+
+#: Letters of empty cells and of secondary suppressions.
+EMPTY_STATUS = "E"
+SECONDARY_STATUS = "M"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CellFile:
+    """What a file of cells holds (confidential).
+
+    Args:
+        table: The cells. Without a frequency in the file each cell that is not empty
+            counts as one record.
+        value: Name of the value column in `table.sums`.
+        decimals: Its digits after the decimal point.
+        primary: What the file says about its cells; None if it has no status.
+        shadow: Name of the column that rules look at; that of the value if there is none.
+        cost: Name of the column of costs, or empty.
+    """
+
+    table: Table
+    value: str
+    decimals: int
+    primary: Primary | None
+    shadow: str
+    cost: str
+
+    def __repr__(self) -> str:
+        return f"<CellFile (confidential): {len(self.table):,} cells>"
+
+
+def read_tab(
+    path: str | os.PathLike[str],
+    metadata: ArgusMetadata,
+    *,
+    totals: Literal["given", "add"] = "given",
+    encoding: str = "utf-8",
+) -> CellFile:
+    r"""Read a file of cells.
+
+    Args:
+        path: The file.
+        metadata: Its description, `read_rda(…, of="cells")`.
+        totals: Whether totals are as given, or are added up from the finest cells; the
+            status of those given stays.
+        encoding: Encoding of the file.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "some.tab"
+    >>> _ = file.write_text("Total;7;3\nm;3;1\nw;4;2")
+    >>> sex = ArgusVariable(name="sex", coded=True)
+    >>> turnover = ArgusVariable(name="turnover", numeric=True)
+    >>> count = ArgusVariable(name="n", role="frequency")
+    >>> described = ArgusMetadata(form="table", separator=";", variables=(sex, turnover, count))
+    >>> read_tab(file, described).table
+    <Table some (confidential): sex, 3 cells>
+    """
+    text = open_text(path, encoding)
+    spanning, response = _described(text, metadata)
+    lines = _CellLines(text, metadata)
+    placed = [lines.codes(variable) for variable in spanning]
+    dimensions, index = [dimension for dimension, _ in placed], [part for _, part in placed]
+    numbers, status = lines.numbers(), lines.status()
+    refuse_lines(text, lines.problems)
+    lines.refuse_doubled(dimensions, index)
+    order = sort_cells(dimensions, index)
+    index = [part[order] for part in index]
+    numbers = {name: column[order] for name, column in numbers.items()}
+    status = None if status is None else status[order]
+    if totals == "add":
+        index, numbers, status = with_missing_totals(dimensions, index, numbers, status, metadata)
+    return _cell_file(metadata, response, dimensions, index, numbers, status, text)
+
+
+def _described(
+    text: ArgusText, metadata: ArgusMetadata
+) -> tuple[list[ArgusVariable], ArgusVariable]:
+    """The spanning variables and the value column."""
+    problems = []
+    spanning = [variable for variable in metadata.variables if variable.coded]
+    plain = [v for v in metadata.variables if v.numeric and not v.role and not v.coded]
+    if metadata.form != "table":
+        problems.append(Problem("the metadata describe records, not cells", str(text.path)))
+    if not spanning:
+        problems.append(Problem("no variable spans the table", str(text.path), "<RECODEABLE>"))
+    if len(plain) != 1:
+        what = f"a file of cells has one value column, {len(plain)} are described"
+        problems.append(Problem(what, str(text.path), "<NUMERIC> without another role"))
+    refuse_lines(text, problems)
+    return spanning, plain[0]
+
+
+class _CellLines:
+    """The fields by variable, and the line of each cell; problems are kept."""
+
+    def __init__(self, text: ArgusText, metadata: ArgusMetadata) -> None:
+        lines = [(at, without_comment(line)) for at, line in text.lines]
+        lines = [(at, line) for at, line in lines if line.strip()]
+        names = [variable.name for variable in metadata.variables]
+        self.columns = split_rows(text, lines, metadata.separator, names)
+        self.metadata = metadata
+        self.problems: list[Problem] = []
+        self._rows = [at for at, _ in lines]
+        self._text = text
+
+    def _wrong(self, bad: BoolArray, what: str) -> None:
+        rows = (self._rows[at] for at in np.flatnonzero(bad))
+        self.problems += [Problem(what, self._text.place(row)) for row in rows]
+
+    def codes(self, variable: ArgusVariable) -> tuple[Dimension, PositionArray]:
+        """A spanning variable, and the position of the code of each cell."""
+        codes = self.columns[variable.name]
+        tree = self.metadata.classification(variable.name, codes)
+        dimension = Dimension(classifications=(tree,))
+        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int32)
+        self.problems += [
+            Problem(
+                f"code {codes[at]!r} of {variable.name} is not in its classification",
+                self._text.place(self._rows[at]),
+            )
+            for at in np.flatnonzero(place < 0).tolist()
+        ]
+        return dimension, place
+
+    def numbers(self) -> dict[str, FloatArray]:
+        """The numbers of all variables that hold some."""
+        found = {}
+        for variable in self.metadata.variables:
+            if variable.coded or variable.role == "status":
+                continue
+            values = [parsed_number(field) for field in self.columns[variable.name]]
+            column = np.array([np.nan if value is None else value for value in values])
+            self._wrong(np.isnan(column), f"{variable.name} is not a number")
+            if variable.role == "frequency":
+                bad = (column < 0) | ((column != np.floor(column)) & ~np.isnan(column))
+                self._wrong(bad, f"{variable.name} is a whole number of at least 0")
+            found[variable.name] = column
+        return found
+
+    def status(self) -> SmallIntArray | None:
+        """The verdict on each cell; -1 for empty ones."""
+        listed = self.metadata.role("status")
+        if not listed:
+            return None
+        safe, unsafe, protected = self.metadata.letters
+        meaning = {
+            safe: CellVerdict.free,
+            unsafe: CellVerdict.sensitive,
+            protected: CellVerdict.fixed,
+            SECONDARY_STATUS: CellVerdict.secondary,
+            EMPTY_STATUS: -1,
+            "": CellVerdict.free,
+        }
+        letters = self.columns[listed[0].name]
+        known = ", ".join(letter for letter in meaning if letter)
+        self.problems += [
+            Problem(f"the status {letter!r} is not known", self._text.place(row), f"known: {known}")
+            for row, letter in zip(self._rows, letters, strict=True)
+            if letter not in meaning
+        ]
+        return np.array([meaning.get(letter, CellVerdict.free) for letter in letters], np.int8)
+
+    def refuse_doubled(
+        self, dimensions: Sequence[Dimension], index: Sequence[PositionArray]
+    ) -> None:
+        """Raise an error that names the cells that stand twice."""
+        numbers, _ = CellIndex.of(dimensions).joined(index)
+        again = np.ones(len(numbers), dtype=np.bool_)
+        again[np.unique(numbers, return_index=True)[1]] = False
+        names = ", ".join(dimension.name for dimension in dimensions)
+        self._wrong(again, f"a cell with the same codes of {names} stands above")
+        refuse_lines(self._text, self.problems)
+
+
+def _cell_file(
+    metadata: ArgusMetadata,
+    response: ArgusVariable,
+    dimensions: Sequence[Dimension],
+    index: Sequence[PositionArray],
+    numbers: dict[str, FloatArray],
+    status: npt.NDArray[np.int8] | None,
+    text: ArgusText,
+) -> CellFile:
+    value = numbers[response.name]
+    frequency = metadata.role("frequency")
+    empty = np.zeros(len(value), np.bool_) if status is None else status == -1
+    if (empty & (value != 0)).any():
+        what = f"{int((empty & (value != 0)).sum()):,} cells are called empty and have a value"
+        raise SuppressionError(what, code="argus-file", where=text.path.name)
+    count = numbers[frequency[0].name] if frequency else np.where(empty, 0, 1)
+    roles = {role: metadata.role(role) for role in ("shadow", "cost", "top", "lower", "upper")}
+    shadow = roles["shadow"][0].name if roles["shadow"] else response.name
+    cost = roles["cost"][0].name if roles["cost"] else ""
+    sums = {name: numbers[name] for name in dict.fromkeys((response.name, shadow, cost)) if name}
+    whole = count.astype(np.int64)
+    table = Table(
+        dimensions=tuple(dimensions),
+        index=tuple(index),
+        count=whole,
+        sums=sums,
+        contributions=_contributions(shadow, numbers, roles["top"], whole),
+        name=text.path.name.split(".")[0],
+        parts=parts_of(dimensions, index, len(whole)) if len(whole) else None,
+    )
+    primary = None if status is None else _primary(table, response.name, status, numbers, roles)
+    return CellFile(
+        table=table,
+        value=response.name,
+        decimals=response.decimals,
+        primary=primary,
+        shadow=shadow,
+        cost=cost,
+    )
+
+
+def _contributions(
+    shadow: str, numbers: dict[str, FloatArray], tops: Sequence[ArgusVariable], count: IntArray
+) -> dict[str, Contributions]:
+    """The largest contributions that the file has, for rules to look at."""
+    if not tops:
+        return {}
+    top = np.stack([numbers[variable.name] for variable in tops], axis=1)
+    beyond = np.arange(len(tops))[None, :] >= count[:, None]
+    total, unknown = numbers[shadow], np.full(len(count), np.nan)
+    return {
+        shadow: Contributions(
+            column=shadow,
+            top=np.where(beyond, np.nan, top),
+            count=count,
+            nonzero=count,
+            total=total,
+            plain=total,
+            absolute=np.abs(total),
+            low=unknown,
+            high=unknown,
+        )
+    }
+
+
+def _primary(
+    table: Table,
+    value: str,
+    status: npt.NDArray[np.int8],
+    numbers: dict[str, FloatArray],
+    roles: dict[str, list[ArgusVariable]],
+) -> Primary:
+    verdict = np.maximum(status, 0).astype(np.int8)
+    sensitive = verdict == CellVerdict.sensitive
+    nothing = np.zeros(len(table))
+    levels = {
+        role: np.where(sensitive, numbers[roles[role][0].name], 0.0) if roles[role] else nothing
+        for role in ("lower", "upper")
+    }
+    unknown = np.full(len(table), np.nan)
+    return Primary(
+        table=table.name,
+        value=value,
+        verdict=verdict,
+        reason=np.where(sensitive, Reason.manual, Reason.none).astype(np.int8),
+        rules=np.zeros((0, len(table)), dtype=np.bool_),
+        lower=levels["lower"],
+        upper=levels["upper"],
+        sliding=nothing,
+        cost=unknown,
+        low=unknown,
+        high=unknown,
+        waived=np.zeros(len(table), dtype=np.bool_),
+        at_most=np.full(len(table), np.inf),
+        at_least=np.full(len(table), -np.inf),
+        opens=np.zeros(len(table), dtype=np.bool_),
+        contributor=lone_contributors(table, value),
+        weighted=None,
+    )
+
+
+def write_tab(
+    table: Table,
+    path: str | os.PathLike[str],
+    *,
+    value: str | None = None,
+    primary: Primary | None = None,
+    decimals: int = 0,
+    secondary: BoolArray | None = None,
+) -> ArgusMetadata:
+    """Write the cells of a table, its metadata (`.rda`) and hierarchies (`.hrc`) beside it.
+
+    Args:
+        table: The table.
+        path: The file of cells.
+        value: The value column; None for counts.
+        primary: Sensitive cells, with their levels.
+        decimals: Digits after the decimal point of values.
+        secondary: Cells that are hidden to protect others, beside those of `primary`.
+
+    All files are readable by their owner only, but for the hierarchies.
+    """
+    place = Path(path)
+    if any(len(dimension.classifications) > 1 for dimension in table.dimensions):
+        what = "classifications that do not nest have no place in this format"
+        hint = "write a table for each"
+        raise SuppressionError(what, code="argus-file", where=table.name, hint=hint)
+    variables = [_spanning(dimension, place) for dimension in table.dimensions]
+    measure = value or "count"
+    variables.append(ArgusVariable(name=measure, numeric=True, decimals=decimals if value else 0))
+    variables.append(ArgusVariable(name="frequency", role="frequency"))
+    held = None if value is None or secondary is None else table.contributions.get(value)
+    tops = np.zeros((len(table), 0)) if held is None else np.nan_to_num(held.top)
+    variables += [
+        ArgusVariable(name=f"top{at}", numeric=True, role="top", decimals=decimals)
+        for at in range(1, tops.shape[1] + 1)
+    ]
+    if primary is not None:
+        variables.append(ArgusVariable(name="status", role="status"))
+        variables += [
+            ArgusVariable(name=role, numeric=True, role=role, decimals=decimals)
+            for role in ("lower", "upper")
+        ]
+    metadata = ArgusMetadata(
+        form="table", separator=";", variables=tuple(variables), folder=place.parent
+    )
+    hidden = np.zeros(len(table), dtype=np.bool_) if secondary is None else secondary
+    _write_cells(table, place, value, primary, decimals, tops, hidden)
+    for dimension, variable in zip(table.dimensions, variables, strict=False):
+        if variable.hierarchy:
+            dimension.classifications[0].write(place.parent / variable.hierarchy)
+    write_rda(metadata, place.with_suffix(".rda"))
+    return metadata
+
+
+def _spanning(dimension: Dimension, place: Path) -> ArgusVariable:
+    variable = ArgusVariable(name=dimension.name, coded=True, total=dimension.total)
+    if not dimension.is_leaf[1:].all():
+        return replace(variable, hierarchy=f"{place.stem}_{dimension.name}.hrc")
+    return variable
+
+
+def _write_cells(
+    table: Table,
+    place: Path,
+    value: str | None,
+    primary: Primary | None,
+    decimals: int,
+    tops: FloatArray,
+    hidden: BoolArray,
+) -> None:
+    columns: list[Any] = []
+    for dimension, part in zip(table.dimensions, table.index, strict=True):
+        wrong = [code for code in dimension.codes if '"' in code or "\n" in code]
+        if wrong:
+            what = f"code {wrong[0]!r} has a quote or a line break"
+            raise SuppressionError(what, code="argus-file", where=dimension.name)
+        columns.append([f'"{dimension.codes[at]}"' for at in part.tolist()])
+    amounts = table.count.tolist() if value is None else table.sums[value].tolist()
+    columns.append([f"{amount:.{decimals if value else 0}f}" for amount in amounts])
+    columns.append([str(count) for count in table.count.tolist()])
+    columns += [[f"{amount:.{decimals}f}" for amount in top] for top in tops.T.tolist()]
+    if primary is not None:
+        letters = np.where(primary.fixed, "P", "S")
+        letters[table.count == 0] = EMPTY_STATUS
+        letters[primary.secondary | hidden] = SECONDARY_STATUS
+        letters[primary.sensitive] = "U"
+        columns.append(letters.tolist())
+        columns += [
+            [f"{amount:.{decimals}f}" for amount in level.tolist()]
+            for level in (primary.lower, primary.upper)
+        ]
+    lines = (";".join(row) for row in zip(*columns, strict=True))
+    write_text(place, "".join(f"{line}\n" for line in lines), private=True)

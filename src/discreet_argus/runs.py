@@ -1,0 +1,294 @@
+"""Suppression and audit of files, one by one or by a batch file (`.arb`).
+
+In: a `.jj` file, a `.tab` file with its `.rda`, or a batch that names records or cells, rules,
+methods, outputs. Out: a `.jj` file with the pattern (CONFIDENTIAL), or published tables. What a
+batch asks for and is not done here is refused at once; nothing is written unless every sensitive
+cell is proven to be protected.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from discreet.arrays import BoolArray
+from discreet.errors import DiscreetWarning, SuppressionError
+from discreet.files import check_writable
+from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.proof.audit import Audit, audit_problem
+from discreet.protection.suppression.publish.report import (
+    described_pattern,
+    interval_lines,
+    pattern_lines,
+)
+from discreet.protection.suppression.publish.suppression import Suppression
+from discreet.publication import write
+from discreet.publication.formats import check_place, format_of, place_of
+from discreet.tables import ProtectedTable
+from discreet_argus import Batch, CellFile, read_batch, read_rda, read_tab
+from discreet_argus.batch_tables import judged_tables
+from discreet_argus.jj import read_jj, repaired_problem, write_differences, write_jj
+from discreet_argus.written_tables import CONFIDENTIAL_FORMS, write_form
+
+#: Writes a protected table; handed in, so that formats are looked up by the caller.
+TableWriter: TypeAlias = Callable[[ProtectedTable, Path], Any]
+
+
+def run_batch(
+    path: str | os.PathLike[str],
+    *,
+    write: TableWriter | None = None,
+    progress: Progress | None = None,
+) -> list[Suppression]:
+    """Carry out a batch.
+
+    Args:
+        path: The batch file; paths in it are meant from its folder.
+        write: Writes outputs of form 3; the suffix of the file chooses the format. Without,
+            they are not written. Other forms have the layout of τ-ARGUS, whatever the suffix.
+        progress: Is told what is being done.
+
+    Returns:
+        One suppression for each method asked for, in their order.
+
+    >>> run_batch("none.arb")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SuppressionError: [argus-file] none.arb: the file cannot be read
+    """
+    plan = read_batch(path)
+    judged = judged_tables(plan)
+    _warn_of_tables_apart(plan)
+    done, last = [], {}
+    for step in plan.protections:
+        chosen = range(len(judged)) if step.table == 0 else [step.table - 1]
+        result = Suppression.of(
+            [(judged[at].table, judged[at].primary) for at in chosen],
+            method=cast(Method, step.method),
+            value=judged[chosen[0]].primary.value,
+            decimals=judged[chosen[0]].decimals,
+            cost=plan.tables[chosen[0]].cost,
+            time_limit=None if step.minutes is None else 60 * step.minutes,
+            progress=progress,
+        )
+        done.append(result)
+        last.update({at: (result, number) for number, at in enumerate(chosen)})
+    _write(plan, last, write)
+    return done
+
+
+def _warn_of_tables_apart(plan: Batch) -> None:
+    """Tables of one response share cells, at least their total: apart they can open each other."""
+    apart = sorted({step.table for step in plan.protections} - {0})
+    responses = [plan.tables[number - 1].response for number in apart]
+    if len(set(responses)) < len(responses):
+        numbers = ", ".join(str(number) for number in apart)
+        what = f"tables {numbers} are protected apart, and may open each other: use table 0 for all"
+        warnings.warn(what, DiscreetWarning, stacklevel=3)
+
+
+def _write(
+    plan: Batch, last: Mapping[int, tuple[Suppression, int]], write: TableWriter | None
+) -> None:
+    """The outputs, each from the last method that protected its table."""
+    for output in plan.outputs:
+        done, number = last[output.table - 1]
+        target = plan.file(output.path)
+        if output.form == "jj":
+            write_jj(done.problem.with_hidden(done.pattern.hidden), target)
+        elif output.form != "codes":
+            rules = plan.tables[output.table - 1].rules
+            tops = max((int(rule.numbers[0]) for rule in rules if rule.name == "NK"), default=0)
+            how: dict[str, Any] = {"form": output.form, "options": output.options}
+            write_form(done, number, target, **how, dominance=tops)
+        elif write is not None:
+            write(done.tables[number], target)
+
+
+#: Names that batches give to files of text; they are written as CSV.
+_TEXTS = (".txt", ".asc", ".dat", ".tab")
+
+
+def carry_out_batch(
+    path: Path, *, language: str, progress: Progress | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Carry out a batch for people: what was done in words, and plain values for JSON."""
+    plan = read_batch(path)
+    outputs = [(output.form, plan.file(output.path)) for output in plan.outputs]
+    for form, place in outputs:
+        check_place(place)
+        if form == "codes" and place.suffix.lower() not in _TEXTS:
+            format_of(place_of(place))
+
+    def publish(safe: ProtectedTable, place: Path) -> None:
+        kind = "csv" if place.suffix.lower() in _TEXTS else None
+        write(safe, place, format=kind, language=language)
+
+    done = run_batch(path, write=publish, progress=progress)
+    notes = list(dict.fromkeys(note for result in done for note in result.notes))
+    if not done:
+        notes.append("the batch asks for no suppression: it has no <SUPPRESS>")
+    if not outputs:
+        notes.append("the batch asks for no output, and nothing is written: no <WRITETABLE>")
+    described: dict[str, Any] = {
+        "batch": path.name,
+        "steps": [{"method": one.pattern.method, "tables": len(one.tables)} for one in done],
+        "notes": notes,
+        "out": [str(place) for _, place in outputs],
+    }
+    lines = [f"{path} is carried out.", *(f"Note: {note}." for note in notes)]
+    for form, place in outputs:
+        secret = " (CONFIDENTIAL: true values)" if form in CONFIDENTIAL_FORMS else ""
+        lines.append(f"Written: {place}{secret}")
+    return "\n".join(lines), described
+
+
+def suppress_file(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    metadata: str | os.PathLike[str] | None = None,
+    method: Method = "auto",
+    time_limit: float | None = None,
+    repair: bool = False,
+    differences: str | os.PathLike[str] | None = None,
+    anew: bool = False,
+    progress: Progress | None = None,
+    publish: TableWriter | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """Hide cells of a file.
+
+    Args:
+        source: A problem (`.jj`, `.jj.gz`) or a file of cells with status (`.tab`, `.csv`).
+        out: What to write: a `.jj` file, in which secondary suppressions have status m,
+            readable by its owner only; or, for cells, a published table by its suffix.
+        metadata: The `.rda` file that describes a file of cells.
+        method: As for `discreet.suppress`.
+        time_limit: Seconds.
+        repair: Add up totals anew that are no sum of their parts.
+        differences: Where to list the totals of a problem that are not, and by how much
+            they differ; CONFIDENTIAL, readable by its owner only.
+        anew: Forget the secondary suppressions that a problem has, instead of keeping them.
+        progress: Is told what is being done.
+        publish: Writes published tables.
+    """
+    begin = time.monotonic()
+    place, target = Path(source), Path(out)
+    check_writable(target.parent)
+    changed = 0
+    search: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
+    _check_kinds(place, target, of_problems=differences is not None or anew)
+    if _is_jj(place):
+        problem, changed = _problem(place, repair, differences, anew)
+        _warn_of_nothing(place, problem.state == CellState.primary)
+        pattern = find_pattern(problem, method, begin=begin, **search)
+        write_jj(problem.with_hidden(pattern.hidden), target)
+        told_notes = pattern.notes
+    else:
+        cells = _cells(place, metadata)
+        assert cells.primary is not None  # refused above
+        _warn_of_nothing(place, cells.primary.sensitive)
+        options: dict[str, Any] = {"decimals": cells.decimals, "value": cells.value}
+        options |= {"repair": repair, **search}
+        done = Suppression.of((cells.table, cells.primary), method=method, **options)
+        pattern = done.pattern
+        if _is_jj(target):
+            write_jj(done.problem.with_hidden(pattern.hidden), target)
+        elif publish is not None:
+            publish(done.tables[0], target)
+        told_notes = done.notes
+    told = described_pattern(pattern)
+    told["notes"] = list(told_notes)
+    lines = [*pattern_lines(told), *(f"Note: {note}." for note in told_notes)]
+    lines.append(f"Written: {target}")
+    if changed:
+        told["repaired"] = changed
+        lines.insert(0, f"{changed:,} totals were added up anew.")
+    return "\n".join(lines), {"table": place.name, **told, "out": str(target)}
+
+
+def _warn_of_nothing(place: Path, sensitive: BoolArray) -> None:
+    if not sensitive.any():
+        what = f"no cell of {place.name} is sensitive, so that none is hidden for one"
+        warnings.warn(what, DiscreetWarning, stacklevel=3)
+
+
+def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:
+    """Refuse files and options that do not go together."""
+    if not _is_jj(place) and of_problems:
+        what = "only problems (.jj) list differences and have secondaries to forget"
+        hint = "leave out --differences and --anew"
+        raise SuppressionError(what, code="option", where=str(place), hint=hint)
+    if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
+        what = "a problem has no codes: its pattern is written as a .jj file"
+        raise SuppressionError(what, code="output-file", where=str(target), hint="name it NAME.jj")
+
+
+def _problem(
+    place: Path, repair: bool, differences: str | os.PathLike[str] | None, anew: bool
+) -> tuple[SuppressionProblem, int]:
+    """The problem to solve, and how many of its totals were added up anew."""
+    problem = read_jj(place)
+    if anew:
+        problem = problem.with_hidden(problem.state == CellState.primary)
+    if differences is not None:
+        write_differences(problem, differences)
+    if not repair:
+        return problem, 0
+    whole, changed = repaired_problem(problem)
+    return whole, int(np.count_nonzero(changed))
+
+
+def audit_file(
+    source: str | os.PathLike[str],
+    *,
+    metadata: str | os.PathLike[str] | None = None,
+    intervals: bool = False,
+) -> tuple[str, dict[str, Any]]:
+    """Audit a file with hidden cells.
+
+    Args:
+        source: A problem with its pattern (`.jj`), or cells with status (`.tab`).
+        metadata: The `.rda` file that describes a file of cells.
+        intervals: List the interval of each hidden cell.
+    """
+    place = Path(source)
+    if _is_jj(place):
+        problem = read_jj(place)
+    else:
+        cells = _cells(place, metadata)
+        asked = (cells.table, cells.primary)
+        problem, _ = build_problem(asked, value=cells.value, decimals=cells.decimals)
+    problem.check()
+    found: Audit = audit_problem(problem, problem.hidden, intervals=intervals)
+    described = {**found.described(), "table": place.name}
+    text = found.text()
+    if intervals:
+        described["intervals"] = found.intervals().drop("value").to_dicts()
+        text = "\n".join([text, *interval_lines(described["intervals"], ["cell"])])
+    return text, described
+
+
+def _is_jj(place: Path) -> bool:
+    return place.name.lower().removesuffix(".gz").endswith(".jj")
+
+
+def _cells(place: Path, metadata: str | os.PathLike[str] | None) -> CellFile:
+    if metadata is None:
+        what = "a file of cells needs its description"
+        hint = "name the .rda file, or hand in a .jj file"
+        raise SuppressionError(what, code="metadata", where=str(place), hint=hint)
+    cells = read_tab(place, read_rda(metadata, of="cells"))
+    if cells.primary is None:
+        what = "the file does not say which cells are sensitive"
+        hint = "describe its column of status with <STATUS>"
+        raise SuppressionError(what, code="status", where=str(place), hint=hint)
+    return cells

@@ -1,0 +1,343 @@
+"""Releases in the forms of others: Five Safes RO-Crate (in a BagIt folder) and SACRO.
+
+In: a review queue and the number of a released submission (CONFIDENTIAL). Out: a folder with the
+released outputs alone and what was decided on them. Persons, reasons and comments are in it only
+if somebody asks for a folder that stays inside; nothing that was held back is in either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mimetypes
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from discreet import __version__
+from discreet.cli.program import Json, command, show
+from discreet.errors import OutputCheckError
+from discreet.files import TEMPORARY_SUFFIX, check_writable, kept_on_disk, told_if_full
+from discreet_fire.cli.queue import Folder, Number
+from discreet_fire.findings import Severity
+from discreet_fire.persons import plain_text
+from discreet_fire.queue import OutputPart, Queue, State, open_queue, view
+from discreet_fire.queue.database import queue_error
+from discreet_fire.queue.record import Event
+from discreet_fire.queue.releases import folder_problem, target_of
+from discreet_fire.queue.views import QueueView
+from discreet_fire.research_session.sacro_results import RESULTS, placed
+
+#: What the crate says that it keeps to, and the terms of its checks.
+_CRATE, _PROFILE = "https://w3id.org/ro/crate/1.1", "https://w3id.org/5s-crate/0.4"
+_CHECK = "https://w3id.org/shp#DisclosureCheck"
+_SUMS = "https://w3id.org/shp#GenerateCheckValue"
+_DONE = "http://schema.org/CompletedActionStatus"
+_SHA = "https://www.iana.org/assignments/named-information#sha-512"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CratePublisher:
+    """Who publishes a crate."""
+
+    name: str  # of the data centre
+    address: str  # its address in the web
+    licence: str  # the address of the licence of the outputs
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", plain_text(self.name, "publisher"))
+        for what, text in (("publisher", self.address), ("licence", self.licence)):
+            if not text.startswith(("https://", "http://")) or not text.isprintable():
+                hint = "such as https://fdz.example.org/"
+                raise queue_error("this is no address in the web", "crate", what, hint)
+
+
+def write_crate(
+    queue: Queue, number: int, folder: Path, publisher: CratePublisher, *, internal: bool = False
+) -> Path:
+    """Write a release as a Five Safes RO-Crate."""
+    found, files = _released(queue, number)
+    crate = _Crate(found=found, files=files, publisher=publisher, internal=internal)
+    inside = {f"data/outputs/{name}": data for name, data in files.items()}
+    inside["data/ro-crate-metadata.json"] = _json(crate.metadata())
+    about = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+    tags = {"bagit.txt": about, "manifest-sha512.txt": _manifest(inside)}
+    whole = {**inside, **tags, "tagmanifest-sha512.txt": _manifest(tags)}
+    return _placed(whole, folder)
+
+
+def write_decided(queue: Queue, number: int, folder: Path, *, internal: bool = False) -> Path:
+    """Write a release in the form of SACRO, with what was decided on each output."""
+    found, files = _released(queue, number)
+    standing = found.row.standing
+    home = queue.store(queue.told(number, "token")) / "outputs"
+    written: dict[str, bytes] = {}
+    results: dict[str, Any] = {}
+    for part in standing.shown:
+        name, data = part.file, files.get(part.file, b"")
+        if part.end is not None:  # one of several in a log
+            name, data = f"output_{part.number}.txt", part.text(home).encode()
+        written[name] = data
+        results[f"output_{part.number}"] = _sacro_entry(found, part, name, internal=internal)
+    about = {"@type": "SoftwareApplication", "name": "discreet", "version": __version__}
+    written[RESULTS] = _json({"version": "1.0.2", "tool": about, "results": results})
+    if folder.exists() or folder.is_symlink():
+        raise _there(folder)
+    return placed(written, folder)
+
+
+def _released(queue: Queue, number: int) -> tuple[QueueView, dict[str, bytes]]:
+    """A submission and the bytes of its released outputs, as they were approved."""
+    found = view(queue, number)
+    standing, where = found.row.standing, f"submission {number}"
+    if standing.state is not State.released:
+        message = f"only released submissions can be written; this one is {standing.state.value}"
+        raise queue_error(message, "not-released", where)
+    target = target_of(queue, standing)
+    problem = folder_problem(target, standing.intent, standing.record)
+    if problem:
+        raise queue_error(f"the released folder: {problem}", "queue-damaged", where)
+    return found, {name: (target / name).read_bytes() for name in standing.intent["outputs"]}
+
+
+def _sacro_entry(
+    found: QueueView, part: OutputPart, name: str, *, internal: bool
+) -> dict[str, Any]:
+    standing = found.row.standing
+    decision = standing.decisions.get(part.number)
+    grave = (Severity.REVIEW, Severity.ERROR)
+    looked = any(one.severity in grave for one in found.findings)
+    verdict: dict[str, str] = {"verdict": standing.verdict(part).value}
+    if internal and decision is not None:
+        verdict |= {"comment": decision.comment, "person": decision.person}
+    return {
+        "uid": f"output_{part.number}",
+        "status": "review" if looked else "pass",
+        "type": "custom",
+        "properties": {},
+        "files": [{"name": name, "sdc": {}}],
+        "outcome": {},
+        "command": part.title,
+        "summary": "approved and released",
+        "timestamp": found.history[-1].at,
+        "comments": [],
+        "exception": "",
+        "fair": {},
+        "decision": verdict,
+    }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Crate:
+    """The metadata of a crate."""
+
+    found: QueueView
+    files: Mapping[str, bytes]
+    publisher: CratePublisher
+    internal: bool
+
+    def metadata(self) -> dict[str, Any]:
+        """The JSON-LD of the crate."""
+        approved = [one for one in self.found.history if one.kind == "approved"]
+        checks = [self._check(at, one) for at, one in enumerate(approved, 1)]
+        released = self.found.history[-1]
+        files = [self._file(name, data) for name, data in self.files.items()]
+        sums = self._action("#checksums", "UpdateAction", _SUMS, "checksums written", released)
+        run = self._run(released)
+        actions = [run, *checks, {**sums, "instrument": {"@id": _SHA}}]
+        graph = [
+            {
+                "@id": "ro-crate-metadata.json",
+                "@type": "CreativeWork",
+                "about": {"@id": "./"},
+                "conformsTo": {"@id": _CRATE},
+            },
+            self._root(released, files, actions),
+            {"@id": _PROFILE, "@type": "Profile", "name": "Five Safes RO-Crate profile"},
+            *files,
+            *actions,
+            *self._about(approved),
+        ]
+        return {"@context": f"{_CRATE}/context", "@graph": graph}
+
+    def _root(
+        self, released: Event, files: list[dict[str, Any]], actions: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        row = self.found.row
+        return {
+            "@id": "./",
+            "@type": "Dataset",
+            "name": f"Release {row.number}",
+            "description": "Outputs of research on confidential data, checked and approved",
+            "datePublished": released.at,
+            "license": {"@id": self.publisher.licence},
+            "conformsTo": {"@id": _PROFILE},
+            "author": {"@id": "#researcher"},
+            "hasPart": [{"@id": one["@id"]} for one in files],
+            "mainEntity": {"@id": "#program"},
+            "mentions": [{"@id": one["@id"]} for one in actions],
+            "publisher": {"@id": self.publisher.address},
+            "sourceOrganization": {"@id": "#project"},
+        }
+
+    def _run(self, released: Event) -> dict[str, Any]:
+        return {
+            "@id": "#run",
+            "@type": "CreateAction",
+            "name": f"Outputs of {self.found.row.program}",
+            "actionStatus": _DONE,
+            "agent": {"@id": "#researcher"},
+            "instrument": {"@id": "#program"},
+            "endTime": self.found.history[0].at,
+            "result": [{"@id": _place(name)} for name in self.files],
+        }
+
+    def _check(self, at: int, one: Event) -> dict[str, Any]:
+        name = "Disclosure check of the outputs: approved"
+        action = self._action(f"#disclosure-{at}", "AssessAction", _CHECK, name, one)
+        if self.internal:
+            action["agent"] = {"@id": f"#officer-{at}"}
+            action["description"] = one.reason
+        return action
+
+    def _action(self, key: str, kind: str, more: str, name: str, event: Event) -> dict[str, Any]:
+        return {
+            "@id": key,
+            "@type": kind,
+            "additionalType": {"@id": more},
+            "name": name,
+            "endTime": event.at,
+            "object": {"@id": "./"},
+            "agent": {"@id": self.publisher.address},
+            "actionStatus": _DONE,
+        }
+
+    def _file(self, name: str, data: bytes) -> dict[str, Any]:
+        kind = mimetypes.guess_type(name)[0] or "text/plain"
+        standing = self.found.row.standing
+        told = sorted({standing.verdict(one).value for one in standing.shown if one.file == name})
+        entity: dict[str, Any] = {
+            "@id": _place(name),
+            "@type": "File",
+            "name": name,
+            "encodingFormat": kind,
+            "contentSize": str(len(data)),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "description": f"decided: {', '.join(told)}",
+        }
+        comments = [
+            one.comment
+            for number, one in standing.decisions.items()
+            for part in standing.shown
+            if part.number == number and part.file == name and one.comment
+        ]
+        if self.internal and comments:
+            entity["comment"] = comments
+        return entity
+
+    def _about(self, approved: list[Event]) -> list[dict[str, Any]]:
+        row, told = self.found.row, self.publisher
+        researcher = row.researcher if self.internal else "researcher of the project"
+        persons = [
+            {"@id": f"#officer-{at}", "@type": "Person", "name": one.person}
+            for at, one in enumerate(approved, 1)
+            if self.internal
+        ]
+        return [
+            {
+                "@id": told.address,
+                "@type": "Organization",
+                "name": told.name,
+                "url": told.address,
+            },
+            {"@id": told.licence, "@type": "CreativeWork", "name": told.licence},
+            {"@id": "#project", "@type": "Project", "name": row.project or "project"},
+            {"@id": "#researcher", "@type": "Person", "name": researcher},
+            {"@id": "#program", "@type": "SoftwareSourceCode", "name": row.program},
+            {"@id": _SHA, "@type": "DefinedTerm", "name": "sha-512 algorithm"},
+            *persons,
+        ]
+
+
+def _place(name: str) -> str:
+    return f"outputs/{quote(name)}"
+
+
+def _json(plain: dict[str, Any]) -> bytes:
+    return (json.dumps(plain, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _manifest(files: Mapping[str, bytes]) -> bytes:
+    lines = (
+        f"{hashlib.sha512(data).hexdigest()}  {name.replace('%', '%25')}\n"
+        for name, data in sorted(files.items())
+    )
+    return "".join(lines).encode()
+
+
+def _placed(files: Mapping[str, bytes], folder: Path) -> Path:
+    """Write files, in folders of theirs, in one step."""
+    if folder.exists() or folder.is_symlink():
+        raise _there(folder)
+    check_writable(folder.parent)
+    pending = folder.with_name(f".{folder.name}{TEMPORARY_SUFFIX}")
+    with told_if_full(folder):
+        shutil.rmtree(pending, ignore_errors=True)
+        try:
+            for name, data in files.items():
+                place = pending / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+                kept_on_disk(place)
+            pending.rename(folder)
+        except BaseException:
+            shutil.rmtree(pending, ignore_errors=True)
+            raise
+    kept_on_disk(folder.parent)
+    return folder
+
+
+def _there(folder: Path) -> OutputCheckError:
+    return queue_error("there is something here", "crate", str(folder), "name a new folder")
+
+
+def add_commands(_: typer.Typer, queue: typer.Typer) -> None:
+    """Add `discreet fire queue export`."""
+    example = "discreet fire queue export 1 --queue q --sacro sacro"
+    command(queue, "export", example=example)(export_release)
+
+
+def export_release(
+    number: Number,
+    queue: Folder,
+    crate: Annotated[
+        Path | None, typer.Option(help="New folder: a Five Safes RO-Crate in BagIt.")
+    ] = None,
+    sacro: Annotated[
+        Path | None, typer.Option(help="New folder: results.json and outputs as of SACRO.")
+    ] = None,
+    publisher: Annotated[str, typer.Option(help="Name of the centre, for the crate.")] = "",
+    address: Annotated[str, typer.Option(help="Its address in the web.")] = "",
+    licence: Annotated[str, typer.Option(help="Address of the licence of the outputs.")] = "",
+    internal: Annotated[
+        bool, typer.Option("--internal", help="With persons, reasons, comments. CONFIDENTIAL.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a release in the forms of others, with what was decided."""
+    if crate is None and sacro is None:
+        raise typer.BadParameter("name a folder with --crate or --sacro")
+    written = {}
+    with open_queue(queue) as opened:
+        if crate is not None:
+            by = CratePublisher(name=publisher, address=address, licence=licence)
+            written["crate"] = write_crate(opened, number, crate, by, internal=internal)
+        if sacro is not None:
+            written["sacro"] = write_decided(opened, number, sacro, internal=internal)
+    text = "\n".join(f"Release {number} is in {path}." for path in written.values())
+    show(text, {name: str(path) for name, path in written.items()}, as_json=as_json)

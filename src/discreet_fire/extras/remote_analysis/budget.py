@@ -1,0 +1,225 @@
+"""What researchers may still ask: a ledger in SQLite that survives any interruption.
+
+In: a new file and a budget. Out: charges, each written before its answer is given. An
+answer that was given once is given again, without a charge for who had it before. Names that
+look the same are the same: another spelling is no new budget.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from discreet.errors import OutputCheckError
+from discreet_fire.append_only import AppendOnlyForm, transaction
+from discreet_fire.extras.remote_analysis.answers import QualityClass, truth_chance
+from discreet_fire.persons import look_of
+
+_TABLES = {
+    "budget": "answer REAL NOT NULL, each REAL NOT NULL, everyone REAL NOT NULL",
+    "charges": "id INTEGER PRIMARY KEY, researcher TEXT NOT NULL, data TEXT NOT NULL, "
+    "question TEXT NOT NULL, answer TEXT NOT NULL, at TEXT NOT NULL, "
+    "UNIQUE (researcher, data, question)",
+    "known": "digest TEXT PRIMARY KEY, data TEXT NOT NULL",
+}
+_FORM = AppendOnlyForm(
+    application=0x44695162,  # the letters "DiQb"
+    version=2,
+    tables=_TABLES,
+    refusal="the ledger is never changed",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """How much answers may tell, in epsilon. May be known to everyone.
+
+    Args:
+        answer: By one answer.
+        each: By all answers that one researcher has on a data set.
+        everyone: By all answers on a data set together.
+
+    >>> Budget(answer=1.0, each=10.0, everyone=50.0).most_answers
+    10
+    """
+
+    answer: float = 1.0
+    each: float = 10.0
+    everyone: float = 50.0
+
+    def __post_init__(self) -> None:
+        truth_chance(self.answer)
+        if not self.answer <= self.each <= self.everyone < float("inf"):
+            what = "one answer costs no more than a researcher has, who has no more than all"
+            raise OutputCheckError(what, code="budget")
+
+    @property
+    def most_answers(self) -> int:
+        """How many answers a researcher can have."""
+        return self.affordable(self.each)
+
+    def affordable(self, total: float) -> int:
+        """How many answers a total is enough for; a last one that fits exactly counts."""
+        return int(total / self.answer * (1 + 1e-12))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What a researcher had of a data set.
+
+    Args:
+        researcher: Who.
+        data: The data set.
+        answers: How many answers.
+        left: How many more there can be.
+    """
+
+    researcher: str
+    data: str
+    answers: int
+    left: int
+
+
+class BudgetLedger:
+    """The ledger of charges. It holds digests of questions, and answers as they were given.
+
+    Args:
+        path: Its file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            hint = "make one with: discreet fire quality init"
+            raise _error("there is no ledger here", "budget-missing", self.path, hint)
+        with self._opened() as connection:
+            (row,) = connection.execute("SELECT answer, each, everyone FROM budget").fetchall()
+        self.budget = Budget(answer=row[0], each=row[1], everyone=row[2])
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], budget: Budget) -> BudgetLedger:
+        """Make a new ledger; its budget stays as it is.
+
+        Args:
+            path: A new file.
+            budget: How much answers may tell.
+
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "budget.sqlite"
+        >>> BudgetLedger.create(file, Budget()).usage("panel", "Weber").left
+        10
+        """
+        place = Path(path)
+        with _translated(place):
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            row = (float(budget.answer), float(budget.each), float(budget.everyone))
+            _FORM.lay_out(place, [("INSERT INTO budget VALUES (?, ?, ?)", row)])
+        return cls(place)
+
+    def usage(self, data: str, researcher: str) -> Usage:
+        """What a researcher had, and may still have."""
+        with self._opened() as connection:
+            return self._usage(connection, data, researcher)
+
+    def bind(self, data: str, digest: str) -> None:
+        """Keep under which name records are known; under another one they have no new budget."""
+        name = look_of(data)
+        with self._opened() as connection, transaction(connection):
+            connection.execute("INSERT OR IGNORE INTO known VALUES (?, ?)", (digest, name))
+            query = "SELECT data FROM known WHERE digest = ?"
+            (before,) = connection.execute(query, (digest,)).fetchone()
+        if before != name:
+            hint = "use the name that they had; versions of a data set share it"
+            raise _error("these records are known by another name", "data-name", data, hint)
+
+    def known(self, data: str, researcher: str, question: str) -> QualityClass | None:
+        """The answer, if the researcher has it already."""
+        query = "SELECT answer FROM charges WHERE data = ? AND researcher = ? AND question = ?"
+        asked = (look_of(data), look_of(researcher), question)
+        with self._opened() as connection:
+            found = connection.execute(query, asked).fetchone()
+        return None if found is None else QualityClass(found[0])
+
+    def charge(
+        self, data: str, researcher: str, question: str, answer: QualityClass
+    ) -> QualityClass:
+        """Write a charge, and give the answer only when that is on the disk.
+
+        Args:
+            data: Name of the data set.
+            researcher: Who asked.
+            question: Digest of data and canonical query.
+            answer: The noisy answer.
+        """
+        with self._opened() as connection, transaction(connection):
+            query = "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?"
+            before = connection.execute(query, (look_of(data), question)).fetchall()
+            given = QualityClass(before[0][1]) if before else answer
+            if look_of(researcher) in {row[0] for row in before}:
+                return given
+            self._check(connection, data, researcher, new=not before)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            row = (look_of(researcher), look_of(data), question, str(given), now)
+            into = "INSERT INTO charges (researcher, data, question, answer, at)"
+            connection.execute(f"{into} VALUES (?, ?, ?, ?, ?)", row)
+        return given
+
+    def check(self, data: str, researcher: str, question: str) -> None:
+        """Refuse a question that there is no budget for."""
+        query = "SELECT 1 FROM charges WHERE data = ? AND question = ?"
+        with self._opened() as connection:
+            before = connection.execute(query, (look_of(data), question)).fetchone()
+            self._check(connection, data, researcher, new=before is None)
+
+    def _check(
+        self, connection: sqlite3.Connection, data: str, researcher: str, *, new: bool
+    ) -> None:
+        hint = "what was asked before can be asked again"
+        if self._usage(connection, data, researcher).left < 1:
+            raise _error("the budget of the researcher is used up", "budget", researcher, hint)
+        query = "SELECT count(DISTINCT question) FROM charges WHERE data = ?"
+        (different,) = connection.execute(query, (look_of(data),)).fetchone()
+        if new and self.budget.affordable(self.budget.everyone) - int(different) < 1:
+            raise _error("the budget of the data set is used up", "budget", data, hint)
+
+    def _usage(self, connection: sqlite3.Connection, data: str, researcher: str) -> Usage:
+        query = "SELECT count(*) FROM charges WHERE data = ? AND researcher = ?"
+        (answers,) = connection.execute(query, (look_of(data), look_of(researcher))).fetchone()
+        left = self.budget.most_answers - answers
+        return Usage(researcher=researcher, data=data, answers=answers, left=left)
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with _translated(self.path):
+            connection, form = _FORM.connect(self.path)
+            with closing(connection):
+                if form != (_FORM.application, _FORM.version):
+                    raise _error("this is no ledger of answers", "budget-damaged", self.path)
+                yield connection
+
+
+@contextmanager
+def _translated(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise _error("there is already a file here", "budget-exists", place) from None
+    except OSError as error:
+        what = f"the ledger cannot be read or written ({error.strerror})"
+        raise _error(what, "budget-file", place, "check the permissions") from None
+    except (sqlite3.Error, ValueError) as error:
+        if "locked" in str(error) or "busy" in str(error):
+            hint = "try again; nothing was charged"
+            raise _error("others are writing to the ledger", "budget-busy", place, hint) from None
+        hint = "nothing was answered; look at the disk, or restore the last backup"
+        what = "the ledger cannot be used"
+        raise _error(what, "budget-damaged", place, hint) from None
+
+
+def _error(what: str, code: str, where: object, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(what, code=code, where=str(where), hint=hint)

@@ -1,0 +1,302 @@
+"""Queries of SDMX REST 2: which observations of a released table are wanted. Public.
+
+In: a key and filters of components. Out: the cells they mean. Cells that were hidden are
+observations without a value, with their status; cells that a table does not have are none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, CellIndex
+from discreet.errors import Problem
+from discreet.publication.cells import ListedCells
+from discreet.publication.formats import WriteOptions
+from discreet.publication.writers.sdmx_csv import observations
+from discreet.release.programme.file import nearest
+from discreet_service.facades.sdmx.structures import AGENCY, ATTRIBUTES, VERSION, SdmxTable
+from discreet_service.problems import ServiceError
+from discreet_service.releases.selection import Selection
+
+_OPERATION = re.compile(r"(eq|ne|sw|ew|co|nc):(.*)", re.DOTALL)
+_TESTS: Mapping[str, Callable[[str, str], bool]] = {
+    "eq": str.__eq__,
+    "ne": str.__ne__,
+    "sw": str.startswith,
+    "ew": str.endswith,
+    "co": str.__contains__,
+    "nc": lambda code, text: text not in code,
+}
+#: Stands for all dimensions: observations are no series.
+ALL_DIMENSIONS = "AllDimensions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SdmxQuery:
+    """What is wanted of a dataflow.
+
+    Args:
+        key: Codes of all dimensions, with points between and commas between several; * for all.
+        filters: Component → what it must be.
+        first: Observations of each series from its beginning; None for all.
+        last: Observations of each series from its end; None for all.
+        at_observation: The dimension along which a series runs; empty for the last variable.
+        offset: Observations to leave out.
+        limit: Observations to give; None for all.
+        attributes: Which attributes are wanted.
+        measures: Which measures are wanted.
+        csv: Version of SDMX-CSV.
+    """
+
+    key: str = "*"
+    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    first: int | None = None
+    last: int | None = None
+    at_observation: str = ""
+    offset: int = 0
+    limit: int | None = None
+    attributes: str = "dsd"
+    measures: str = "all"
+    csv: str = "2.0"
+
+
+def _raise(problems: Sequence[Problem], code: str) -> None:
+    if problems:
+        what = problems[0].what if len(problems) == 1 else f"{len(problems)} things are wrong"
+        first = problems[0]
+        raise ServiceError(
+            what, code=code, where=first.where, hint=first.hint, problems=problems[:50]
+        )
+
+
+def _codes_of(table: SdmxTable, at: int) -> Sequence[str]:
+    spanning = table.table.spanning
+    if at < len(spanning):
+        return spanning[at].codes
+    return [figure.name for figure in table.table.figures]
+
+
+def _filtered(given: str, codes: Sequence[str], where: str, problems: list[Problem]) -> set[str]:
+    """The codes that a filter lets pass: a code, some with commas, or an operation, joined by +."""
+    known = set(codes)
+    if given in known:
+        return {given}
+    listed = given.split(",")
+    if all(each in known for each in listed):
+        return set(listed)
+    passing = set(known)
+    for part in given.split("+"):
+        found = _OPERATION.fullmatch(part)
+        if found is None:
+            lost = [each for each in part.split(",") if each not in known]
+            what = f"{len(lost)} codes of {where} are not there" if lost[1:] else "no such code"
+            problems.append(Problem(what, where, nearest(lost[0][:60], codes) if lost else ""))
+            return set()
+        test = _TESTS[found[1]]
+        texts = found[2].split(",")
+        keep = any if found[1] not in ("ne", "nc") else all
+        passing &= {code for code in known if keep(test(code, text) for text in texts)}
+    return passing
+
+
+def _keys(query: SdmxQuery, table: SdmxTable, problems: list[Problem]) -> list[list[str]]:
+    """The keys, each with one part per dimension; none if all is wanted."""
+    if query.key in ("", "*", "all"):
+        return []
+    keys = []
+    width = len(table.dimensions)
+    for key in query.key.split(","):
+        parts = key.split(".")
+        if parts == ["*"]:
+            return []
+        if len(parts) != width:
+            what = f"a key needs {width} parts, {len(parts)} given"
+            hint = f"{'.'.join(table.dimensions)}; for codes with a point: c[DIMENSION]=CODE"
+            problems.append(Problem(what, "key", hint))
+            return []
+        keys.append(["" if part == "*" else part for part in parts])
+    return keys
+
+
+def wanted_cells(query: SdmxQuery, table: SdmxTable, *, most: int) -> ListedCells:
+    """The observations that a query means, in the order of the table.
+
+    Args:
+        query: The query.
+        table: The table.
+        most: Cells that may be looked through at once.
+    """
+    keys = _checked_components(query, table)
+    passing = _passing(query, table, keys)
+    size = math.prod(map(len, passing))
+    if size > most:
+        what = f"{size:,} observations are asked for at once; {most:,} are given"
+        hint = "ask for fewer, with a key or c[DIMENSION]=…"
+        raise ServiceError(what, code="too-many-cells", limit=most, actual=size, hint=hint)
+    if size == 0:
+        raise ServiceError("there are no such observations", code="not-found")
+    return _chosen(query, table, passing, keys)
+
+
+def _checked_components(query: SdmxQuery, table: SdmxTable) -> list[list[str]]:
+    """The keys, if keys and filters are about dimensions that there are."""
+    problems: list[Problem] = []
+    keys = _keys(query, table, problems)
+    known = {*table.dimensions, *ATTRIBUTES, "OBS_VALUE"}
+    unknown = [name for name in query.filters if name not in known]
+    problems += [
+        Problem(f"there is no component {n!r}", "c", nearest(n, list(known))) for n in unknown
+    ]
+    beside = [name for name in query.filters if name in known and name not in table.dimensions]
+    problems += [Problem("only dimensions can be filtered by", f"c[{name}]") for name in beside]
+    _raise(problems, "invalid-query")
+    return keys
+
+
+def _passing(query: SdmxQuery, table: SdmxTable, keys: list[list[str]]) -> list[list[int]]:
+    """Per dimension, the positions of the codes that keys and filters let pass."""
+    problems: list[Problem] = []
+    passing: list[list[int]] = []
+    for at, name in enumerate(table.dimensions):
+        codes = _codes_of(table, at)
+        found = set(codes)
+        for given in query.filters.get(name, ()):
+            found &= _filtered(given, codes, name, problems)
+        asked = {key[at] for key in keys}
+        lost = [code for code in asked if code and code not in set(codes)]
+        problems += [
+            Problem(f"no such code in {name}", "key", nearest(c[:60], codes)) for c in lost
+        ]
+        if keys and "" not in asked:
+            found &= asked
+        passing.append([k for k, code in enumerate(codes) if code in found])
+    _raise(problems, "unknown-code")
+    return passing
+
+
+def _chosen(
+    query: SdmxQuery, table: SdmxTable, passing: list[list[int]], keys: list[list[str]]
+) -> ListedCells:
+    whole = table.table
+    positions = tuple(np.asarray(each, dtype=np.int32) for each in passing)
+    positions = positions[: len(whole.dimensions)]  # a single figure is no dimension
+    selection = Selection(table=whole, positions=positions, kept=(True,) * len(positions))
+    index, (value, status) = selection.index, selection.cells
+    if not whole.dimensions:
+        index = ()
+    wanted = whole.known(index, len(value))
+    if len(keys) > 1:
+        wanted &= _in_keys(table, selection, keys)
+    rows = np.flatnonzero(wanted)
+    rows = _of_series(query, table, [part[rows] for part in index], rows)
+    rows = rows[query.offset :][: query.limit]
+    if not len(rows):
+        raise ServiceError("there are no such observations", code="not-found")
+    return ListedCells(tuple(part[rows] for part in index), value[rows], status[rows])
+
+
+def _in_keys(table: SdmxTable, selection: Selection, keys: list[list[str]]) -> BoolArray:
+    """Which cells one of several keys means."""
+    found = np.zeros(selection.size, dtype=np.bool_)
+    every = [{code: k for k, code in enumerate(_codes_of(table, at))} for at in range(len(keys[0]))]
+    for key in keys:
+        fits = np.ones(selection.size, dtype=np.bool_)
+        for at, code in enumerate(key[: len(selection.positions)]):
+            if code:
+                fits &= selection.index[at] == every[at][code]
+        found |= fits
+    return found
+
+
+def _of_series(
+    query: SdmxQuery, table: SdmxTable, index: list[np.ndarray], rows: np.ndarray
+) -> np.ndarray:
+    """The first or last observations of each series, or both; all if neither is asked for."""
+    if query.first is None and query.last is None:
+        return rows
+    along = query.at_observation
+    names = list(table.dimensions[: len(index)])
+    spanning = len(table.table.spanning)
+    if along and along not in (*table.dimensions, ALL_DIMENSIONS):
+        hint = nearest(along, [*table.dimensions, ALL_DIMENSIONS])
+        what = "there is no such dimension"
+        raise ServiceError(what, code="invalid-query", where="dimensionAtObservation", hint=hint)
+    if along == ALL_DIMENSIONS:
+        others: list[int] = []
+    else:
+        at = names.index(along) if along in names else spanning - 1
+        others = [k for k in range(len(names)) if k != at]
+    sizes = tuple(len(table.table.dimensions[k]) for k in others)
+    series = CellIndex(sizes).numbers([index[k] for k in others], len(rows))
+    frame = pl.DataFrame({"series": series}).with_columns(
+        pl.int_range(pl.len()).over("series").alias("place"),
+        pl.len().over("series").alias("length"),
+    )
+    place, length = frame["place"].to_numpy(), frame["length"].to_numpy()
+    keep = np.zeros(len(rows), dtype=np.bool_)
+    if query.first is not None:
+        keep |= place < query.first
+    if query.last is not None:
+        keep |= place >= length.astype(np.int64) - query.last
+    return rows[keep]
+
+
+def wanted_columns(
+    query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str
+) -> pl.DataFrame:
+    """Observations with the measures and attributes that were asked for, as SDMX-CSV has them.
+
+    Args:
+        query: The query.
+        table: The table.
+        cells: The observations.
+        language: Language of comments and units.
+    """
+    structure = f"{AGENCY}:{table.flow}({VERSION})"
+    options = WriteOptions(language=language, sdmx="1.0" if query.csv == "1.0" else "2.0")
+    frame = observations(table.table, cells, structure, options)
+    dropped = set(ATTRIBUTES) - wanted_attributes(query.attributes)
+    if query.measures == "none":
+        dropped.add("OBS_VALUE")
+    elif query.measures not in ("all", "OBS_VALUE"):
+        what, hint = "there is no such measure", "known: all, none, OBS_VALUE"
+        raise ServiceError(what, code="invalid-query", where="measures", hint=hint)
+    return frame.select(name for name in frame.columns if name not in dropped)
+
+
+def csv_bytes(query: SdmxQuery, table: SdmxTable, cells: ListedCells, language: str) -> bytes:
+    """Observations as SDMX-CSV.
+
+    Args:
+        query: The query.
+        table: The table.
+        cells: The observations.
+        language: Language of comments and units.
+    """
+    frame = wanted_columns(query, table, cells, language)
+    return frame.write_csv(line_terminator="\r\n").encode("utf-8")
+
+
+def wanted_attributes(given: str) -> set[str]:
+    """The attributes that are meant.
+
+    >>> sorted(wanted_attributes("OBS_STATUS,CONF_STATUS")), wanted_attributes("none")
+    (['CONF_STATUS', 'OBS_STATUS'], set())
+    """
+    found: set[str] = set()
+    for each in given.split(","):
+        if each in ("dsd", "obs", "all"):
+            found |= set(ATTRIBUTES)
+        elif each in ATTRIBUTES:
+            found.add(each)
+        elif each not in ("none", "dataset", "series", "msd"):
+            hint = nearest(each[:60], ["dsd", "obs", "all", "none", *ATTRIBUTES])
+            what = "there is no such attribute"
+            raise ServiceError(what, code="invalid-query", where="attributes", hint=hint)
+    return found
