@@ -41,8 +41,11 @@ from discreet.pretabular.recoding import suspicion
 from discreet.release.confidential_files import write_confidential
 from discreet.release.programme.checks import check_records
 from discreet.release.programme.file import (
-    Programme,
+    ProgrammeFile,
+    RecordSource,
+    form_of,
     form_problem,
+    main_source,
     nearest,
     raise_problems,
     read_form,
@@ -50,15 +53,12 @@ from discreet.release.programme.file import (
 from discreet.release.programme.problems import Opener, stated_secret_problems
 from discreet.release.programme.schema import (
     DataEntry,
-    Document,
-    KeysEntry,
     Languages,
     NameList,
     ProgrammeEntry,
     Text,
     Texts,
 )
-from discreet.release.programme.toml_lines import LineIndex
 from discreet.release.run.files import check_internal
 from discreet.release.run.inputs import read_records
 from discreet.release.state.seal import file_digest
@@ -257,27 +257,20 @@ def _plan_of(
 ) -> _Plan:
     """A programme that stands in no file."""
     told = {"keys": {"id": [*names] or None}, "steps": [dict(each) for each in steps]}
-    try:
-        document = AnonymisationDocument.model_validate(told | {"output": output})
-    except ValidationError as error:
-        mistakes = [
-            form_problem(tuple(each["loc"]), each, LineIndex(), root=AnonymisationDocument)
-            for each in error.errors(include_url=False, include_input=False)
-        ]
-        raise ProgrammeError.of(mistakes, f"{len(mistakes)} mistakes", code="programme") from None
-    shell = Programme(path=Path(), document=Document(), index=LineIndex(), skipped=frozenset())
-    problems: list[Problem] = []
-    made = list(_steps(document, shell, problems, secret_there=secret is not None))
+    document, file, problems = form_of(told | {"output": output}, Path(), AnonymisationDocument)
+    if problems:
+        raise ProgrammeError.of(problems, f"{len(problems)} mistakes", code="programme")
+    made = list(_steps(document, file, problems, secret_there=secret is not None))
     problems += [
-        shell.problem(("steps", at, option), "files are not read here", "give intervals or codes")
+        file.problem(("steps", at, option), "files are not read here", "give intervals or codes")
         for at, step in enumerate(made)
         for option, value in step.options.items()
         if isinstance(value, Path)
     ]
-    problems += _named(document, shell, [one.name for one in original.variables])
+    problems += _named(document, file, [one.name for one in original.variables])
     if not steps:
         hint = f"methods: {', '.join(METHODS)}"
-        problems.append(shell.problem(("steps",), "no step is asked for", hint))
+        problems.append(file.problem(("steps",), "no step is asked for", hint))
     raise_all(ProgrammeError, problems, code="programme", many="the steps have {} mistakes")
     return _Plan(document=document, original=original, secret=secret, steps=made, data="")
 
@@ -366,40 +359,34 @@ class _Plan:
 
 
 def _plan(path: Path, show_values: bool) -> _Plan:
-    document, index, problems, skipped = read_form(path, AnonymisationDocument)
+    document, file, problems = read_form(path, AnonymisationDocument)
     keys = document.keys
-    shell = Programme(
-        path=path,
-        document=Document(data=document.data, keys=KeysEntry(**keys.model_dump())),
-        index=index,
-        skipped=frozenset(skipped),
-    )
+    source = main_source(document.data or DataEntry(), keys)
     if document.data is None:
-        problems.append(shell.problem(("data",), "the section [data] is missing"))
+        problems.append(file.problem(("data",), "the section [data] is missing"))
     else:
-        problems += [each for _, each in check_records(shell, shell.main)]
-    if not document.steps and not shell.reported(("steps",)):
+        problems += [each for _, each in check_records(file, source)]
+    if not document.steps and not file.reported(("steps",)):
         hint = f"add [[steps]] with method = one of {', '.join(METHODS)}"
-        problems.append(shell.problem(("steps",), "no step is asked for", hint))
-    stated = stated_secret_problems(shell, shell.main.keys_path, shell.main.keys)
-    problems += [each for _, each in stated]
+        problems.append(file.problem(("steps",), "no step is asked for", hint))
+    problems += [each for _, each in stated_secret_problems(file, ("keys",), keys)]
     there = bool(keys.secret_file or keys.secret_env)
-    steps = list(_steps(document, shell, problems, secret_there=there))
-    opener = Opener(shell, problems)
-    secret = opener.secret(shell.main.keys_path, shell.main.keys)
-    original = opener.attempt(shell.main.place, partial(_original, show_values))
+    steps = list(_steps(document, file, problems, secret_there=there))
+    opener = Opener(file, problems)
+    secret = opener.secret(("keys",), keys)
+    original = opener.attempt(source.place, partial(_original, source, show_values))
     if original is not None:
-        problems += _named(document, shell, [one.name for one in original.variables])
+        problems += _named(document, file, [one.name for one in original.variables])
     raise_problems(str(path), problems)
     assert original is not None
     return _Plan(
         document=document, original=original, secret=secret, steps=steps,
-        data=_data_digest(shell, original),
+        data=_data_digest(source, file, original),
     )  # fmt: skip
 
 
 def _named(
-    document: AnonymisationDocument, shell: Programme, names: Sequence[str]
+    document: AnonymisationDocument, file: ProgrammeFile, names: Sequence[str]
 ) -> list[Problem]:
     """Whether identifiers are there, and whether it is clear which of them stay."""
     asked, output = json.dumps([entry.model_dump() for entry in document.steps]), document.output
@@ -408,32 +395,34 @@ def _named(
     for name in document.keys.id or []:
         if name not in names:
             hint = nearest(name, sorted(names))
-            found.append(shell.problem(("keys", "id"), f"there is no column {name!r}", hint))
+            found.append(file.problem(("keys", "id"), f"there is no column {name!r}", hint))
         elif name not in decided and json.dumps(name) not in asked:
-            found.append(shell.problem(("output",), f"{name} {_IDENTIFIES}", _KEEP))
+            found.append(file.problem(("output",), f"{name} {_IDENTIFIES}", _KEEP))
     if output.order == "kept" and not output.keep:
         what = "the order of the original can tell what was changed"
         found.append(
-            shell.problem(("output", "order"), what, 'leave it out, or keep = ["person_id"]')
+            file.problem(("output", "order"), what, 'leave it out, or keep = ["person_id"]')
         )
     return found
 
 
-def _original(show_values: bool, shell: Programme) -> DescribedRecords | None:
+def _original(
+    source: RecordSource, show_values: bool, file: ProgrammeFile
+) -> DescribedRecords | None:
     """The records, with what their file says of them."""
-    entry = shell.data
+    entry = source.records
     described = (entry.source or "").lower().endswith((".dta", ".sav"))
     if entry.source is not None and described and not any(entry.stated.values()):
-        place = shell.file(entry.source)
+        place = file.file(entry.source)
         return described_records(place) if place.is_file() else None
-    frame = read_records(shell.main, shell, show_values=show_values)
+    frame = read_records(source, file, show_values=show_values)
     return None if frame is None else described_records(frame)
 
 
-def _data_digest(shell: Programme, original: DescribedRecords) -> str:
-    place = shell.file(shell.data.source) if shell.data.source is not None else None
-    if place is not None and place.is_file():
-        return file_digest(place)
+def _data_digest(source: RecordSource, file: ProgrammeFile, original: DescribedRecords) -> str:
+    name = source.records.source
+    if name is not None and file.file(name).is_file():
+        return file_digest(file.file(name))
     content = BytesIO()
     original.frame.write_ipc(content)
     return hashlib.sha256(content.getbuffer()).hexdigest()
@@ -441,7 +430,7 @@ def _data_digest(shell: Programme, original: DescribedRecords) -> str:
 
 def _steps(
     document: AnonymisationDocument,
-    shell: Programme,
+    file: ProgrammeFile,
     problems: list[Problem],
     *,
     secret_there: bool,
@@ -452,34 +441,34 @@ def _steps(
         if entry.method not in METHODS:
             what = f"there is no method {entry.method!r}"
             hint = nearest(entry.method, list(METHODS))
-            problems.append(shell.problem((*path, "method"), what, hint))
+            problems.append(file.problem((*path, "method"), what, hint))
             continue
         stated = dict(entry.__pydantic_extra__ or {})
         form, accepted = step_form(entry.method)
         handed = {"id": document.keys.id} if "id" in accepted and "id" not in stated else {}
         if handed.get("id", "") is None:
             what = f"{entry.method} needs what identifies a record"
-            problems.append(shell.problem(("keys", "id"), what, 'id = "person_id"'))
+            problems.append(file.problem(("keys", "id"), what, 'id = "person_id"'))
             handed = {"id": [""]}
         if "secret" in accepted and not secret_there:
             what, hint = f"{entry.method} needs a secret", "make one with: discreet keys secret"
-            problems.append(shell.problem(("keys", "secret_file"), what, hint))
+            problems.append(file.problem(("keys", "secret_file"), what, hint))
         try:
             text = json.dumps(stated | handed, default=str)
             checked = form.model_validate_json(text)
         except DiscreetError as error:
-            problems += [shell.problem(path, one.what, one.hint) for one in error.problems]
+            problems += [file.problem(path, one.what, one.hint) for one in error.problems]
             continue
         except ValidationError as error:
             known = [name for name in form.model_fields if name not in handed]
             for details in error.errors(include_url=False, include_input=False):
-                problems.append(form_problem((*path, *details["loc"]), details, shell.index, known))
+                problems.append(form_problem((*path, *details["loc"]), details, file.index, known))
             continue
         yield _Step(
             method=entry.method,
-            options={name: _placed(getattr(checked, name), shell) for name in form.model_fields},
+            options={name: _placed(getattr(checked, name), file) for name in form.model_fields},
             stated=json.loads(text),
-            place=shell.index.place(path),
+            place=file.index.place(path),
         )
 
 
@@ -504,9 +493,9 @@ def step_form(method: str) -> tuple[type[ProgrammeEntry], frozenset[str]]:
     return made, frozenset(one.name for one in takes)
 
 
-def _placed(value: Any, shell: Programme) -> Any:
+def _placed(value: Any, file: ProgrammeFile) -> Any:
     """A path that the programme names, in its folder."""
-    return shell.file(str(value)) if isinstance(value, Path) else value
+    return file.file(str(value)) if isinstance(value, Path) else value
 
 
 # -- carrying it out ---------------------------------------------------------------

@@ -23,7 +23,12 @@ from discreet.microdata.sql_databases import is_url
 from discreet.microdata.stored_records import StoredRecords
 from discreet.plugins import plugin
 from discreet.protection.protocol import SharedParameters
-from discreet.release.programme.file import Programme, RecordSource, key_line
+from discreet.release.programme.file import (
+    Programme,
+    ProgrammeFile,
+    RecordSource,
+    key_line,
+)
 from discreet.release.programme.variables import rule_where_known, total_codes
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 from discreet.release.state.seal import SealKeys
@@ -41,7 +46,7 @@ _ELSEWHERE = {"hierarchy", "codelist", "boundaries", "boundary_key"}
 _STATE_IT = 'state one in the programme: [release] secret_file = "office.secret"'
 
 
-def beside_programme(programme: Programme, url: str) -> str:
+def beside_programme(programme: ProgrammeFile, url: str) -> str:
     """A URL; the file of an SQLite database is named from the folder of the programme."""
     kind, _, name = url.partition(":///")
     if kind.partition("+")[0] != "sqlite" or not name:

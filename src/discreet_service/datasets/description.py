@@ -86,14 +86,14 @@ def read_description(folder: Path) -> DatasetDescription:
     discreet.errors.ProgrammeError: [programme-file] no-such-folder/DATASET.toml: ...
     """
     place = folder / DESCRIPTION
-    described, index, problems, _ = read_form(place, _LooseDescription)
+    described, file, problems = read_form(place, _LooseDescription)
     if described.dataset is None and not problems:
         problems.append(Problem("the section [dataset] is missing", ""))
     if not described.units and not problems:
         problems.append(Problem("there is no section [units.NAME]", ""))
     for unit, entry in described.units.items():
         for figure, about in entry.figures.items():
-            where = index.place(("units", unit, "figures", figure))
+            where = file.index.place(("units", unit, "figures", figure))
             if about.kind is None:
                 problems.append(Problem("kind is missing", where))
             elif about.kind in COUNTED and about.kind != "count" and about.of is None:

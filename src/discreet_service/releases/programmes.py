@@ -23,7 +23,12 @@ from typing import Any
 from discreet.errors import DiscreetError, Problem
 from discreet.files import make_folder, write_text
 from discreet.release.inputs import Inputs
-from discreet.release.programme.file import Programme, nearest, read_form
+from discreet.release.programme.file import (
+    Programme,
+    ProgrammeFile,
+    nearest,
+    read_form,
+)
 from discreet.release.programme.schema import Document, QualityEntry, TableEntry, Text
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
 from discreet.release.programme.universes import all_of
@@ -301,8 +306,8 @@ def opened_inputs(place: Path, version: DataVersion) -> Inputs:
     """
     base = version.inputs.programme
     try:
-        told, index, problems, skipped = read_form(place, ProgrammeOverData)
-        programme = _merged(base, told, index, frozenset(skipped))
+        told, file, problems = read_form(place, ProgrammeOverData)
+        programme = _merged(base, told, file)
         problems += _beyond_the_data(programme, base)
         made = open_programme(programme, problems)
     except DiscreetError as error:
@@ -317,9 +322,7 @@ def opened_inputs(place: Path, version: DataVersion) -> Inputs:
     )
 
 
-def _merged(
-    base: Programme, told: ProgrammeOverData, index: LineIndex, skipped: frozenset[KeyPath]
-) -> Programme:
+def _merged(base: Programme, told: ProgrammeOverData, file: ProgrammeFile) -> Programme:
     """The programme of the data set with the tables of another one."""
     given = {
         name: getattr(told.defaults, name)
@@ -348,8 +351,8 @@ def _merged(
     return dataclasses.replace(
         base,
         document=document,
-        index=index,
-        skipped=skipped,
+        index=file.index,
+        skipped=file.skipped,
         found_relations={},
         # What is official is said for the tables of the data set, and names variables of theirs.
         also_spanning={source: frozenset(base.spanning(source)) for source in base.sources},

@@ -23,7 +23,14 @@ from discreet.protection.protocol import (
     protection,
     protections,
 )
-from discreet.release.programme.file import MAIN, Programme, RecordSource, key_line, nearest
+from discreet.release.programme.file import (
+    MAIN,
+    Programme,
+    ProgrammeFile,
+    RecordSource,
+    key_line,
+    nearest,
+)
 from discreet.release.programme.parameter_checks import (
     FROM_PACKAGE,
     check_figures,
@@ -79,7 +86,7 @@ def check_sources(programme: Programme) -> Found:
             yield programme.at(("tables", name, "from"), what, hint)
 
 
-def check_records(programme: Programme, source: RecordSource) -> Found:
+def check_records(programme: ProgrammeFile, source: RecordSource) -> Found:
     """Whether it is clear where the records of a source are, and how they are read."""
     path, records = source.path, source.records
     places = ("source", "database", "database_env", "cubes", "store", "spark")
@@ -115,7 +122,7 @@ def check_records(programme: Programme, source: RecordSource) -> Found:
             yield from file_problems(programme, (*path, key), name, folder=key != "database")
 
 
-def _spark_problems(programme: Programme, source: RecordSource) -> Found:
+def _spark_problems(programme: ProgrammeFile, source: RecordSource) -> Found:
     """What cannot be said of tables of Spark."""
     records = source.records
     said = [key for key in ("table", "query", "format", *records.stated) if getattr(records, key)]

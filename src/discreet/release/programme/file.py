@@ -7,6 +7,7 @@ data.
 
 from __future__ import annotations
 
+import copy
 import difflib
 import os
 import re
@@ -35,6 +36,7 @@ from discreet.release.programme.schema import (
     SuppressionEntry,
     TableEntry,
     VariableEntry,
+    form_of_method,
 )
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
 from discreet.tables.value_relations import ValueRelation
@@ -84,18 +86,23 @@ class RecordSource:
         return "the data have" if self.main else f"the records of {self.name!r} have"
 
 
-def sources_of(document: Document) -> dict[str, RecordSource]:
-    """All sources of a programme by name, the main one first."""
-    data, keys = document.data or DataEntry(), document.keys or KeysEntry()
-    main = RecordSource(
+def main_source(data: DataEntry, keys: ProgrammeEntry, official: str | None = None) -> RecordSource:
+    """The source of [data] and [keys]."""
+    return RecordSource(
         name=data.name or MAIN,
         main=True,
         path=("data",),
         records=data,
         keys_path=("keys",),
         keys=SourceKeysEntry(**keys.model_dump(exclude={"grid"})),
-        official=document.defaults.official,
+        official=official,
     )
+
+
+def sources_of(document: Document) -> dict[str, RecordSource]:
+    """All sources of a programme by name, the main one first."""
+    data, keys = document.data or DataEntry(), document.keys or KeysEntry()
+    main = main_source(data, keys, document.defaults.official)
     others = {
         name: RecordSource(
             name=name,
@@ -158,35 +165,58 @@ Form = TypeVar("Form", bound=ProgrammeEntry)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Programme:
-    """A table programme as it was read.
+class ProgrammeFile:
+    """Where the keys of a programme stand, and the files it names.
 
     Args:
         path: Where it was read from; files it names are relative to its folder.
-        document: Its entries.
         index: The line of each key.
         skipped: Keys whose values could not be used, each reported already.
-        own_settings: Method → its section, in the form that it gives it.
+    """
+
+    path: Path
+    index: LineIndex = field(default_factory=LineIndex)
+    skipped: frozenset[KeyPath] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The file name of the programme."""
+        return self.path.name
+
+    def file(self, name: str) -> Path:
+        """A file that the programme names."""
+        return self.path.parent / Path(name).expanduser()
+
+    def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
+        """Something wrong at a key."""
+        return Problem(what, self.index.place(tuple(path)), hint)
+
+    def at(self, path: KeyPath, what: str, hint: str = "") -> tuple[KeyPath, Problem]:
+        """Something wrong at a key, with the key."""
+        return path, self.problem(path, what, hint)
+
+    def reported(self, path: KeyPath) -> bool:
+        """Whether the value at a key was wrong already, so that its absence is no news."""
+        return any(path[: len(skipped)] == skipped for skipped in self.skipped)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Programme(ProgrammeFile):
+    """A table programme as it was read.
+
+    Args:
+        document: Its entries.
         found_relations: Place of records and filter → what adds up in all of them, though
             nobody states it; empty before the data are there.
         also_spanning: Source → variables that span tables of it elsewhere: what is said of its
             official figures may name them, too.
     """
 
-    path: Path
     document: Document
-    index: LineIndex
-    skipped: frozenset[KeyPath] = frozenset()
-    own_settings: Mapping[str, Any] = field(default_factory=dict)
     found_relations: Mapping[tuple[str, str], tuple[ValueRelation, ...]] = field(
         default_factory=dict
     )
     also_spanning: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The file name of the programme."""
-        return self.path.name
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -313,12 +343,13 @@ class Programme:
         return tuple(self.method(table).tells(self, table))
 
     def understood(self, method: Protection) -> bool:
-        """Whether a method has its settings; if not, what is wrong with its section is reported."""
-        return method.settings is None or method.name in self.own_settings
+        """Whether the section of a method is right; if not, what is wrong is reported."""
+        return not any(lost[:2] == ("protection", method.name) for lost in self.skipped)
 
     def settings(self, method: str) -> Any:
         """[protection.NAME], in the form that the method gives it."""
-        return self.own_settings[method]
+        form = protection(method).settings
+        return self.document.protection.get(method, None if form is None else form())
 
     def keyed(self, table: str) -> bool:
         """Whether the records of a table have keys."""
@@ -387,22 +418,6 @@ class Programme:
         stated = [entry.universe for entry in entries if entry is not None and entry.universe]
         return not stated or stated[0] == "all"
 
-    def file(self, name: str) -> Path:
-        """A file that the programme names."""
-        return self.path.parent / Path(name).expanduser()
-
-    def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
-        """Something wrong at a key."""
-        return Problem(what, self.index.place(tuple(path)), hint)
-
-    def at(self, path: KeyPath, what: str, hint: str = "") -> tuple[KeyPath, Problem]:
-        """Something wrong at a key, with the key."""
-        return path, self.problem(path, what, hint)
-
-    def reported(self, path: KeyPath) -> bool:
-        """Whether the value at a key was wrong already, so that its absence is no news."""
-        return any(path[: len(skipped)] == skipped for skipped in self.skipped)
-
     def setting(self, table: str, key: str) -> KeyPath:
         """Where a setting of a table stands: in its own entry, its source, or the defaults."""
         own, source = ("tables", table, key), self.source_of(table)
@@ -421,32 +436,37 @@ def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
     Raises:
         ProgrammeError: If the file cannot be read or is not TOML.
     """
-    place = Path(path)
-    document, index, problems, skipped = read_form(place, Document)
-    settings = _own_settings(document, index, problems, skipped)
-    programme = Programme(
-        path=place,
-        document=document,
-        index=index,
-        skipped=frozenset(skipped),
-        own_settings=settings,
-    )
-    return programme, problems
+    return _programme(*read_form(Path(path), Document))
 
 
-def read_form(
-    place: Path, form: type[Form]
-) -> tuple[Form, LineIndex, list[Problem], list[KeyPath]]:
-    """A TOML file as far as it has a form, the line of each key, what is wrong, what is left out.
+def from_document(document: Mapping[str, Any], path: Path) -> tuple[Programme, list[Problem]]:
+    """The same of a document in memory; files it names are relative to the folder of `path`."""
+    return _programme(*form_of(document, path, Document))
+
+
+def _programme(
+    document: Document, file: ProgrammeFile, problems: list[Problem]
+) -> tuple[Programme, list[Problem]]:
+    return Programme(document=document, **vars(file)), problems
+
+
+def form_of(
+    document: Mapping[str, Any], path: Path, form: type[Form]
+) -> tuple[Form, ProgrammeFile, list[Problem]]:
+    """A document in memory as far as it has a form, where its keys stand, and what is wrong."""
+    raw = copy.deepcopy(dict(document))
+    return _validated(raw, path, LineIndex.of_document(document), form)
+
+
+def read_form(place: Path, form: type[Form]) -> tuple[Form, ProgrammeFile, list[Problem]]:
+    """A TOML file as far as it has a form, where its keys stand, and what is wrong.
 
     Raises:
         ProgrammeError: If the file cannot be read or is not TOML.
     """
     text = _text(place)
     try:
-        raw = tomllib.loads(text)
-        index = LineIndex.of(text)
-        document, problems, skipped = _validate(raw, index, form)
+        return _validated(tomllib.loads(text), place, LineIndex.of(text), form)
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(place, error) from None
     except RecursionError:
@@ -456,7 +476,6 @@ def read_form(
             where=str(place),
             hint="a programme needs three levels of brackets",
         ) from None
-    return document, index, problems, skipped
 
 
 def _text(place: Path) -> str:
@@ -481,46 +500,26 @@ def _not_toml(place: Path, error: tomllib.TOMLDecodeError) -> ProgrammeError:
     return ProgrammeError(what, code="programme-syntax", where=where, hint=hint)
 
 
-def _validate(
-    raw: dict[str, Any], index: LineIndex, form: type[Form]
-) -> tuple[Form, list[Problem], list[KeyPath]]:
+def _validated(
+    raw: dict[str, Any], place: Path, index: LineIndex, form: type[Form]
+) -> tuple[Form, ProgrammeFile, list[Problem]]:
     """Check the form; drop what is wrong, so that the rest can be checked further."""
     problems: list[Problem] = []
     skipped: list[KeyPath] = []
     while True:
         try:
-            return form.model_validate(raw), problems, skipped
+            document = form.model_validate(raw)
         except ValidationError as error:
             for details in error.errors(include_url=False, include_input=False):
                 path = tuple(part for part in details["loc"] if part != "[key]")
                 problems.append(form_problem(path, details, index, root=form))
                 skipped.append(_drop(raw, path))
-
-
-def _own_settings(
-    document: Document, index: LineIndex, problems: list[Problem], skipped: list[KeyPath]
-) -> dict[str, Any]:
-    """[protection.NAME] in the form of each method; what is wrong is added to the problems."""
-    forms = {method.name: method.settings for method in protections()}
-    for name in document.protection:
-        if forms.get(name) is None:
-            known = [each for each, form in forms.items() if form is not None]
-            what = "there is no such method, or it has no settings"
-            place = index.place(("protection", name))
-            problems.append(Problem(what, place, nearest(name, known)))
-    asked = {table.protect for table in document.tables.values()} | {document.defaults.protect}
-    found: dict[str, Any] = {}
-    for name, form in forms.items():
-        if form is None or (name not in document.protection and name not in asked):
-            continue
-        try:
-            found[name] = form.model_validate(document.protection.get(name, {}))
-        except ValidationError as error:
-            for details in error.errors(include_url=False, include_input=False):
-                path: KeyPath = ("protection", name, *details["loc"])
-                problems.append(form_problem(path, details, index, list(form.model_fields)))
-                skipped.append(("protection", name))
-    return found
+        else:
+            return (
+                document,
+                ProgrammeFile(path=place, index=index, skipped=frozenset(skipped)),
+                problems,
+            )
 
 
 def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
@@ -556,6 +555,8 @@ def form_problem(
     if kind == "literal_error":
         known = _QUOTED.findall(str(context.get("expected", "")))
         return Problem("this value is not known", place, f"known: {', '.join(known)}")
+    if kind == "method":
+        return Problem(details["msg"], place, nearest(str(path[-1]), context["known"]))
     what = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
     return Problem(what, place, str(context.get("hint", "")))
 
@@ -568,6 +569,8 @@ def _known(path: KeyPath, root: type[ProgrammeEntry]) -> str:
 
 def _form_at(form: Any, path: KeyPath) -> type[ProgrammeEntry] | None:
     """The form of the entry at a key, as the annotations of the schema have it."""
+    if form is Document and path[:1] == ("protection",) and len(path) > 1:
+        return _form_at(form_of_method(path[1]), path[2:])
     if isinstance(form, type) and issubclass(form, ProgrammeEntry):
         if not path:
             return form

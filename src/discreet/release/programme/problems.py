@@ -12,10 +12,10 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, Problem
-from discreet.release.programme.file import Programme, nearest
+from discreet.release.programme.file import ProgrammeFile, nearest
 from discreet.release.programme.schema import ProgrammeEntry
 from discreet.release.programme.toml_lines import KeyPath
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.microdata import Secret
 
 _Thing = TypeVar("_Thing")
+FileT = TypeVar("FileT", bound=ProgrammeFile)
 
 
 class StatesSecret(Protocol):
@@ -40,7 +41,7 @@ class StatesSecret(Protocol):
 Found = Iterator[tuple[KeyPath, Problem]]
 
 
-def problems_of(error: DiscreetError, programme: Programme, path: KeyPath) -> list[Problem]:
+def problems_of(error: DiscreetError, programme: ProgrammeFile, path: KeyPath) -> list[Problem]:
     """The problems of an error from another part, placed at a key of the programme."""
     return [
         programme.problem(
@@ -57,7 +58,9 @@ def named_twice(names: Sequence[str]) -> list[str]:
     return sorted({name for name in names if list(names).count(name) > 1})
 
 
-def file_problems(programme: Programme, path: KeyPath, name: str, *, folder: bool = False) -> Found:
+def file_problems(
+    programme: ProgrammeFile, path: KeyPath, name: str, *, folder: bool = False
+) -> Found:
     """Whether a file that is named can be read."""
     place = programme.file(name)
     if not place.exists():
@@ -73,20 +76,22 @@ def file_problems(programme: Programme, path: KeyPath, name: str, *, folder: boo
         yield programme.at(path, f"{name!r} cannot be read", "check its permissions")
 
 
-def named_files(programme: Programme, path: KeyPath, entry: ProgrammeEntry, *keys: str) -> Found:
+def named_files(
+    programme: ProgrammeFile, path: KeyPath, entry: ProgrammeEntry, *keys: str
+) -> Found:
     """Whether the files that keys of an entry name can be read."""
     for key in keys:
         if (name := getattr(entry, key)) is not None:
             yield from file_problems(programme, (*path, key), name)
 
 
-def unset_variable(programme: Programme, path: KeyPath, name: str | None) -> Found:
+def unset_variable(programme: ProgrammeFile, path: KeyPath, name: str | None) -> Found:
     """Whether an environment variable that is named is empty."""
     if name is not None and not os.environ.get(name):
         yield programme.at(path, f"the environment variable {name} is not set")
 
 
-def stated_secret_problems(programme: Programme, path: KeyPath, entry: StatesSecret) -> Found:
+def stated_secret_problems(programme: ProgrammeFile, path: KeyPath, entry: StatesSecret) -> Found:
     """Whether the file or the variable of a secret is there; an entry states one of them."""
     if entry.secret_file and entry.secret_env:
         what = "secret_file and secret_env exclude each other"
@@ -96,7 +101,9 @@ def stated_secret_problems(programme: Programme, path: KeyPath, entry: StatesSec
     yield from unset_variable(programme, (*path, "secret_env"), entry.secret_env)
 
 
-def missing_keys(programme: Programme, path: KeyPath, entry: ProgrammeEntry, **hints: str) -> Found:
+def missing_keys(
+    programme: ProgrammeFile, path: KeyPath, entry: ProgrammeEntry, **hints: str
+) -> Found:
     """Keys that an entry lacks, each given with its hint."""
     for key, hint in hints.items():
         if getattr(entry, key) is None:
@@ -104,7 +111,7 @@ def missing_keys(programme: Programme, path: KeyPath, entry: ProgrammeEntry, **h
 
 
 def filter_parsed(
-    programme: Programme, path: KeyPath, text: str
+    programme: ProgrammeFile, path: KeyPath, text: str
 ) -> tuple[frozenset[str], list[tuple[KeyPath, Problem]]]:
     """The columns that a filter names, and what is wrong with it."""
     if not text.strip():
@@ -127,13 +134,13 @@ def not_yet_known(known: list[Problem], found: list[Problem]) -> list[Problem]:
 
 
 @dataclass
-class Opener:
+class Opener(Generic[FileT]):
     """Opens one thing after another and collects what is wrong with each."""
 
-    programme: Programme
+    programme: FileT
     problems: list[Problem]
 
-    def attempt(self, path: KeyPath, read: Callable[[Programme], _Thing | None]) -> _Thing | None:
+    def attempt(self, path: KeyPath, read: Callable[[FileT], _Thing | None]) -> _Thing | None:
         """What `read` gives; None, and problems at the key, if it fails."""
         try:
             return read(self.programme)
@@ -144,7 +151,7 @@ class Opener:
     def secret(self, path: KeyPath, entry: StatesSecret) -> Secret | None:
         """The secret that a section states; None if it states none, or one that is not there."""
 
-        def read(programme: Programme) -> Secret | None:
+        def read(programme: ProgrammeFile) -> Secret | None:
             from discreet.microdata import Secret
 
             if entry.secret_env is not None and os.environ.get(entry.secret_env):
@@ -155,7 +162,7 @@ class Opener:
         return self.attempt((*path, "secret_file" if entry.secret_file else "secret_env"), read)
 
 
-def present(programme: Programme, name: str | None) -> Path | None:
+def present(programme: ProgrammeFile, name: str | None) -> Path | None:
     """A named file, unless it is missing (which the checks have reported)."""
     if name is None:
         return None

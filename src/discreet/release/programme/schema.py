@@ -8,10 +8,9 @@ hide another. Nothing here is confidential, but rules and marks, which are SECRE
 
 from __future__ import annotations
 
-import datetime
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -24,104 +23,49 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
-from discreet.microdata.reading_options import ReadingOptions, form_of
+from discreet.microdata.reading_options import ReadingOptions
 from discreet.protection.protocol import COUNT, protections
 from discreet.publication import FORMATS, MAPS
+from discreet.release.programme.values import (
+    Language,
+    bound,
+    change,
+    class_breaks,
+    cost_entry,
+    date,
+    intervals,
+    key_grid,
+    language,
+    marks,
+    name_list,
+    number,
+    one_of,
+    reading_option,
+    rule_mistake,
+    share,
+    texts,
+)
 from discreet.rules import known_rules
 from discreet.tables.figures import FigureKind
 
 if TYPE_CHECKING:
     from discreet.derived import KeyFigure
 
-Language = Literal["en", "de"]
-
-LANGUAGES: tuple[str, ...] = get_args(Language)
-
-
-def _texts(value: Any) -> Any:
-    """A bare text stands for every language."""
-    return {"en": value} if isinstance(value, str) else value
-
-
-def _language(value: str) -> str:
-    if value not in LANGUAGES:
-        hint = {"hint": f"known: {', '.join(LANGUAGES)}"}
-        raise PydanticCustomError("language", "this is not a language of publication", hint)
-    return value
-
-
-def _names(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _grid(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise PydanticCustomError("grid", "a key grid is a number or a power such as '10^15'")
-    try:
-        return KeyGrid.of(value)
-    except DiscreetError as error:
-        hint = {"hint": error.hint.replace("{", "(").replace("}", ")")}
-        raise PydanticCustomError("grid", "this is not a key grid", hint) from None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _number(value: Any) -> Any:
-    """A finite number, whole or not, as it is written."""
-    if not _is_number(value) or not abs(value) < float("inf"):
-        raise PydanticCustomError("number", "must be a number")
-    return value
-
-
-def _bound(value: Any) -> Any:
-    if not _is_number(value) or value != value:
-        raise PydanticCustomError("bound", "must be a number")
-    return value
-
-
-def _one_of(names: Callable[[], Iterable[str]]) -> BeforeValidator:
-    """One of names that are known when a programme is read."""
-
-    def known(value: Any) -> Any:
-        found = list(names())
-        if value not in found:
-            hint = {"hint": f"known: {', '.join(found)}"}
-            raise PydanticCustomError("unknown", "this value is not known", hint)
-        return value
-
-    return BeforeValidator(known)
-
-
-def _date(value: Any) -> Any:
-    if isinstance(value, datetime.datetime | datetime.date):
-        return value.isoformat()
-    if isinstance(value, str):
-        try:
-            datetime.datetime.fromisoformat(value)
-        except ValueError:
-            hint = {"hint": 'write it as "2026-11-21"'}
-            raise PydanticCustomError("date", "this is not a date", hint) from None
-    return value
-
-
 Text = Annotated[str, StringConstraints(min_length=1)]
-LanguageKey = Annotated[str, AfterValidator(_language)]
-Texts = Annotated[dict[LanguageKey, str], BeforeValidator(_texts)]
-NameList = Annotated[list[Text], BeforeValidator(_names), Field(min_length=1)]
-Grid = Annotated[KeyGrid, BeforeValidator(_grid), PlainSerializer(lambda grid: grid.size)]
-Bound = Annotated[Any, BeforeValidator(_bound)]
-Number = Annotated[Any, BeforeValidator(_number)]
-Limit = Annotated[Any, Field(ge=0), BeforeValidator(_number)]
-Positive = Annotated[Any, Field(gt=0), BeforeValidator(_number)]
+LanguageKey = Annotated[str, AfterValidator(language)]
+Texts = Annotated[dict[LanguageKey, str], BeforeValidator(texts)]
+NameList = Annotated[list[Text], BeforeValidator(name_list), Field(min_length=1)]
+Grid = Annotated[KeyGrid, BeforeValidator(key_grid), PlainSerializer(lambda grid: grid.size)]
+Bound = Annotated[Any, BeforeValidator(bound)]
+Number = Annotated[Any, BeforeValidator(number)]
+Limit = Annotated[Any, Field(ge=0), BeforeValidator(number)]
+Positive = Annotated[Any, Field(gt=0), BeforeValidator(number)]
 Count = Annotated[int, Field(ge=1)]
 Decimals = Annotated[int, Field(ge=0, le=15)]
-Date = Annotated[str | None, BeforeValidator(_date)]
+Date = Annotated[str | None, BeforeValidator(date)]
 #: A level of areas, by its name or its number from the coarsest, 1, on.
 AreaLevel = Text | Count
 
@@ -356,55 +300,11 @@ class QualityEntry(ProgrammeEntry):
 
 
 #: How a table is protected: the name of a method.
-Protect = Annotated[str, _one_of(lambda: [method.name for method in protections()])]
+Protect = Annotated[str, one_of(lambda: [method.name for method in protections()])]
 
 
-def _stated(value: Any) -> str | PydanticCustomError:
-    """What is wrong with a rule: it is a number, numbers, a table of keys, or a list of these."""
-    if not _is_number(value) and not isinstance(value, list | dict):
-        hint = {"hint": "a number, a list of numbers, or a table of keys"}
-        return PydanticCustomError("rule", "this is no rule", hint)
-    return ""
-
-
-def _share(value: Any) -> Any:
-    """A share of a value, or "none" for no bound."""
-    if value == "none":
-        return value
-    if not _is_number(value) or not 0 <= value < float("inf"):
-        raise PydanticCustomError("share", "must be a number of at least 0, or 'none'")
-    return value
-
-
-def _change(value: Any) -> Any:
-    """A share by which values may have changed, "any", or "refuse" for none."""
-    if value in ("refuse", "any"):
-        return value
-    if not _is_number(value) or not 0 <= value < float("inf"):
-        raise PydanticCustomError("change", "must be a number of at least 0, 'any' or 'refuse'")
-    return value
-
-
-def _cost(value: Any) -> Any:
-    return {"of": value} if isinstance(value, str) else value
-
-
-def _marks(value: Any) -> Any:
-    """The name of a file stands for the marks in it."""
-    items = _names(value)
-    if not isinstance(items, list):
-        return items
-    return [{"file": item} if isinstance(item, str) else item for item in items]
-
-
-def _intervals(value: Any) -> Any:
-    if value is not True and value is not False and value != "instead":
-        raise PydanticCustomError("intervals", "must be true, false or 'instead'")
-    return value
-
-
-Intervals = Annotated[Any, BeforeValidator(_intervals)]
-Share = Annotated[Any, BeforeValidator(_share)]
+Intervals = Annotated[Any, BeforeValidator(intervals)]
+Share = Annotated[Any, BeforeValidator(share)]
 
 
 class RulesEntry(ProgrammeEntry):
@@ -424,7 +324,7 @@ class RulesEntry(ProgrammeEntry):
             if key not in cls.names():
                 kind = "extra_forbidden"
             elif key in known_rules():
-                kind = _stated(stated)
+                kind = rule_mistake(stated)
             if kind:
                 wrong.append(InitErrorDetails(type=kind, loc=(key,), input=None))
         if wrong:
@@ -484,7 +384,7 @@ class SuppressionEntry(ProgrammeEntry):
     method: Literal["auto", "fast", "optimal", "modular", "hypercube"] = "auto"
     time_limit: Positive | None = None
     seed: Annotated[int, Field(ge=0)] = 0
-    cost: Annotated[CostEntry, BeforeValidator(_cost)] = CostEntry()
+    cost: Annotated[CostEntry, BeforeValidator(cost_entry)] = CostEntry()
     bounds: BoundsEntry | None = None
     zero_cells: Literal["auto", "fixed", "partners"] = "auto"
     singletons: bool | None = None
@@ -492,8 +392,8 @@ class SuppressionEntry(ProgrammeEntry):
     reasons: Literal["rule", "kind", "none"] | None = None
     unmatched: Literal["refuse", "ignore"] = "refuse"
     hide_less: bool = False
-    earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)
-    earlier_change: Annotated[Any, BeforeValidator(_change)] = "refuse"
+    earlier: Annotated[list[Text], BeforeValidator(name_list)] = Field(default_factory=list)
+    earlier_change: Annotated[Any, BeforeValidator(change)] = "refuse"
     round_to: Annotated[int, Field(ge=2, le=1000)] | None = None
 
 
@@ -525,22 +425,11 @@ class MarkEntry(ProgrammeEntry):
         return self.model_dump(exclude={"file", "separator", "cells"}, exclude_none=True)
 
 
-Marks = Annotated[list[MarkEntry], BeforeValidator(_marks)]
+Marks = Annotated[list[MarkEntry], BeforeValidator(marks)]
 
 
-Format = Annotated[str, _one_of(lambda: (*FORMATS, *MAPS))]
+Format = Annotated[str, one_of(lambda: (*FORMATS, *MAPS))]
 Languages = Annotated[list[Language], Field(min_length=1)]
-
-
-def _said(key: str) -> BeforeValidator:
-    """What `ReadingOptions` takes for a key."""
-
-    def formed(value: Any) -> Any:
-        if wrong := form_of(key, value):
-            raise PydanticCustomError("reading", "this is not what is needed here", {"hint": wrong})
-        return value
-
-    return BeforeValidator(formed)
 
 
 class RecordsEntry(ProgrammeEntry):
@@ -557,20 +446,20 @@ class RecordsEntry(ProgrammeEntry):
     format: Text | None = None
     version: Text | None = None
     text: list[Text] = Field(default_factory=list)
-    null_values: Annotated[Any, _said("null_values")] = None
-    decimal: Annotated[Any, _said("decimal")] = None
-    thousands: Annotated[Any, _said("thousands")] = None
-    encoding: Annotated[Any, _said("encoding")] = None
-    separator: Annotated[Any, _said("separator")] = None
-    trim: Annotated[Any, _said("trim")] = None
-    skip: Annotated[Any, _said("skip")] = None
-    header: Annotated[Any, _said("header")] = None
-    columns: Annotated[Any, _said("columns")] = None
-    sheet: Annotated[Any, _said("sheet")] = None
-    metadata: Annotated[Any, _said("metadata")] = None
-    types: Annotated[Any, _said("types")] = None
-    rename: Annotated[Any, _said("rename")] = None
-    recode: Annotated[Any, _said("recode")] = None
+    null_values: Annotated[Any, reading_option("null_values")] = None
+    decimal: Annotated[Any, reading_option("decimal")] = None
+    thousands: Annotated[Any, reading_option("thousands")] = None
+    encoding: Annotated[Any, reading_option("encoding")] = None
+    separator: Annotated[Any, reading_option("separator")] = None
+    trim: Annotated[Any, reading_option("trim")] = None
+    skip: Annotated[Any, reading_option("skip")] = None
+    header: Annotated[Any, reading_option("header")] = None
+    columns: Annotated[Any, reading_option("columns")] = None
+    sheet: Annotated[Any, reading_option("sheet")] = None
+    metadata: Annotated[Any, reading_option("metadata")] = None
+    types: Annotated[Any, reading_option("types")] = None
+    rename: Annotated[Any, reading_option("rename")] = None
+    recode: Annotated[Any, reading_option("recode")] = None
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -622,7 +511,7 @@ class PeriodEntry(ProgrammeEntry):
 
     name: Text
     keys: Literal["same", "period", "changed"]
-    earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)
+    earlier: Annotated[list[Text], BeforeValidator(name_list)] = Field(default_factory=list)
     revision: bool = False
 
 
@@ -706,23 +595,12 @@ class ReleaseSettings(ProgrammeEntry):
     round_to: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 
-def _breaks(value: Any) -> Any:
-    """How classes are made, or their bounds."""
-    if isinstance(value, str) and value in ("quantiles", "equal"):
-        return value
-    numbers = isinstance(value, list) and all(_is_number(each) for each in value)
-    if not numbers or not 1 <= len(value) <= 8 or sorted(set(value)) != value:
-        hint = {"hint": "such as [0, 100, 1000], at most eight bounds that grow"}
-        raise PydanticCustomError("breaks", "must be 'quantiles', 'equal' or bounds", hint)
-    return value
-
-
 class MapEntry(ProgrammeEntry):
     """[tables.NAME.map]: what the maps of a table show."""
 
     level: Text | None = None
     at: dict[str, Text] = Field(default_factory=dict)
-    breaks: Annotated[Any, BeforeValidator(_breaks)] = "quantiles"
+    breaks: Annotated[Any, BeforeValidator(class_breaks)] = "quantiles"
     classes: Annotated[int, Field(ge=2, le=7)] = 5
     atlas: bool = True
 
@@ -759,6 +637,42 @@ class TableEntry(ReleaseSettings):
         return self.model_copy(update=dict(given))
 
 
+def form_of_method(name: Any) -> Any:
+    """The form of [protection.NAME]; None if there is no such method, or it has no settings."""
+    return next((each.settings for each in protections() if each.name == name), None)
+
+
+def _sections_of_methods(value: Any) -> Any:
+    """[protection.NAME] in the form of each method."""
+    if not isinstance(value, dict):
+        return value
+    sections, wrong = {}, list[InitErrorDetails]()
+    for name, section in value.items():
+        form = form_of_method(name)
+        if form is None:
+            known = [each.name for each in protections() if each.settings is not None]
+            what = "there is no such method, or it has no settings"
+            kind = PydanticCustomError("method", what, {"known": known})
+            wrong.append(InitErrorDetails(type=kind, loc=(name,), input=None))
+            continue
+        try:
+            sections[name] = form.model_validate(section)
+        except ValidationError as error:
+            wrong += [_inside(name, each) for each in error.errors(include_url=False)]
+    if wrong:
+        raise ValidationError.from_exception_data("protection", wrong)
+    return sections
+
+
+def _inside(name: str, details: ErrorDetails) -> InitErrorDetails:
+    """An error in a section, as one of the whole document; its input is not kept."""
+    kind: str | PydanticCustomError = details["type"]
+    if kind == "value_error":
+        kind = PydanticCustomError("settings", details["msg"])
+    context = details.get("ctx", {})
+    return InitErrorDetails(type=kind, loc=(name, *details["loc"]), input=None, ctx=context)
+
+
 class Document(ProgrammeEntry):
     """A whole programme file."""
 
@@ -777,7 +691,9 @@ class Document(ProgrammeEntry):
     figures: FiguresEntry | None = None
     parts: PartsEntry | None = None
     suppression: SuppressionEntry | None = None
-    protection: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    protection: Annotated[dict[str, Any], BeforeValidator(_sections_of_methods)] = Field(
+        default_factory=dict
+    )
     rules: dict[str, RuleSetEntry] = Field(default_factory=dict)
     values: dict[str, ValueEntry] = Field(default_factory=dict)
     relations: dict[str, Text] = Field(default_factory=dict)

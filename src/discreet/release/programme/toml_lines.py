@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 KeyPath = tuple[str | int, ...]
 
@@ -50,8 +51,8 @@ class LineIndex:
         lines: Key path → line number, counted from 1.
 
     >>> index = LineIndex.of("[tables.T1]\nby = [\n  'sex',\n]\n")
-    >>> index.line(("tables", "T1", "by", 0))
-    3
+    >>> index.place(("tables", "T1", "by", 0))
+    'line 3, tables.T1.by[0]'
     >>> index.place(("tables", "T1", "where"))
     'line 1, tables.T1.where'
     """
@@ -65,17 +66,23 @@ class LineIndex:
         scanner.document()
         return cls(scanner.found)
 
-    def line(self, path: KeyPath) -> int | None:
-        """The line of a key, or of the nearest key above it that is there."""
-        for length in range(len(path), 0, -1):
-            if (line := self.lines.get(path[:length])) is not None:
-                return line
-        return None
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> LineIndex:
+        """The keys of a document that stands in no file: they have no lines."""
+        return cls(dict.fromkeys(_paths(document), 0))
 
     def place(self, path: KeyPath) -> str:
-        """Line and dotted key, as shown in error messages."""
-        line = self.line(path)
-        return dotted(path) if line is None else f"line {line}, {dotted(path)}"
+        """Dotted key, with its line or that of the nearest key above it that is there."""
+        starts = (path[:length] for length in range(len(path), 0, -1))
+        line = next((self.lines[start] for start in starts if start in self.lines), 0)
+        return f"line {line}, {dotted(path)}" if line else dotted(path)
+
+
+def _paths(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
+    pairs = enumerate(value) if isinstance(value, list) else ()
+    for key, inner in value.items() if isinstance(value, Mapping) else pairs:
+        yield (*path, key)
+        yield from _paths(inner, (*path, key))
 
 
 class _Scanner:

@@ -122,7 +122,7 @@ class _SourceChecks:
     """The checks of one source. CONFIDENTIAL."""
 
     def __init__(
-        self, inputs: Inputs, source: RecordSource, opener: Opener, show_values: bool
+        self, inputs: Inputs, source: RecordSource, opener: Opener[Programme], show_values: bool
     ) -> None:
         self.inputs, self.source, self.opener = inputs, source, opener
         self.show_values = show_values

@@ -24,7 +24,13 @@ from discreet.microdata.stored_records import StoredRecords
 from discreet.protection.protocol import COUNT, Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.programme.checks import check_programme
-from discreet.release.programme.file import Programme, RecordSource, load, raise_problems
+from discreet.release.programme.file import (
+    Programme,
+    ProgrammeFile,
+    RecordSource,
+    load,
+    raise_problems,
+)
 from discreet.release.programme.problems import Opener, not_yet_known, present
 from discreet.release.programme.relations import related_mixtures
 from discreet.release.programme.universes import places_of
@@ -175,7 +181,9 @@ def open_programme(
     )
 
 
-def _read_boundaries(opener: Opener, trees: Mapping[str, Classification]) -> dict[str, Boundaries]:
+def _read_boundaries(
+    opener: Opener[Programme], trees: Mapping[str, Classification]
+) -> dict[str, Boundaries]:
     """Per variable with boundaries, these; each level has one for all of its codes or for none."""
     found = {}
     for name, entry in opener.programme.variables.items():
@@ -232,7 +240,7 @@ def _store_problems(
 
 
 def _checked_keys(
-    opener: Opener, records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
+    opener: Opener[Programme], records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
 ) -> dict[str, KeyCheck]:
     """Per source with keys in its data, a test of them; of none that cannot be read."""
     found = {}
@@ -326,7 +334,7 @@ def _opened_by(method: Protection, problems: list[Problem], programme: Programme
     return method.opened(programme, programme.protected[method.name], problems)
 
 
-def _read_earlier(opener: Opener) -> tuple[EarlierTable, ...]:
+def _read_earlier(opener: Opener[Programme]) -> tuple[EarlierTable, ...]:
     """The tables that were published before."""
     programme = opener.programme
     found: list[EarlierTable] = []
@@ -366,7 +374,7 @@ def _shared_secret(
 
 
 def read_records(
-    source: RecordSource, programme: Programme, *, show_values: bool, master: str | None = None
+    source: RecordSource, programme: ProgrammeFile, *, show_values: bool, master: str | None = None
 ) -> Any:
     """The records of a source; None if they are not there, which the checks have reported."""
     from discreet.microdata import read_microdata

@@ -36,7 +36,7 @@ def check_period_keys(programme: Programme, columns: Iterable[str]) -> Iterator[
         yield programme.problem(("period", "keys"), what, _KEYS_HINT)
 
 
-def check_earlier_periods(opener: Opener) -> None:
+def check_earlier_periods(opener: Opener[Programme]) -> None:
     """Hold the period against those of the earlier releases that the programme names."""
     programme, period = opener.programme, opener.programme.document.period
     if period is None:

@@ -209,7 +209,7 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
 def _stated(inputs: Inputs, name: str) -> list[Any]:
     """All that the programme says of a table, for methods that do not choose from it."""
     programme, official = inputs.programme, inputs.official(name)
-    settings = programme.own_settings.get(programme.method(name).name)
+    settings = programme.settings(programme.method(name).name)
     return [
         programme.tables[name].model_dump(exclude={"source", "workbook", "areas", "map"}),
         {each: inputs.described_variable(each) for each in used_variables(programme, name)},

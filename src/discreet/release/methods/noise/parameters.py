@@ -59,7 +59,7 @@ class OpenedNoise:
         return "<OpenedNoise: secret>"
 
 
-def open_parameters_of(opener: Opener) -> Parameters | None:
+def open_parameters_of(opener: Opener[Programme]) -> Parameters | None:
     """The parameters of a programme; None, and problems, if they cannot be had."""
     programme = opener.programme
     if programme.document.parameters is not None:
