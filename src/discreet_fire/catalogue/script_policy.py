@@ -154,9 +154,7 @@ def _default(language: ScriptLanguage) -> ScriptPolicy:
     return ScriptPolicy(language, *_rules(text, name))
 
 
-def _rules(
-    text: str, place: str
-) -> tuple[dict[str, ScriptRule], dict[str, frozenset[str]]]:
+def _rules(text: str, place: str) -> tuple[dict[str, ScriptRule], dict[str, frozenset[str]]]:
     """The rules and words in a TOML text; all its mistakes are told at once."""
     try:
         document = tomllib.loads(text)

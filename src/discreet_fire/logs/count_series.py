@@ -30,7 +30,7 @@ _READING = _COUNTING | {"display"}
 
 @dataclass(frozen=True, slots=True)
 class _ShownCount:
-    """A number of cases (CONFIDENTIAL): its line if ``count`` shows it, its condition, which data."""
+    """A number of cases (CONFIDENTIAL): its line if ``count`` shows it, condition, data."""
 
     line: int | None
     figure: float | None = field(repr=False)
@@ -71,7 +71,7 @@ def add_related_counts(
         single += [_ShownCount(None, one, whole, values, data) for one in found.cases]
     gone.update(_near(single, rules), _in_series(single, rules))
     for _, found in judgements:
-        for at in gone.intersection(found.counted):
+        for at in (line for line in found.counted if line in gone):
             text = lines[at].text
             if numeric(text.strip()) is not None:
                 start = len(text) - len(text.lstrip())

@@ -1,4 +1,4 @@
-"""A Python script as a researcher and an officer handle it: by commands, from hand-in to release."""
+"""A Python script as researcher and officer handle it: by commands, from hand-in to release."""
 
 from __future__ import annotations
 
