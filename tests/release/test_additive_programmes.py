@@ -148,7 +148,7 @@ def test_additive_tables_with_invariant_noise_keep_to_the_limit_of_averaging(
     def limited(limits: str) -> Path:
         return edited(additive, ("[defaults]", f"[attacks]\n{limits}\n[defaults]"))
 
-    with pytest.raises(PublicationError, match=r"made additive: exposure is 7\.6, above 3"):
+    with pytest.raises(PublicationError, match=r"made additive: exposure is 7\.59, above 3"):
         protect(limited("exposure = 3.0"), out)
     with pytest.raises(PublicationError, match="average cannot be worked out") as caught:
         protect(limited("average = 0.6"), out)
