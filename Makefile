@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_USER := 0
 export PYTHONNOUSERSITE := 1
 export NO_MKDOCS_2_WARNING := 1
-unexport PYTHONPATH PYTHONHOME
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 # Without Java the tests of Spark cannot run: told to people, an error for machines.
 define tell-spark
@@ -72,7 +72,7 @@ test-more: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run only th
 	@$(call tell-r)
 	@$(call tell-postgresql)
 	@$(call tell-browser)
-	$(PYTEST) -m "(exhaustive or spark or r or postgresql or browser)$(WITHOUT)" $(ARGS)
+	$(PYTEST) --dist loadgroup --hypothesis-profile exhaustive -m "(exhaustive or spark or r or postgresql or browser)$(WITHOUT)" $(ARGS)
 
 test-all: test test-more bench-smoke ## run every test: also Spark, R, PostgreSQL, Chromium, kills at every call, long searches, benchmarks
 

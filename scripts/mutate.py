@@ -373,6 +373,7 @@ class Bench:
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
             log, environment = Path(name, "log"), dict(self.environment)
             environment["DISCREET_MUTANTS"] = str(Path(name, "plan"))
+            environment["HYPOTHESIS_PROFILE"] = "exhaustive"
             measures = "marked" in plan
             limit = LIMIT * (10 if measures else 3 if anew else 1)
             whole = {"log": str(log), "limit": limit, "seconds": {}, "marked": ()}

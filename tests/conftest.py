@@ -5,20 +5,39 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from hypothesis import settings
+import typer.testing
+from hypothesis import HealthCheck, settings
 
 from tests.helpers.places import ROOT
 
-#: A program that runs in a closed folder of its own, and reads there what it tries.
-collect_ignore = ["helpers/escapes.py"]
+# The tree of commands is made once per process, not at each call: it takes 0.15 s.
+typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
-# How long an example takes says nothing on a busy machine.
-settings.register_profile("tests", deadline=None)
-settings.load_profile("tests")
+# How long an example takes says nothing on a busy machine, and each run tries the same examples;
+# `make test-more` takes the long form by `--hypothesis-profile exhaustive`.
+for _name, _examples in (("quick", 20), ("exhaustive", 100)):
+    settings.register_profile(
+        _name,
+        deadline=None,
+        derandomize=True,
+        max_examples=_examples,
+        suppress_health_check=list(HealthCheck),
+    )
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup` one worker has all tests of Spark, and one those of the browser."""
+    for item in items:
+        for name in ("spark", "browser"):
+            if item.get_closest_marker(name) or name in item.path.parts:
+                item.add_marker(pytest.mark.xdist_group(name))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -176,15 +176,15 @@ def test_proper_keys_pass_on_all_grids():
 
 
 @pytest.mark.exhaustive
-def test_no_false_alarm_in_ten_thousand_data_sets():
+def test_no_false_alarm_in_a_thousand_data_sets():
     """Sizes from 200 to 10 million, all grids, keys of eight decimals too.
 
     The test looks at no more than 8,192 records; of large data sets only these are drawn,
-    but for 20 of 10 million records each.
+    but for 2 of 10 million records each.
     """
     draw = rng(2026)
     alarms = 0
-    for number in range(10_000):
+    for number in range(1_000):
         size = (*GRIDS, 10**8)[number % 13]
         step = 10**7 if number % 13 == 12 else 1
         grid = KeyGrid(10**15 if step > 1 else size)
@@ -193,7 +193,7 @@ def test_no_false_alarm_in_ten_thousand_data_sets():
         by = {"variable": np.argsort(draw.integers(0, 50, len(keys)))}
         low = draw.integers(0, max(size // 256, 1), count // 256) * step
         alarms += bool(check_keys(keys, grid, low=low, by=by).faults)
-    for number in range(20):
+    for number in range(2):
         size = GRIDS[-1 - number % 12]
         alarms += bool(found(draw.integers(0, size, 10**7), KeyGrid(size)).faults)
     assert alarms == 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -202,7 +202,6 @@ def test_totals_without_finest_cells_cannot_be_added(tmp_path: Path) -> None:
     assert cells.table.sums["value"].max() == 7
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.sampled_from(["N 1", "N.2", "Ø", " 4"]), min_size=2, max_size=12),
     st.data(),

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -95,7 +95,6 @@ def test_weights_that_are_one_but_for_rounding_leave_the_risk_as_it_is() -> None
     assert found.records["risk"].to_list() == pytest.approx([0.5, 0.5, 1.0])
 
 
-@settings(max_examples=60, deadline=None)
 @given(frame=codes)
 def test_minimal_unique_sets_are_those_found_one_by_one(frame) -> None:
     sets, score, shares = special_uniques(frame, 3)
@@ -114,7 +113,6 @@ def test_minimal_unique_sets_are_those_found_one_by_one(frame) -> None:
         assert sum(shares.values()) >= 1 - 1e-9
 
 
-@settings(max_examples=60, deadline=None)
 @given(frame=codes, seed=st.integers(0, 9))
 def test_a_missing_value_agrees_with_any_if_asked(frame, seed) -> None:
     weights = np.random.default_rng(seed).integers(1, 9, frame.height).astype(float)

@@ -45,7 +45,7 @@ def by_hand(first: pl.DataFrame, later: pl.DataFrame) -> dict[tuple[str, ...], i
     return found
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6))
 def test_every_cell_differs_by_as_many_units_as_counted_by_hand(seed: int) -> None:
     draw = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.classifications import Classification
@@ -233,7 +233,6 @@ def without_empty(labels):
     return {code: dict(texts) for code, texts in labels.items() if texts}
 
 
-@settings(max_examples=60)
 @given(classifications(), st.sampled_from(["json", "toml", "csv"]))
 def test_any_classification_comes_back(tmp_path_factory, tree, suffix):
     path = tree.write(tmp_path_factory.mktemp("trip") / f"v.{suffix}")
@@ -244,7 +243,6 @@ def test_any_classification_comes_back(tmp_path_factory, tree, suffix):
         assert again.replace(labels={}) == tree.replace(labels={})
 
 
-@settings(max_examples=30)
 @given(
     st.lists(st.floats(-1e9, 1e9), unique=True, min_size=1, max_size=8),
     st.booleans(),

@@ -1,7 +1,7 @@
 """Hierarchy and label files of τ-ARGUS."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.classifications import Classification
@@ -179,7 +179,6 @@ def test_a_code_that_starts_with_the_lead_string_can_be_written_with_another(tmp
 CODES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
 
 
-@settings(max_examples=50)
 @given(st.lists(CODES, unique=True, min_size=1, max_size=20), st.data())
 def test_what_is_written_comes_back_the_same(tmp_path_factory, codes, data):
     above = [data.draw(st.integers(-1, at - 1)) for at in range(len(codes))]

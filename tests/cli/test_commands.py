@@ -115,6 +115,7 @@ def test_a_programme_from_the_command_line(folder: Path) -> None:
     assert "2 made now, 0 unchanged" in anew.stdout
 
 
+@pytest.mark.exhaustive
 def test_a_thousand_records_take_less_than_two_seconds(folder: Path) -> None:
     """Measured as processor time, which other work on the machine does not lengthen."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import CellStatus, Classification, KeyFigure, derive
@@ -86,7 +86,6 @@ def frames(table: ProtectedTable) -> dict[tuple[str, ...], tuple[float | None, s
     return {row[:-2]: (row[-2], row[-1]) for row in rows}
 
 
-@settings(deadline=None, max_examples=40)
 @given(ingredients())
 def test_figures_are_plausible(made: dict[str, Ingredient]) -> None:
     for (*_, name), (value, state) in frames(derive(made, FIGURES)).items():
@@ -102,7 +101,6 @@ def test_figures_are_plausible(made: dict[str, Ingredient]) -> None:
             assert state != "not_applicable"
 
 
-@settings(deadline=None, max_examples=40)
 @given(ingredients(shares=False))
 def test_balances_have_the_sign_of_the_original(made: dict[str, Ingredient]) -> None:
     """What is printed as zero is taken for zero here, too."""
@@ -124,7 +122,6 @@ def test_balances_have_the_sign_of_the_original(made: dict[str, Ingredient]) -> 
             assert np.sign(value) in (0, sign)
 
 
-@settings(deadline=None, max_examples=40)
 @given(ingredients())
 def test_figures_with_a_suppressed_ingredient_are_suppressed(made: dict[str, Ingredient]) -> None:
     found = frames(derive(made, FIGURES))
@@ -139,7 +136,6 @@ def test_figures_with_a_suppressed_ingredient_are_suppressed(made: dict[str, Ing
                 assert inner == [(None, "suppressed")] * 2
 
 
-@settings(deadline=None, max_examples=25)
 @given(ingredients(), st.integers(0, 2**32 - 1))
 def test_originals_decide_nothing_but_signs(made: dict[str, Ingredient], seed: int) -> None:
     """Other originals, without balances: the same to the last bit."""
@@ -161,7 +157,6 @@ def test_originals_decide_nothing_but_signs(made: dict[str, Ingredient], seed: i
     assert same(derive(made, FIGURES), derive(doubled, FIGURES))
 
 
-@settings(deadline=None, max_examples=25)
 @given(ingredients(), st.sampled_from([2, 4, 8]))
 def test_quotients_do_not_depend_on_the_unit(made: dict[str, Ingredient], times: int) -> None:
     scaled = {
@@ -177,7 +172,6 @@ def test_quotients_do_not_depend_on_the_unit(made: dict[str, Ingredient], times:
     assert same(derive(made, quotients), derive(scaled, quotients))
 
 
-@settings(deadline=None, max_examples=25)
 @given(ingredients(), st.randoms(use_true_random=False))
 def test_the_order_of_cells_does_not_matter(made: dict[str, Ingredient], order: Any) -> None:
     turned = {}

@@ -25,7 +25,7 @@ from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ReviewSettings, ServiceSettings
 from discreet_service.web.openapi import operations
 from tests.helpers.asgi_browser import AsgiBrowser
-from tests.helpers.running_service import CHEAP, cheap_passwords
+from tests.helpers.running_service import CHEAP
 from tests.helpers.service_cells import parameters
 
 #: Who makes the calls of which operations, in an order in which each finds what it needs. A job
@@ -135,8 +135,7 @@ class Storyteller:
     """
 
     def __init__(self, folder: Path) -> None:
-        with cheap_passwords():
-            shown = make_demonstration(folder / "demo", persons=2_000)
+        shown = make_demonstration(folder / "demo")
         self._keys, self._root = shown.keys, folder / "demo"
         self._second_version()
         limits = LimitSettings(requests_per_second=1e9, burst=10**9, anonymous_per_second=1e9)

@@ -177,18 +177,17 @@ class _Keeper:
 
 @contextmanager
 def served_studio(
-    folder: Path, *, persons: int = 3_000, database: str = "", works: bool = True
+    folder: Path, *, database: str = "", works: bool = True
 ) -> Iterator[ServedStudio]:
     """The studio of a demonstration, served meanwhile, with somebody who does its jobs.
 
     Args:
         folder: Where the demonstration is made, or is.
-        persons: Size of its census.
         database: URL of a database into which all that it keeps is moved; its own if empty.
         works: Whether its jobs are done.
     """
     with cheap_passwords():
-        made = make_demonstration(folder, persons=persons)
+        made = make_demonstration(folder, persons=3_000)
     settings = replace(ServiceSettings.read(made.settings), limits=_HASTY)
     if database:
         move_database(settings, database)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import collections
 import importlib
 import importlib.util
@@ -36,9 +35,8 @@ def test_each_step_names_a_module_that_exists(module: str) -> None:
 
 def classes() -> Iterator[tuple[str, Path]]:
     for path in MODULES:
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                yield node.name, path
+        for name in re.findall(r"^class (\w+)", path.read_text("utf-8"), re.MULTILINE):
+            yield name, path
 
 
 def test_no_two_classes_share_a_name() -> None:

@@ -82,7 +82,8 @@ LONG = (
     "synthetic-census", "from-cellkey", "from-ons", "from-sdctable", "from-tau-argus",
     "index-de", "programmes-de", "cells-made-elsewhere", "attack-a-release", "reading-records",
     "reading-records-de", "anonymise-records", "assess-records", "run-do-files", "unit-noise",
-    "safe", "cubes", "structure-files", "output-checking-de",
+    "safe", "cubes", "structure-files", "output-checking", "output-checking-de", "log-cleaning",
+    "log-cleaning-de", "stores", "notebook-session", "listings-spss-sas",
 )  # fmt: skip
 MARKED = [
     pytest.param(page, marks=pytest.mark.exhaustive) if page.stem in LONG else page

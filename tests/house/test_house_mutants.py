@@ -129,6 +129,7 @@ def test_there_is_no_score_of_nothing(
     assert "%" not in done.stdout
 
 
+@pytest.mark.exhaustive
 def test_tests_that_run_none_give_no_score(small: Path) -> None:
     (small / "tests" / "test_shares.py").write_text("LATER = True\n")
     done = mutate(small)

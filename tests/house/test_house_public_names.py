@@ -40,24 +40,16 @@ def test_type_checkers_see_the_names_that_programs_get() -> None:
     assert seen == {name: f"discreet.{home}" for name, home in _HOMES.items()}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_can_be_used_and_is_public_where_it_lives(name: str) -> None:
-    home = importlib.import_module(f"discreet.{_HOMES[name]}")
-    assert getattr(discreet, name) is getattr(home, name)
-    assert name in home.__all__
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_has_an_example_that_runs(name: str) -> None:
-    thing = getattr(discreet, name)
-    found = doctest.DocTestFinder(recurse=True).find(thing, name)
-    assert [test.name for test in found if test.examples], "no example in its docstrings"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_stands_in_the_reference(name: str) -> None:
+def test_names_are_public_where_they_live_and_have_examples_and_a_place_in_the_reference() -> None:
     reference = (ROOT / "docs" / "reference" / "api.md").read_text("utf-8")
-    assert re.search(rf"^::: discreet\.{_HOMES[name]}(\.\w+)*\.{name}$", reference, re.MULTILINE)
+    for name in NAMES:
+        home, thing = importlib.import_module(f"discreet.{_HOMES[name]}"), getattr(discreet, name)
+        assert thing is getattr(home, name)
+        assert name in home.__all__
+        found = doctest.DocTestFinder(recurse=True).find(thing, name)
+        assert [test.name for test in found if test.examples], name
+        place = rf"^::: discreet\.{_HOMES[name]}(\.\w+)*\.{name}$"
+        assert re.search(place, reference, re.MULTILINE), name
 
 
 def test_the_map_of_the_package_names_everything() -> None:
@@ -66,12 +58,12 @@ def test_the_map_of_the_package_names_everything() -> None:
     assert [name for name in NAMES if name not in aside and f"`{name}" not in text] == []
 
 
-@pytest.mark.parametrize("module", modules())
-def test_a_module_says_what_it_is_and_offers_what_it_lists(module: str) -> None:
-    loaded = importlib.import_module(module)
-    assert loaded.__doc__
-    offered = getattr(loaded, "__all__", [])
-    assert [name for name in offered if not hasattr(loaded, name)] == []
+def test_modules_say_what_they_are_and_offer_what_they_list() -> None:
+    for module in modules():
+        loaded = importlib.import_module(module)
+        assert loaded.__doc__, module
+        offered = getattr(loaded, "__all__", [])
+        assert [name for name in offered if not hasattr(loaded, name)] == [], module
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

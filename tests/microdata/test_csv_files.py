@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import MicrodataError
@@ -151,9 +151,6 @@ FIELD = st.one_of(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(st.lists(st.lists(FIELD, min_size=3, max_size=3), min_size=1, max_size=6))
 def test_different_fields_stay_different(tmp_path: Path, rows: list[list[str]]) -> None:
     text = io.StringIO()

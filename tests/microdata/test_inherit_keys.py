@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -306,7 +306,6 @@ def chains(draw: st.DrawFn) -> tuple[pl.DataFrame, int]:
     ), grid
 
 
-@settings(max_examples=40, deadline=None)
 @given(chains())
 def test_every_chain_of_units_gives_the_direct_sum(drawn: tuple[pl.DataFrame, int]) -> None:
     people, grid = drawn
@@ -324,7 +323,6 @@ def test_every_chain_of_units_gives_the_direct_sum(drawn: tuple[pl.DataFrame, in
     assert dict(buildings.rows()) == direct
 
 
-@settings(max_examples=40, deadline=None)
 @given(chains(), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_derived_keys_do_not_depend_on_the_way(
     drawn: tuple[pl.DataFrame, int], named: list[bool]

@@ -13,7 +13,7 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import RecordKeyError
@@ -138,7 +138,6 @@ def test_keys_of_this_version_never_change() -> None:
     ]
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=6))
 def test_any_text_equals_the_one_computed_by_hand(texts: list[str]) -> None:
     assert fast(texts) == [key_by_hand(text) for text in texts]

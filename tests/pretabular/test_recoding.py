@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -140,7 +140,6 @@ def test_overlooked_identifiers_are_refused_by_their_form() -> None:
         drop_identifiers(frame, ["nobody"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(values=st.lists(st.integers(0, 30), min_size=4, max_size=9), k=st.integers(2, 4))
 def test_sorted_groups_have_the_least_sum_of_squares(values, k) -> None:
     frame = pl.DataFrame({"id": range(len(values)), "x": values})
@@ -160,7 +159,6 @@ def test_sorted_groups_have_the_least_sum_of_squares(values, k) -> None:
     assert made.sum() == pytest.approx(sum(values))
 
 
-@settings(max_examples=20, deadline=None)
 @given(count=st.integers(5, 80), k=st.integers(2, 5), seed=st.integers(0, 99), wide=st.booleans())
 def test_groups_have_k_records_and_means_stay_whatever_the_order(count, k, seed, wide) -> None:
     draw = np.random.default_rng(seed)
@@ -187,7 +185,6 @@ def test_strata_are_not_mixed_and_small_ones_refused() -> None:
         microaggregate(frame.with_columns(x=pl.lit(None, pl.Int64)), "x", id="id")
 
 
-@settings(max_examples=100, deadline=None)
 @given(frame=codes, k=st.integers(2, 3), importance=st.sampled_from([(), ("u",), ("w", "u")]))
 def test_every_combination_is_reached_k_times(frame, k, importance) -> None:
     made = local_suppression(frame, ["u", "v", "w"], id="id", k=k, importance=importance)

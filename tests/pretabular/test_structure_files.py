@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pyreadstat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -169,7 +169,6 @@ def few_have(frame: pl.DataFrame, record: tuple, threshold: int) -> int:
     return 0
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.integers(0, 30)),
              min_size=40, max_size=90),

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -176,7 +176,6 @@ def incomes(count: int = 500, seed: int = 3) -> pl.DataFrame:
     ).with_columns(pl.col("income").fill_nan(None), job=pl.Series(rng.integers(0, 9, count)))
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     count=st.integers(1, 60),
     window=st.floats(0.001, 1),

@@ -10,7 +10,7 @@ import numpy as np
 import openpyxl
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.classifications import Classification
@@ -104,7 +104,6 @@ def test_notes_on_cells_that_there_are_not(rents, tmp_path, codes, message, suff
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
 def test_marks_stand_where_the_notes_say(data):
     """In blocks and in long form, every cell has the marks of the notes about it."""
     trees = [Classification.flat(name, ["1", "2", "3"]) for name in ("a", "b", "c")]

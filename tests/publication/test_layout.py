@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.classifications import Classification
@@ -70,7 +70,6 @@ def test_headings_of_two_variables_repeat_the_second():
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None)
 def test_headings_cover_every_column_exactly_once(data):
     parents = [-1] + [data.draw(st.integers(0, k)) for k in range(data.draw(st.integers(1, 9)))]
     order = tree_order(parents)

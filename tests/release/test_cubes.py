@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -111,7 +111,6 @@ KINDS = st.fixed_dictionaries(
 SCHEMA = {"sex": pl.String, "age": pl.Int64, "rent": pl.Float64, "weight": pl.Float64}
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(records=st.lists(KINDS, min_size=1, max_size=30), cuts=st.lists(st.integers(0, 30)))
 def test_any_partition_gives_the_same_cubes(
     records: list[dict[str, Any]], cuts: list[int], tmp_path_factory: pytest.TempPathFactory

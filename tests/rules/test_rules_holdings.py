@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -55,7 +55,6 @@ STATE = {"n1": "N", "n2": "N", "s1": "S"}
 
 
 @given(rows=ROWS)
-@settings(max_examples=40, deadline=None)
 def test_holdings_of_every_cell_are_those_counted_one_by_one(
     rows: list[tuple[str, str, str, int | None]],
 ) -> None:

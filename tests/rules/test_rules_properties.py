@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -29,7 +29,6 @@ def marked(table: dc.Table, rule: rules.Rule, **options: Any) -> bool:
 
 
 @given(values=POSITIVE, k=st.integers(20, 95))
-@settings(max_examples=60, deadline=None)
 def test_what_p_percent_marks_the_two_k_rule_of_the_same_strength_marks_too(
     values: list[int], k: int
 ) -> None:
@@ -54,7 +53,6 @@ def test_the_two_k_rule_of_eighty_five_percent_is_a_rule_of_seventeen_point_six(
 
 
 @given(values=VALUES, n=st.integers(1, 3), k=st.integers(20, 99))
-@settings(max_examples=60, deadline=None)
 def test_dominance_decides_as_exact_arithmetic(values: list[int], n: int, k: int) -> None:
     sizes = sorted((abs(value) for value in values), reverse=True)
     top, total = sum(sizes[:n]), sum(sizes)
@@ -69,7 +67,6 @@ def test_dominance_decides_as_exact_arithmetic(values: list[int], n: int, k: int
     p=st.integers(1, 60),
     n=st.integers(1, 3),
 )
-@settings(max_examples=60, deadline=None)
 def test_p_percent_decides_as_exact_arithmetic_in_cents(values: list[int], p: int, n: int) -> None:
     sizes = sorted(values, reverse=True)
     rest = sum(sizes[n + 1 :])
@@ -78,7 +75,6 @@ def test_p_percent_decides_as_exact_arithmetic_in_cents(values: list[int], p: in
 
 
 @given(values=POSITIVE, p=st.integers(1, 60))
-@settings(max_examples=40, deadline=None)
 def test_a_cell_whose_total_reaches_the_upper_level_is_safe(values: list[int], p: int) -> None:
     table = cell(values)
     primary = dc.primary(table, [rules.PPercent(p)], value="x", unit=1e-9)
@@ -89,7 +85,6 @@ def test_a_cell_whose_total_reaches_the_upper_level_is_safe(values: list[int], p
 
 
 @given(values=POSITIVE, repeats=st.lists(st.integers(1, 4), min_size=8, max_size=8))
-@settings(max_examples=40, deadline=None)
 def test_a_record_of_weight_w_is_w_contributors(values: list[int], repeats: list[int]) -> None:
     weights = repeats[: len(values)]
     heavy = cell(values, [float(weight) for weight in weights])
@@ -102,7 +97,6 @@ def test_a_record_of_weight_w_is_w_contributors(values: list[int], repeats: list
 
 
 @given(values=VALUES)
-@settings(max_examples=40, deadline=None)
 def test_signs_do_not_matter(values: list[int]) -> None:
     for rule in (rules.PPercent(15), rules.Dominance(n=2, k=70)):
         assert marked(cell(values), rule) == marked(cell([abs(value) for value in values]), rule)

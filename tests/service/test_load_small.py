@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.shared_demonstration import copied_demonstration
+
 pytestmark = pytest.mark.exhaustive
 
 _PATH = "/api/v1/datasets/census/data?unit=person&format=json-stat2&"
@@ -104,11 +106,9 @@ def _held(process: int) -> int:
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """A demonstration, of which copies are served, and a key for each client."""
-    from discreet_service.demo import make_demonstration
     from discreet_service.installation import new_key
 
-    folder = tmp_path_factory.mktemp("load") / "demo"
-    make_demonstration(folder)
+    folder = copied_demonstration(tmp_path_factory, tmp_path_factory.mktemp("load") / "demo", 8_000)
     settings = folder / "SERVICE.toml"
     keys = [new_key(settings, f"load-{at}", ["requester"], 1)[0] for at in range(_CLIENTS)]
     return folder, keys

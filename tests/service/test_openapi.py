@@ -20,13 +20,16 @@ from discreet_service.web.examples import answer_schemas, operation_examples
 from discreet_service.web.openapi import operations
 from tests.helpers.interface_calls import STORY, DocumentedCall, Storyteller, documented_calls
 from tests.helpers.json_schemas import violations
+from tests.helpers.shared_demonstration import copied_demonstration
 
 PROBLEM = "application/problem+json"
 
 
 @pytest.fixture(scope="module")
 def teller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storyteller]:
-    found = Storyteller(tmp_path_factory.mktemp("openapi"))
+    folder = tmp_path_factory.mktemp("openapi")
+    copied_demonstration(tmp_path_factory, folder / "demo")
+    found = Storyteller(folder)
     yield found
     found.service.close()
 

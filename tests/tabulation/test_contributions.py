@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -35,7 +35,6 @@ AGES: dict[str, Callable[[int], bool]] = {
 SCHEMA = {"place": pl.String, "age": pl.Int64, "key": pl.Int64, "w": pl.Float64, "v": pl.Float64}
 MODULUS = 10**15
 
-FIXTURES = [HealthCheck.function_scoped_fixture]
 
 values = st.none() | st.sampled_from([-0.0, float("nan")]) | st.integers(-3, 3).map(float)
 records = st.lists(
@@ -149,7 +148,6 @@ def relation(frame: pl.DataFrame) -> Any:
     return duckdb.from_arrow(frame.to_arrow())
 
 
-@settings(max_examples=60, deadline=None)
 @given(records, st.integers(1, 5), st.booleans(), st.sampled_from(["frame", "lazy", "duckdb"]))
 def test_every_cell_is_what_its_records_make_it(rows, k, weighted, engine):
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
@@ -216,7 +214,6 @@ def test_every_way_inside_gives_the_same_bits(way, left_out, monkeypatch):
     assert bits(dc.tabulate(homes(), **call)) == expected
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=FIXTURES)
 @given(records, st.integers(1, 5), st.booleans(), st.booleans())
 def test_compiled_every_cell_is_what_its_records_make_it(compiled, rows, k, weighted, keyed):
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")

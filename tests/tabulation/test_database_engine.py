@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 import sqlalchemy
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -139,7 +139,6 @@ WHERE = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     BY,
     WHERE,

@@ -9,7 +9,7 @@ import duckdb
 import narwhals as nw
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Classification, tabulate
@@ -198,14 +198,12 @@ def _fuzzed(case: tuple[pl.DataFrame, dict[str, Any]], others: Any = ()) -> None
     agreed(*case, others)
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_engines_agree_on_anything(case: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     _fuzzed(case)
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_engines_agree_on_much(case: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     _fuzzed(case)
@@ -215,8 +213,7 @@ def test_engines_agree_on_much(case: tuple[pl.DataFrame, dict[str, Any]]) -> Non
 def test_compiled_loops_and_small_batches_agree_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.tabulation.memory._compiled_pays", lambda records: True)
     monkeypatch.setattr("discreet.tabulation.batches._BATCH", 2)
-    many = settings(max_examples=200, suppress_health_check=list(HealthCheck))
-    many(given(cases())(lambda case: _fuzzed(case)))()
+    given(cases())(lambda case: _fuzzed(case))()
 
 
 @pytest.mark.spark

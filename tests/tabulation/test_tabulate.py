@@ -8,7 +8,7 @@ import narwhals as nw
 import numba
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -119,7 +119,6 @@ def test_threads_do_not_matter(monkeypatch):
     assert tables[0].equals(tables[2])
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 60), st.integers(0, 10**6), st.booleans())
 def test_the_same_records_have_the_same_key_in_every_table(count, seed, lazy):
     """A cell found in two tables has one count and one key."""
@@ -289,7 +288,6 @@ def test_keys_off_the_grid_are_refused_whatever_their_type(keys):
             dc.tabulate(source, ["a"], record_key="key", key_grid=256)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(-120, 120) | st.none(), min_size=1, max_size=40),
     st.sampled_from([pl.Int8, pl.Int16, pl.Int64, pl.Float64]),

@@ -118,7 +118,7 @@ def _areas(system: Any) -> tuple[list[str], list[int]]:
     return [axis.codes[axis.cuts[1][at]] for at in places], layer.value.tolist()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.sampled_from(OPTIONS))
 def test_what_is_proven_is_true(seed: int, option: KeyOption) -> None:
     """No false alarm in any draw, whoever keeps his key."""
@@ -252,8 +252,8 @@ def successes(size: int, option: KeyOption, noise: PerturbationTable) -> dict[st
 
 @pytest.mark.exhaustive
 def test_five_years_of_a_panel_under_each_option(noise: PerturbationTable) -> None:
-    """4,000 persons; bounds are those of docs/methods/periods.md, with room for chance."""
-    found = {option: successes(4_000, option, noise) for option in OPTIONS}
+    """1,500 persons; bounds are those of docs/methods/periods.md, with room for chance."""
+    found = {option: successes(1_500, option, noise) for option in OPTIONS}
     cells = {option: each["cells proven to hold other units"] for option, each in found.items()}
     happened = "cells proven to hold somebody to whom something happened"
     assert all(each.right == 1.0 for each in cells.values())
@@ -288,9 +288,7 @@ by = ["area", "sex", "work"]
 """
 
 
-@pytest.mark.parametrize(
-    "option", ["same", *(pytest.param(each, marks=pytest.mark.exhaustive) for each in OPTIONS[1:])]
-)
+@pytest.mark.parametrize("option", OPTIONS)
 def test_releases_of_two_years_say_who_keeps_his_key(
     option: KeyOption, tmp_path: Path, noise: PerturbationTable
 ) -> None:

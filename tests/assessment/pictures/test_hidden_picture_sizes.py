@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -17,7 +17,6 @@ from tests.helpers.drawn import columns, kinds, records
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(2, 50))
-@settings(max_examples=60, deadline=None)
 def test_chosen_codes_fit_and_are_whole_levels(shape: list[int], most: int) -> None:
     codes, width = [""], 0
     for number in shape:

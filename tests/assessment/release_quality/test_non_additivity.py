@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -80,7 +80,6 @@ def plain_differences(table: ProtectedTable) -> list[list[int]]:
     return rows
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     below=st.sampled_from([None, 3]),

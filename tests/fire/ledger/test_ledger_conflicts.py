@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
@@ -26,7 +26,6 @@ from discreet_fire.ledger.power_sums import PRIMES, hankel_ranks, sums_of
 from tests.helpers.ledger_parts import KEY, SIZE, of, shelf
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     kept=st.integers(0, 60),
     left=st.integers(0, 14),
@@ -45,7 +44,6 @@ def test_exactly_the_sets_that_differ_by_fewer_units_are_found(
     assert bool(conflicts_within([old, now], size=size)) == bool(found)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=9, unique=True))
 def test_the_rank_is_never_above_the_number_of_units_even_if_digests_collide(
     digests: list[int],

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.ledger import (
@@ -30,7 +30,6 @@ from tests.helpers.ledger_parts import KEY, SIZE, of, shelf
 # --- marks --------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     kept=st.integers(0, 900),
     left=st.integers(0, 40),
@@ -56,7 +55,6 @@ def test_sets_share_all_marks_but_as_many_as_they_differ_by(
     assert found.own[0] - shared <= len(np.setdiff1d(mixed(one), mixed(other)))
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     size=st.integers(2, 15),
     members=st.lists(
@@ -137,7 +135,6 @@ def test_the_last_region_after_a_total_and_all_other_regions(change: int) -> Non
         assert "differs from total without region" in str(one)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     sizes=st.lists(st.integers(10, 60), min_size=3, max_size=6),
     dropped=st.integers(0, 12),
@@ -164,7 +161,6 @@ def test_small_parts_of_any_number_are_found(
         assert whole == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     first=st.integers(10, 700),
     second=st.integers(10, 700),

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import pytest
-
 from discreet_fire.logs import clean_log
 from tests.helpers.places import FIRE_DATA
 
@@ -43,18 +41,13 @@ def passed(trap: LogTrap) -> list[str]:
     return [one for one in trap.secrets if re.search(rf"(?<![\w.,]){re.escape(one)}(?!\w)", output)]
 
 
-@pytest.mark.parametrize("name", TRAPS)
-def test_no_trap_passes(name: str) -> None:
-    trap = TRAPS[name]
-    output = trap.log.partition("\n")[2].replace("\n> ", "")
-    assert all(secret in output for secret in trap.secrets)
-    assert passed(trap) == []
-
-
-@pytest.mark.parametrize("name", TRAPS)
-def test_a_cleaned_trap_stays_as_it_is(name: str) -> None:
-    once = clean_log(TRAPS[name].log).text
-    assert clean_log(once).text == once
+def test_no_trap_passes_and_a_cleaned_trap_stays_as_it_is() -> None:
+    for name, trap in TRAPS.items():
+        output = trap.log.partition("\n")[2].replace("\n> ", "")
+        assert all(secret in output for secret in trap.secrets), name
+        assert passed(trap) == [], name
+        once = clean_log(trap.log).text
+        assert clean_log(once).text == once, name
 
 
 def test_there_are_many_traps_of_many_commands() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.logs import CleanedLog, clean_log
@@ -187,7 +187,6 @@ def outside(text: str, done: CleanedLog) -> str:
 
 
 @given(logs())
-@settings(max_examples=150, deadline=None)
 def test_planted_leaks_go_and_the_rest_stays(made: tuple[str, list[Part]]) -> None:
     text, parts = made
     done = clean_log(text)
@@ -200,7 +199,6 @@ def test_planted_leaks_go_and_the_rest_stays(made: tuple[str, list[Part]]) -> No
 
 
 @given(logs())
-@settings(max_examples=100, deadline=None)
 def test_nothing_outside_the_listed_changes_is_changed(made: tuple[str, list[Part]]) -> None:
     text, _ = made
     done = clean_log(text)
@@ -211,7 +209,6 @@ def test_nothing_outside_the_listed_changes_is_changed(made: tuple[str, list[Par
 
 
 @given(logs())
-@settings(max_examples=60, deadline=None)
 def test_a_cleaned_log_stays_as_it_is(made: tuple[str, list[Part]]) -> None:
     text, _ = made
     once = clean_log(text).text
@@ -235,14 +232,12 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 @given(damaged())
-@settings(max_examples=25, deadline=None)
 def test_a_damaged_log_is_cleaned_without_a_crash_and_stays_clean(text: str) -> None:
     done = clean_log(text)
     assert clean_log(done.text).text == done.text
 
 
 @given(NOISE, st.booleans())
-@settings(max_examples=300, deadline=None)
 def test_any_text_is_cleaned_without_a_crash_and_stays_clean(text: str, smcl: bool) -> None:
     done = clean_log(text, smcl=smcl)
     assert clean_log(done.text, smcl=smcl).text == done.text

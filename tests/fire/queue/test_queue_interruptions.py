@@ -72,7 +72,7 @@ def check_sound(folder: Path) -> None:
         assert len(list((queue.folder / "store").iterdir())) == len(listed(queue, every=True))
 
 
-@pytest.mark.parametrize("turns", [1, pytest.param(12, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("turns", [1, pytest.param(4, marks=pytest.mark.exhaustive)])
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_is_half(
     tmp_path: Path, turns: int
 ) -> None:

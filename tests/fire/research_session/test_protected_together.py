@@ -105,6 +105,6 @@ def test_some_sessions() -> None:
 
 @pytest.mark.exhaustive
 def test_many_sessions() -> None:
-    before, after = _held(range(6, 50))
-    assert before > 5  # there was something to protect
+    before, after = _held(range(6, 20))
+    assert before > 1  # there was something to protect
     assert after == 0

@@ -33,6 +33,7 @@ def _html(output: nbformat.NotebookNode) -> str:
     return data.get("text/html", data.get("text/plain", output.get("text", "")))
 
 
+@pytest.mark.exhaustive
 def test_the_notebook_runs(tmp_path: Path) -> None:
     written = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(written)
@@ -53,6 +54,7 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     assert handed.outputs[0].name == "women by county"
 
 
+@pytest.mark.exhaustive
 def test_a_mistake_in_a_cell_is_seen(tmp_path: Path) -> None:
     """Otherwise a notebook that stops in its middle would pass."""
     cell = nbformat.v4.new_code_cell("import discreet_fire as fire\nfire.session('p', data=None)")

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
@@ -47,7 +47,6 @@ def test_the_original_comes_back(data: bytes) -> None:
     assert restored(plain, output) == data
 
 
-@settings(deadline=None, max_examples=25)
 @given(planted_do_files(), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
 def test_any_program_comes_back(planted: Planted, encoding: str) -> None:
     data = planted.text.encode(encoding)

@@ -122,6 +122,7 @@ def test_a_script_goes_from_submission_to_release(
     assert f"{FRAME['wage'].max()}" not in log
 
 
+@pytest.mark.exhaustive
 def test_what_no_rule_knows_is_not_run_until_an_officer_permits_it(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +160,7 @@ def test_what_no_rule_knows_is_not_run_until_an_officer_permits_it(
 # --- what the runner works out itself ------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_statistics_of_the_data_pass_with_whom_they_are_about(place: Path) -> None:
     told: list[StatisticShown] = []
     text = (
@@ -292,6 +294,7 @@ def test_its_environment_is_what_it_is_given(place: Path, monkeypatch: pytest.Mo
     assert set(eval(end.output)) <= names
 
 
+@pytest.mark.exhaustive
 def test_nothing_outlives_a_program_whose_time_is_over(place: Path) -> None:
     code = (
         "import ctypes, os, signal, time\n"
@@ -323,6 +326,7 @@ def marked() -> list[str]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_too_much_output_ends_a_program(place: Path) -> None:
     end = closed_process.run_closed(plan_of(place, "while True: print('x' * 10**5)", output_mb=1))
     assert (end.code, end.over, end.output) == (None, "output", b"")

@@ -113,6 +113,7 @@ def test_a_do_file_goes_from_submission_to_release(
     assert "banner" not in log
 
 
+@pytest.mark.exhaustive
 def test_what_agrees_with_its_evidence_passes_and_the_rest_is_reviewed(place: Path) -> None:
     told: list[StatisticShown] = []
     text = "fdzsummarize wage if sex = 2\nfdztabstat wage, by(sex)\n"

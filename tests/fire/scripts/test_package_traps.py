@@ -38,22 +38,15 @@ def test_there_are_many_of_them() -> None:
     assert all(sum(language == each for language, _ in found) >= 60 for each in REWRITERS)
 
 
-@pytest.mark.parametrize(("language", "text"), traps())
-def test_a_trap_is_seen(language: str, text: str) -> None:
-    done = REWRITERS[language](text)
-    assert graver(done), done.text
-    # What is refused is no longer a command of the program.
-    taken = [edit for edit in done.edits if edit.action == "refused"]
-    assert all("FDZ:" in edit.after for edit in taken)
-
-
-@pytest.mark.parametrize(("language", "text"), traps())
-def test_a_second_reading_changes_nothing_more(language: str, text: str) -> None:
-    done = REWRITERS[language](text)
-    if done.refused or "fire_" in done.text:  # names of the safe macros are not for programs
-        return
-    again = REWRITERS[language](done.text)
-    assert not again.edits
+def test_traps_are_seen_and_a_second_reading_changes_nothing_more() -> None:
+    for language, text in traps():
+        done = REWRITERS[language](text)
+        assert graver(done), done.text
+        # What is refused is no longer a command of the program.
+        taken = [edit for edit in done.edits if edit.action == "refused"]
+        assert all("FDZ:" in edit.after for edit in taken), text
+        if not done.refused and "fire_" not in done.text:  # names of the safe macros are kept
+            assert not REWRITERS[language](done.text).edits, text
 
 
 def test_all_that_is_said_is_known_in_german() -> None:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
@@ -326,7 +326,6 @@ R_WORDS = (
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PYTHON_WORDS), max_size=30).map(" ".join))
 def test_any_words_of_python_give_a_program_or_findings(text: str) -> None:
     done = rewrite_python(text)
@@ -335,7 +334,6 @@ def test_any_words_of_python_give_a_program_or_findings(text: str) -> None:
     assert done.findings or not done.refused
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(R_WORDS), max_size=30).map(" ".join))
 def test_any_words_of_r_give_a_program_or_findings(text: str) -> None:
     done = rewrite_r(text)
@@ -351,7 +349,6 @@ def test_a_question_mark_between_brackets_is_an_operator() -> None:
     assert rewrite_r(text).text == text
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=80), st.sampled_from(["a.py", "a.R", "a.Rmd", "a.qmd"]))
 def test_any_bytes_are_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str

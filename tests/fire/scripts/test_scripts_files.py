@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -281,7 +281,6 @@ def test_clean_programs_stay_as_they_are() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid escape sequence", "ignore:invalid decimal literal")
-@settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from("ab1 .,()[]{}<-=+|>~`'\"\\\n#%:;"), max_size=60))
 @example("'\\:'")
 def test_any_text_gives_findings_or_a_program(text: str) -> None:
@@ -290,7 +289,6 @@ def test_any_text_gives_findings_or_a_program(text: str) -> None:
         assert done.refused or parse(done.text) is not None
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

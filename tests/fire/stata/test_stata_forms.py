@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.rewriting.do_files import rewrite
@@ -62,14 +62,12 @@ def test_programs_that_repeat_themselves(path: Path, monkeypatch: pytest.MonkeyP
 
 # 400 texts of up to 40 lines of 37 kinds: a pair of lines whose order matters and that goes
 # wrong in one text of a hundred is met with a chance of 98 %.
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from(LINES), max_size=40), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_lines_that_change_each_other(lines: list[str], newline: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         both(newline.join(lines), patch)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
 @given(planted_do_files())
 def test_planted_commands(do: Planted) -> None:
     with pytest.MonkeyPatch.context() as patch:

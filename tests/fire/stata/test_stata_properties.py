@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.stata.parser import parse_do
@@ -60,7 +60,6 @@ def found_again(do: DoFile) -> frozenset[tuple[int, int, str]]:
 
 # 300 do-files of about seven planted commands each: a place that goes wrong in one file out
 # of a hundred is met with a chance of 95 %.
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(planted_do_files())
 def test_planted_commands_are_found_with_their_places_and_decoys_are_not(do: Planted) -> None:
     parsed = parse_do(do.text)
@@ -69,7 +68,6 @@ def test_planted_commands_are_found_with_their_places_and_decoys_are_not(do: Pla
     assert do.maybe <= found_again(parsed)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
 @given(planted_do_files(), st.sampled_from(["// list x", "* list x", "/* list x */", "  "]))
 def test_a_comment_at_the_end_changes_nothing_before_it(do: Planted, comment: str) -> None:
     before, after = parse_do(do.text), parse_do(f"{do.text}\n{comment}")
@@ -78,7 +76,6 @@ def test_a_comment_at_the_end_changes_nothing_before_it(do: Planted, comment: st
     assert found(after) == do.live
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(
     st.one_of(st.text(max_size=80), st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join))
 )

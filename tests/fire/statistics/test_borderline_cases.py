@@ -105,6 +105,7 @@ def test_the_confidential_file_of_a_run_has_withheld_models(tmp_path: Path) -> N
     assert '"2": 2' not in (tmp_path / "a.run.json").read_text()
 
 
+@pytest.mark.exhaustive
 def test_officers_see_the_figures_of_a_submission_and_releases_have_none(tmp_path: Path) -> None:
     FIRMS.write_csv(tmp_path / "d.csv")
     (tmp_path / "a.do").write_text("tabstat turnover, by(branch) statistics(mean n)\n")

@@ -57,8 +57,9 @@ def frame() -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("entity", [None, "person", "wide"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("entity", "weighted"), [(None, False), (None, True), ("person", True), ("wide", False)]
+)
 def test_facts_are_those_of_each_group_alone(frame, entity, weighted):
     limits = SafeLimits()
     who = None if entity is None else frame[entity].to_numpy()
@@ -80,8 +81,9 @@ def test_facts_are_those_of_each_group_alone(frame, entity, weighted):
                 assert getattr(one, name) == getattr(other, name), name
 
 
-@pytest.mark.parametrize("entity", [None, "person", "wide", "name"])
-@pytest.mark.parametrize("weights", [None, "weight"])
+@pytest.mark.parametrize(
+    ("entity", "weights"), [(None, "weight"), ("wide", None), ("name", "weight")]
+)
 def test_the_order_of_records_never_matters(frame, entity, weights):
     several = "n mean sd sum p25 p50 p75 skewness"
 
@@ -184,8 +186,9 @@ def _weights(frame: pl.DataFrame, kind: str) -> pl.DataFrame:
     return frame.with_columns(region=region, weight=pl.Series(weight).fill_nan(None))
 
 
-@pytest.mark.parametrize("kind", ["all", "missing", "zero", "ties"])
-@pytest.mark.parametrize("entity", [None, "person", "name"])
+@pytest.mark.parametrize(
+    ("kind", "entity"), [("all", None), ("missing", "person"), ("zero", "name"), ("ties", "name")]
+)
 def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
     data, limits = _weights(frame, kind), SafeLimits()
     for rows in (data, data.sample(fraction=1.0, shuffle=True, seed=6), data.head(900)):
@@ -288,8 +291,9 @@ def _numbers_are_right(column: pl.Series) -> bool:
     return texts.gather(numbers).equals(column) and len(set(numbers)) == column.n_unique()
 
 
-@pytest.mark.parametrize("longest", [0, 3, 11, 12, 13, 40])
-@pytest.mark.parametrize("many", [5, 9_000])
+@pytest.mark.parametrize(
+    ("longest", "many"), [(0, 5), (3, 5), (11, 9_000), (12, 5), (13, 5), (40, 9_000)]
+)
 def test_texts_of_any_length_are_numbered(longest, many):
     rng = np.random.default_rng(longest)
     known = ["", "ä" * (longest // 2)]

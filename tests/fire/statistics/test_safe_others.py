@@ -8,7 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
@@ -119,7 +119,6 @@ def test_centiles_near_the_ends_are_withheld():
     st.lists(st.floats(-1e6, 1e6, allow_nan=False), min_size=12, max_size=200),
     st.integers(3, 12),
 )
-@settings(max_examples=50, deadline=None)
 def test_no_class_of_few_cases(values, fewest):
     frame = pl.DataFrame({"x": values})
     quartiles = statistics.tabstat(frame, "x", statistics="p25 p75").frame.row(0)[1:]

@@ -200,7 +200,7 @@ def test_two_groups_of_three_hide_each_other() -> None:
 def test_all_tables_withhold_the_same_groups() -> None:
     """Else one table would show the deviation that hides another one's."""
     rng = np.random.default_rng(12)
-    for _ in range(60):
+    for _ in range(15):
         sizes = {name: int(rng.choice([3, 4, 5, 7, 9])) for name in "abcd"}
         frame = trios(sizes).with_columns(h=pl.int_range(sum(sizes.values())) % 2)
         alone = statistics.tabstat(frame, "x", statistics="mean sd", by="g").frame

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet_fire.statistics import sum_kernels, sums
@@ -18,7 +18,6 @@ numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)
 
 
 @given(st.lists(numbers, min_size=1, max_size=60), st.randoms())
-@settings(max_examples=80)
 def test_order_never_matters(values, random):
     shuffled = list(values)
     random.shuffle(shuffled)
@@ -29,7 +28,6 @@ def test_order_never_matters(values, random):
 @given(st.lists(numbers, min_size=2, max_size=60))
 @example([0.0, 1.552010658094915e-288])
 @example([0.0, 2.2250738585072014e-308])
-@settings(max_examples=80)
 def test_moments_agree_with_fractions(values):
     facts = GroupedValues.of(np.array(values), None, 1).whole
     exact = [Fraction(x) for x in values]

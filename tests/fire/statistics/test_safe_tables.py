@@ -61,7 +61,6 @@ def bounds(shown, cell):
 
 
 @given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 10**6), st.sampled_from([1, 3, 8]))
-@settings(max_examples=25, deadline=None)
 def test_nobody_can_tell_a_small_cell_of_a_two_way_table(rows, columns, seed, mean):
     counts = np.random.default_rng(seed).poisson(mean, (rows, columns))
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
@@ -101,7 +100,6 @@ def test_rare_texts_are_not_named():
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=7))
-@settings(max_examples=60, deadline=None)
 def test_nobody_can_tell_a_small_group_of_a_one_way_table(sizes):
     counts = np.array(sizes)
     counts = counts[counts > 0]
@@ -208,7 +206,7 @@ def test_checks_do_not_say_which_cell_breaks_which_rule():
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_no_contributor_can_estimate_another_by_a_line(seed, signed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 90))

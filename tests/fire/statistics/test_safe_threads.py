@@ -39,16 +39,14 @@ def frame() -> pl.DataFrame:
 
 def _results(frame: pl.DataFrame) -> list[dict[str, object]]:
     found = []
-    for entity in (None, "firm"):
-        for weights in (None, "weight"):
-            more = {"entity": entity, "weights": weights}
-            found += [
-                statistics.summarize(frame, "income", detail=True, **more),
-                statistics.tabstat(frame, "income", statistics=WORDS, by="region", **more),
-                statistics.tabulate(frame, "region", **more),
-                statistics.tabulate(frame, "region", "size", **more),
-            ]
-        found.append(statistics.histogram(frame, "income", entity=entity))
+    for entity, weights in ((None, None), ("firm", "weight")):
+        more = {"entity": entity, "weights": weights}
+        found += [
+            statistics.summarize(frame, "income", detail=True, **more),
+            statistics.tabstat(frame, "income", statistics=WORDS, by="region", **more),
+            statistics.tabulate(frame, "region", "size", **more),
+            statistics.histogram(frame, "income", entity=entity),
+        ]
     return [one.to_dict() for one in found]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -76,7 +76,6 @@ def test_drawn_frequencies_are_near_those_expected() -> None:
     assert safe.provenance.method == "invariant perturbation"
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(0, 14), min_size=1, max_size=60),
     st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=3, max_size=3),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import (
@@ -206,7 +206,6 @@ def test_zeros_and_empty_cells_stay_zero(one_cell: Callable[..., Table]):
 amounts = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 2))
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(amounts, min_size=1, max_size=4),
     st.integers(0, 10**15 - 1),

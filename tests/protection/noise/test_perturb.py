@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import (
@@ -94,7 +94,6 @@ def test_counted_zero_cells_stay_zero_whatever_their_key(one_cell: OneCell) -> N
     assert perturb(made, zero).get("c0") == 0
 
 
-@settings(deadline=None)
 @given(
     cells=st.lists(st.tuples(st.integers(0, 40), st.integers(0, CENSUS - 1)), min_size=1),
     order=st.randoms(use_true_random=False),

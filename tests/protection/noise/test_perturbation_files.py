@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import MagnitudePerturbationTable, PerturbationTable
@@ -180,7 +180,6 @@ def tables(draw: st.DrawFn) -> PerturbationTable:
     return PerturbationTable.from_rows(rows, name="drawn")
 
 
-@settings(deadline=None, max_examples=50)
 @given(ptable=tables(), kind=st.sampled_from(["intervals", "argus", "cumulative", "json"]))
 def test_reading_back_gives_the_same_table(
     tmp_path_factory: pytest.TempPathFactory, ptable: PerturbationTable, kind: str
@@ -193,7 +192,6 @@ def test_reading_back_gives_the_same_table(
     assert PerturbationTable.read(path, kind) == ptable
 
 
-@settings(deadline=None, max_examples=50)
 @given(ptable=tables(), data=st.data())
 def test_closing_on_the_other_side_keeps_every_noise(
     ptable: PerturbationTable, data: st.DataObject

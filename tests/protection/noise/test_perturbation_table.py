@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import PerturbationTable
@@ -133,7 +133,6 @@ def slow_lookup(rows: list[list[tuple[Fraction, int]]], closed: str, n: int, u: 
     raise AssertionError
 
 
-@settings(deadline=None)
 @given(
     cuts=st.lists(st.sets(st.integers(1, 999), min_size=1, max_size=4), min_size=1, max_size=4),
     size=st.sampled_from([2, 7, 256, 1000, 4096, 2**32, CENSUS]),

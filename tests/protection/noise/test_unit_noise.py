@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -49,7 +49,6 @@ def moved(frame: pl.DataFrame, noise: UnitNoise, value: str = "sales") -> pl.Dat
     shape=st.sampled_from(["falling", "even"]),
     balance=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
 def test_no_value_but_zero_comes_nearer_than_the_least_share(
     values: list[int], shape: Any, balance: bool
 ) -> None:

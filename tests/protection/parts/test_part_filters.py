@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from discreet import PartRules, Table, check_parts
 from discreet.classifications import Classification
@@ -62,7 +62,6 @@ risks = st.fixed_dictionaries(
 ).filter(lambda limits: any(name.startswith("max") for name in limits))
 
 
-@settings(max_examples=25, deadline=None)
 @given(size=st.integers(5, 150), seed=st.integers(0, 1_000), limits=risks)
 @pytest.mark.parametrize("variable", ["sex", "age", "place"])
 def test_a_blocked_table_cannot_be_had_by_filters_that_partition_it(
@@ -87,7 +86,6 @@ def test_a_blocked_table_cannot_be_had_by_filters_that_partition_it(
         assert not all(map(inner_released, slices))
 
 
-@settings(max_examples=25, deadline=None)
 @given(size=st.integers(5, 150), seed=st.integers(0, 1_000), limits=risks)
 def test_if_there_are_two_slices_neither_is_released(
     size: int, seed: int, limits: dict[str, Any]

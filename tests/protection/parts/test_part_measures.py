@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from discreet.classifications import Classification
 from discreet.protection.parts import measure_parts
@@ -110,7 +110,6 @@ def by_hand(records: list[Record], place_level: str, sex_level: str) -> dict[str
     }
 
 
-@settings(max_examples=60, deadline=None)
 @given(records=records_of_places)
 def test_measures_are_what_counting_records_gives(records: list[Record]) -> None:
     measured = measure_parts(tabulated(records), deviation=np.sqrt)

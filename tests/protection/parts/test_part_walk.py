@@ -268,7 +268,6 @@ def tables(draw: st.DrawFn) -> Table:
     return counted(TREES, columns)
 
 
-@settings(max_examples=40, deadline=None)
 @given(table=tables(), limits=thresholds)
 def test_what_is_coarser_than_a_released_part_is_released(
     table: Table, limits: dict[str, float]
@@ -280,7 +279,6 @@ def test_what_is_coarser_than_a_released_part_is_released(
         assert set(lattice.coarser(part)) <= decisions.released
 
 
-@settings(max_examples=25, deadline=None)
 @given(table=tables(), limits=thresholds)
 def test_a_part_is_checked_exactly_if_all_directly_finer_parts_are_suppressed(
     table: Table, limits: dict[str, float]
@@ -293,7 +291,7 @@ def test_a_part_is_checked_exactly_if_all_directly_finer_parts_are_suppressed(
         assert (what != "follows") == all(each == "suppressed" for each in finer)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(table=tables(), limits=thresholds)
 def test_no_suppressed_cell_can_be_computed_from_released_ones(
     table: Table, limits: dict[str, float]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -83,7 +83,6 @@ def shown(safe: ProtectedTable) -> dict[str, int]:
     return dict(safe.to_polars(complete=True).select("sex", "value").rows())
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 150))
 def test_totals_are_sums_and_zeros_stay(seed: int, number: int) -> None:
     safe = dc.perturb(counted(seed, number), PTABLE)
@@ -270,9 +269,7 @@ def test_sums_keep_their_digits() -> None:
     assert 100.05 <= values[0] <= 100.1
 
 
-@pytest.mark.parametrize(
-    "sizes", [(30, 20), (7, 6, 5), pytest.param((12, 10, 9), marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("sizes", [(30, 20), (7, 6, 5)])
 def test_large_tables_and_order(sizes: tuple[int, ...]) -> None:
     rng = np.random.default_rng(8)
     columns = {f"v{k}": [f"{x:02}" for x in rng.integers(0, n, 4000)] for k, n in enumerate(sizes)}
@@ -288,7 +285,7 @@ def test_large_tables_and_order(sizes: tuple[int, ...]) -> None:
     assert cost.mean < 2
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_official_totals_of_one_variable_stay_in_tables_too_large_for_the_solver(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -74,7 +74,6 @@ def test_the_smallest_table_without_a_rounding_takes_a_step() -> None:
 
 
 @given(st.lists(st.integers(0, 30), min_size=12, max_size=12), st.integers(2, 12))
-@settings(max_examples=60, deadline=None)
 def test_two_way_tables_are_always_rounded_next_to_the_truth(counts: list[int], base: int) -> None:
     if not any(counts):
         return

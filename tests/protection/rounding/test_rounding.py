@@ -125,7 +125,7 @@ def test_equal_sets_are_rounded_equally_and_as_by_a_perturbation_table() -> None
 
 
 @given(base=st.integers(2, 1000), row=st.integers(0, 3000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_perturbation_table_is_right_on_average(base: int, row: int) -> None:
     matrix = rounding_table(base)
     edge = -(-(10**15) * (row % base) // base)  # the first key that goes down
@@ -244,7 +244,7 @@ def test_the_audit_of_the_lecture(table: dc.Table, base: int, opened: int) -> No
 
 @given(st.lists(st.integers(0, 6), min_size=6, max_size=6), st.sampled_from([2, 3]))
 @example([0, 0, 0, 0, 0, 1], 3)  # everything is rounded to zero
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_audit_finds_what_enumeration_finds(counts: list[int], base: int) -> None:
     square = np.array(counts).reshape(2, 3)
     whole = np.zeros((3, 4), dtype=np.int64)

@@ -87,11 +87,10 @@ def test_patterns_withstand_attacks_from_outside(files: Any, name: str, method: 
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("method", ["fast", "modular", "auto"])
+@pytest.mark.parametrize("method", ["fast", "modular"])
 def test_a_table_of_two_hierarchies_withstands_them(files: Any, method: Any) -> None:
     best, modular = KNOWN["RegInd"]
-    cost = protected_file(files("RegInd"), method)
-    assert best <= cost <= (NEAR * best if method == "auto" else modular)
+    assert best <= protected_file(files("RegInd"), method) <= modular
 
 
 @pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", pytest.param("SizeInd", marks=LONG)])

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Suppression
@@ -17,8 +15,6 @@ from tests.helpers.attacker_apart import Cell, equal_cells
 from tests.helpers.random_tables import KINDS, Case, make
 
 METHODS = ("fast", "auto", "optimal", "modular", "hypercube")
-PROFILE: dict[str, Any] = {"deadline": None, "derandomize": True, "database": None}
-SEEDS = st.integers(0, 10**9)
 #: With so many cells to choose from, every pattern is tried.
 MOST = 10
 
@@ -95,27 +91,18 @@ _MANY = pytest.mark.exhaustive
     ],
 )
 def test_no_sensitive_cell_is_open_in_a_few(kind: str) -> None:
-    for seed in range(101, 104):
+    for seed in (101, 102):
         check(kind, seed)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_sensitive_cell_is_open(kind: str) -> None:
-    @given(seed=SEEDS)
-    @settings(max_examples=25, **PROFILE)
-    def tried(seed: int) -> None:
+    for seed in range(10):
         check(kind, seed)
-
-    tried()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_sensitive_cell_is_open_in_many_more(kind: str) -> None:
     # In three dimensions proving the optimum can take a minute.
     methods = [method for method in METHODS if kind != "three-way" or method != "optimal"]
-    for seed in range(25):
+    for seed in range(4):
         check(kind, seed, "medium", methods)
 
 
@@ -174,10 +161,9 @@ def test_the_optimum_is_that_of_trying_every_pattern(kind: str) -> None:
     assert tried >= 4
 
 
-@pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.exhaustive)])
-def test_the_attacker_finds_what_is_open(seeds: int) -> None:
+def test_the_attacker_finds_what_is_open() -> None:
     """Without the secondaries of a pattern, or with one of them shown, cells are open."""
-    opened = 0
+    opened, seeds = 0, 8
     for seed in range(seeds):
         case = make("hierarchical", seed)
         demands = case.demands()

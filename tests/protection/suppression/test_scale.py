@@ -56,11 +56,10 @@ def large() -> SuppressionProblem:
     return sparse(1_500, sizes=(90, 6, 2, 12))
 
 
-@pytest.fixture(scope="module", params=[500, pytest.param(1_500, marks=pytest.mark.exhaustive)])
-def solved(request) -> tuple[SuppressionProblem, Pattern]:
-    """A problem of middle and one of large size, with a pattern."""
-    sizes = (90, 6, 2, 12) if request.param == 1_500 else (30, 6, 2, 12)
-    problem = sparse(request.param, sizes=sizes)
+@pytest.fixture(scope="module")
+def solved() -> tuple[SuppressionProblem, Pattern]:
+    """A problem of middle size, with a pattern."""
+    problem = sparse(500, sizes=(30, 6, 2, 12))
     return problem, protect_fast(problem)
 
 

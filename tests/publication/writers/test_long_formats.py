@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.classifications import Classification
@@ -137,7 +137,6 @@ def test_an_empty_table_has_its_heading_and_nothing_else(make_table, sex, tmp_pa
     st.integers(1, 40),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None)
 def test_chunks_of_any_size_make_up_the_grid(sizes, size, random):
     trees = [
         Classification.flat(f"v{k}", [f"{k}{c}" for c in range(n)]) for k, n in enumerate(sizes)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -123,7 +123,6 @@ def test_a_cut_package_is_damaged_before_a_key_is_asked_for(desk: Desk) -> None:
     assert container.parse(desk.unsigned, "here").signature == b""
 
 
-@settings(deadline=None)
 @given(at=st.integers(0), bits=st.integers(1, 255), signed=st.booleans())
 def test_any_flipped_byte_is_refused(desk: Desk, at: int, bits: int, signed: bool) -> None:
     flipped = bytearray(desk.data if signed else desk.unsigned)
@@ -131,7 +130,6 @@ def test_any_flipped_byte_is_refused(desk: Desk, at: int, bits: int, signed: boo
     refusal(desk.file(bytes(flipped)))
 
 
-@settings(deadline=None)
 @given(length=st.integers(0))
 def test_any_shortened_package_is_refused(desk: Desk, length: int) -> None:
     cut = desk.data[: length % len(desk.data)]
@@ -139,13 +137,11 @@ def test_any_shortened_package_is_refused(desk: Desk, length: int) -> None:
     assert error.code == ("package-file" if len(cut) < 8 else "package-damaged")
 
 
-@settings(deadline=None)
 @given(more=st.binary(min_size=1, max_size=100))
 def test_bytes_behind_a_package_are_refused(desk: Desk, more: bytes) -> None:
     assert refusal(desk.file(desk.data + more)).code == "package-damaged"
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=300))
 def test_other_files_are_no_packages(desk: Desk, data: bytes) -> None:
     assume(not data.startswith(b"DCPARAMS"))

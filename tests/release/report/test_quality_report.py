@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -194,7 +194,6 @@ def _records(size: int) -> Any:
     return pl.DataFrame({"region": regions, "rk": random.integers(0, 10**15, size)})
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     shares=st.lists(st.integers(0, 50), min_size=7, max_size=7).filter(any),
     size=st.integers(SUPPORT, 3 * SUPPORT),

@@ -9,7 +9,7 @@ import pytest
 
 from discreet_service.database import ServiceDatabase
 from tests.helpers.policy_cases import PolicedTown, Town, policed
-from tests.helpers.running_service import cheap_passwords
+from tests.helpers.shared_demonstration import shared_demonstration
 
 Police = Callable[..., PolicedTown]
 
@@ -35,9 +35,4 @@ def police(laid_out_file: Path, tmp_path: Path) -> Callable[..., PolicedTown]:
 @pytest.fixture(scope="session")
 def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a demonstration; only copies of it run."""
-    from discreet_service.demo import make_demonstration
-
-    found = tmp_path_factory.mktemp("attacked") / "demo"
-    with cheap_passwords():
-        make_demonstration(found)
-    return found
+    return shared_demonstration(tmp_path_factory, persons=8_000)

@@ -64,7 +64,7 @@ def _attack(demo: RunningDemo, number: int, seed: int) -> Counter[int]:
 
 
 @pytest.mark.exhaustive
-def test_ten_thousand_mutated_requests(demo: RunningDemo) -> None:
-    statuses = _attack(demo, 10_000, seed=2022)
-    assert statuses[200] > 1_000
-    assert statuses[422] > 1_000
+def test_many_mutated_requests(demo: RunningDemo) -> None:
+    statuses = _attack(demo, 3_000, seed=2022)
+    assert statuses[200] > 300
+    assert statuses[422] > 300

@@ -382,7 +382,7 @@ _SQL = tuple(
 )
 
 
-@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("every", [12, pytest.param(3, marks=pytest.mark.exhaustive)])
 def test_no_parameter_is_a_path_or_a_statement(demo: RunningDemo, every: int) -> None:
     """Every parameter of every path and of every query, with such texts."""
     secrets, asked = demo.secrets(), 0

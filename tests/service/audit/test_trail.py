@@ -370,11 +370,11 @@ def test_writers_at_once_leave_no_gap(
 
 
 @pytest.mark.exhaustive
-def test_a_million_entries_are_verified_in_seconds(
+def test_many_entries_are_verified_in_seconds(
     service_database: ServiceDatabase, trail: AuditTrail
 ) -> None:
     previous, rows = START, []
-    for seq in range(1, 1_000_001):
+    for seq in range(1, 200_001):
         facts = '{"dataset":"census","role":"requester"}'
         parts = (seq, seq, "role_granted", "Anna Meier", "user 12345", facts, previous)
         previous = _seal(KEY, parts)
@@ -395,8 +395,8 @@ def test_a_million_entries_are_verified_in_seconds(
     rows.clear()
     begun = time.process_time()
     verdict = trail.verify()
-    assert (verdict.entries, verdict.whole) == (1_000_000, True)
-    assert time.process_time() - begun < 60  # 6 to 11 s, by what else the cores do
+    assert (verdict.entries, verdict.whole) == (200_000, True)
+    assert time.process_time() - begun < 20  # usually two
 
 
 def test_heads_are_kept_in_the_database(trail: AuditTrail, tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ def _check(service: Service, jobs: int) -> None:
     indirect=True,
 )
 def test_many_kills(service: Service) -> None:
-    _kill_often(service, kills=25, jobs=200, seed=2)
-    _check(service, 200)
+    _kill_often(service, kills=15, jobs=100, seed=2)
+    _check(service, 100)
 
 
 @pytest.mark.postgresql

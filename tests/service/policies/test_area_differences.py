@@ -7,7 +7,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_service.policies import PolicyError
@@ -53,7 +53,6 @@ def systems(draw: st.DrawFn) -> list[AreaLevel]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
 @given(systems(), st.integers(2, 8))
 def test_all_pairs_are_found_and_no_others(levels: list[AreaLevel], least: int) -> None:
     report = area_differences(levels, least=least)
@@ -68,7 +67,6 @@ def test_all_pairs_are_found_and_no_others(levels: list[AreaLevel], least: int) 
         assert small == {code for title, code in report.small if title == each.title}
 
 
-@settings(max_examples=60, deadline=None)
 @given(systems(), st.integers(2, 8))
 def test_no_pair_is_left_without_the_areas_to_merge(levels: list[AreaLevel], least: int) -> None:
     report = area_differences(levels, least=least)

@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.assessment.attacks import exposure_of
@@ -150,7 +150,6 @@ def cells_of(box: Box) -> set[tuple[tuple[str, str], ...]]:
     return set(itertools.product(*choices))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(asked_tables(), min_size=1, max_size=5))
 def test_new_cells_are_those_that_no_table_before_has(tables: list[AskedTable]) -> None:
     released, known = ReleasedLayers(), set[tuple[tuple[str, str], ...]]()
@@ -193,7 +192,6 @@ def exposure_by_hand(tables: list[AskedTable]) -> float:
     return most
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(asked_tables(), min_size=1, max_size=4))
 def test_exposure_is_never_below_what_can_be_added_up(tables: list[AskedTable]) -> None:
     released = ReleasedLayers()

@@ -149,7 +149,7 @@ def test_killed_publications_are_completed_or_not_begun(
     template: Path, seals: tuple[str, str]
 ) -> None:
     """Killed indeed: some lines far apart, of which one is before and one after the entry."""
-    found = kills(template, 60)
+    found = kills(template, 24)
     for each in found:
         check(each["seen"], seals)
     assert {each["seen"][0]["published"] for each in found if each["killed"]} == {0, 1}
@@ -181,13 +181,13 @@ def test_what_kills_at_every_line_leave(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("lost", ["nothing", "the files beside"])
-def test_what_kills_at_every_line_of_settling_leave(
+def test_what_kills_at_lines_of_settling_leave(
     folder: Path, seals: tuple[str, str], at_once: bool, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(folder, monkeypatch)
     if lost != "nothing":
         shutil.rmtree(folder / "releases" / f".{NAME}.new")
-    found = left_by_kills(folder, settled)
+    found = left_by_kills(folder, settled, every=3)
     for seen in found:
         check(seen, seals, at_once=at_once)
         assert seen[0]["published"] == 1

@@ -19,7 +19,8 @@ from discreet_service.permissions import Grant
 from discreet_service.service import Service
 from discreet_service.settings import LimitSettings, ServiceSettings
 from tests.helpers.asgi_browser import AsgiBrowser
-from tests.helpers.running_service import CHEAP, cheap_passwords
+from tests.helpers.running_service import CHEAP
+from tests.helpers.shared_demonstration import copied_demonstration
 
 HTML = {"Accept": "text/html"}
 GERMAN = {**HTML, "Accept-Language": "de"}
@@ -29,8 +30,7 @@ class StudioReaders:
     """The studio of a demonstration, and who looks at it."""
 
     def __init__(self, folder: Path) -> None:
-        with cheap_passwords():
-            made = make_demonstration(folder, persons=3_000)
+        made = make_demonstration(folder)
         limits = LimitSettings(requests_per_second=1e6, burst=10**6, anonymous_per_second=1e6)
         settings = dataclasses.replace(ServiceSettings.read(made.settings), limits=limits)
         self.folder = made.settings.parent
@@ -75,7 +75,8 @@ class StudioReaders:
 
 @pytest.fixture(scope="session")
 def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioReaders]:
-    found = StudioReaders(tmp_path_factory.mktemp("studio") / "demo")
+    folder = tmp_path_factory.mktemp("studio") / "demo"
+    found = StudioReaders(copied_demonstration(tmp_path_factory, folder))
     yield found
     found.close()
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import pytest
 from fastapi import Body, FastAPI, Request
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_service.service import Service
@@ -269,7 +269,6 @@ _NAMES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
 @given(
     method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "FOO"]),
     path=st.binary(max_size=30),

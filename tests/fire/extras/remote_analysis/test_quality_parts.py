@@ -12,7 +12,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, OutputCheckError
@@ -85,7 +85,6 @@ def test_a_copy_does_not_depend_on_the_order_of_rows_but_on_the_secret() -> None
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(-5, 5), st.just(float("nan"))), max_size=40))
-@settings(max_examples=40, deadline=None)
 def test_any_column_keeps_its_values(values: list[float | None]) -> None:
     frame = pl.DataFrame({"id": range(len(values)), "v": pl.Series(values, dtype=pl.Float64)})
     copy = protect(frame, id="id", secret=SECRET, numeric=["v"], distance=0.3)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.runners.builtin.registry import commands
@@ -63,7 +63,14 @@ def log_of(text: str, data: pl.DataFrame, folder: Path, **options: object) -> st
     return result.log.split("-" * 79 + "\n", 2)[2] + told
 
 
-@pytest.mark.parametrize("text", PROGRAMS)
+#: All are tried by `make test-more`.
+FEW = [
+    pytest.param(text, marks=() if at % 8 == 0 else pytest.mark.exhaustive)
+    for at, text in enumerate(PROGRAMS)
+]
+
+
+@pytest.mark.parametrize("text", FEW)
 def test_the_log_is_the_same_whatever_one_person_has(text, tmp_path):
     log = log_of(text, PLAIN, tmp_path / "plain", entity="pid")
     for what, data in OTHERS.items():
@@ -75,7 +82,7 @@ def test_the_log_is_the_same_whatever_one_person_has(text, tmp_path):
         assert "Quentin" not in log
 
 
-@pytest.mark.parametrize("text", PROGRAMS[::4])
+@pytest.mark.parametrize("text", FEW[::4])
 def test_nor_is_it_where_nobody_is_named_as_entity(text, tmp_path):
     log = log_of(text, PLAIN, tmp_path / "plain")
     for what in ("wage", "name"):
@@ -182,21 +189,16 @@ lines = st.builds(
 )
 
 
-@pytest.mark.parametrize("examples", [20, pytest.param(150, marks=pytest.mark.exhaustive)])
-def test_any_lines_are_a_result_or_a_clear_error(tmp_path_factory, examples):
-    unchecked = [HealthCheck.too_slow]
-
-    @settings(max_examples=examples, deadline=None, suppress_health_check=unchecked)
-    @given(st.lists(lines, min_size=1, max_size=4), st.sampled_from(["", "}", "}\n}", "end"]))
-    def check(program, end):
-        folder = tmp_path_factory.mktemp("fuzz") / "run"
-        text = "\n".join(["local x 2", *program, end])
-        log = log_of(text, PLAIN, folder, entity="pid")  # asserts that it is no internal error
-        assert "92017" not in log
-        assert "Quentin" not in log
-        assert "Traceback" not in log
-
-    check()
+@given(
+    program=st.lists(lines, min_size=1, max_size=4), end=st.sampled_from(["", "}", "}\n}", "end"])
+)
+def test_any_lines_are_a_result_or_a_clear_error(tmp_path_factory, program, end):
+    folder = tmp_path_factory.mktemp("fuzz") / "run"
+    text = "\n".join(["local x 2", *program, end])
+    log = log_of(text, PLAIN, folder, entity="pid")  # asserts that it is no internal error
+    assert "92017" not in log
+    assert "Quentin" not in log
+    assert "Traceback" not in log
 
 
 HUGE = {

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
@@ -37,7 +37,6 @@ WORDS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(NAMES),
     st.lists(st.sampled_from(WORDS), max_size=4),
@@ -63,7 +62,6 @@ numbers = st.one_of(
 whole = st.one_of(st.just(MISSING), st.just(extended("z")), st.integers(-100, 100).map(float))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(0, 6))
 def test_written_files_are_read_back_as_they_were(data, rows):
     made = DataSet(rows=rows)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
@@ -141,7 +141,6 @@ def test_outside_their_domain_distributions_are_missing(expression):
     assert value(expression) == "."
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(0.001, 0.999), st.integers(1, 60))
 def test_quantiles_undo_tails(chance, df):
     for name in ("t", "chi2"):
@@ -150,7 +149,6 @@ def test_quantiles_undo_tails(chance, df):
     assert value(f"normal(invnormal({chance!r}))") == pytest.approx(chance)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=1, max_size=9))
 def test_comparisons_and_sums_of_columns(numbers):
     numbers = [*numbers, 1.0]  # one at least is known
@@ -207,7 +205,6 @@ def test_wrong_expressions_are_errors(expression, error):
         value(expression)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="x1.+-*/^&|!~=<>()[],\"`' _aln", max_size=25))
 def test_any_text_is_a_value_or_a_clear_error(text):
     try:

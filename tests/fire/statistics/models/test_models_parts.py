@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, OutputCheckError
@@ -30,7 +30,6 @@ from discreet_fire.statistics.results import CheckVerdict
 numbers = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=40)
 
 
-@settings(max_examples=80, deadline=None)
 @given(numbers, st.randoms())
 def test_cross_products_are_exact_and_know_no_order(values: list[float], random: Any) -> None:
     table = np.column_stack([values, np.arange(len(values)), np.cos(values)])
@@ -50,7 +49,6 @@ def test_cross_products_are_exact_and_know_no_order(values: list[float], random:
             assert abs(Fraction(gram[i, j]) - true) <= Fraction(slack) + abs(true) / 2**52
 
 
-@settings(max_examples=50, deadline=None)
 @given(numbers)
 def test_group_sums_know_no_order(values: list[float]) -> None:
     column = np.array(values)
@@ -144,7 +142,6 @@ def test_terms_that_are_not_understood(text: str) -> None:
         parse_terms(text)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="aci.b#()12 x_", max_size=12))
 def test_any_text_is_understood_or_refused(text: str) -> None:
     try:

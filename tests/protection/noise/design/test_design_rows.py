@@ -47,8 +47,8 @@ def random_parameters(number: int) -> list[Parameters]:
 
 
 @pytest.mark.exhaustive
-def test_500_designs_hold_every_constraint() -> None:
-    for max_noise, variance, forbidden, monotone in random_parameters(500):
+def test_many_designs_hold_every_constraint() -> None:
+    for max_noise, variance, forbidden, monotone in random_parameters(80):
         design = design_rows(max_noise, variance, forbidden, monotone=monotone)
         for row in design.rows:
             shares = dict(zip(row.noise, row.probability.tolist(), strict=True))

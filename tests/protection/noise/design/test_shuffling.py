@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import PerturbationTable
@@ -63,7 +63,6 @@ def tables(draw: st.DrawFn) -> PerturbationTable:
 
 
 @given(tables(), st.integers(0, 2**64), st.sampled_from([None, 0.05, 0.3]))
-@settings(max_examples=60, deadline=None)
 def test_every_noise_keeps_its_number_of_keys(
     ptable: PerturbationTable, seed: int, split: float | None
 ) -> None:
@@ -205,7 +204,6 @@ def best_by_trial(shares: dict[int, Fraction], keys: int) -> tuple[Fraction, Fra
 
 
 @given(tables(), st.sampled_from([256, 4096]))
-@settings(max_examples=60, deadline=None)
 def test_no_rounding_keeps_mean_and_probabilities_better(
     ptable: PerturbationTable, keys: int
 ) -> None:

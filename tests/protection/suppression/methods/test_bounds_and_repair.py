@@ -31,10 +31,9 @@ def run(*words: str | Path) -> Result:
 # -- bounds -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seeds", [5, pytest.param(12, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_bound_lies_above_the_cheapest_pattern(kind: str, seeds: int) -> None:
-    seen = useful = 0
+def test_no_bound_lies_above_the_cheapest_pattern(kind: str) -> None:
+    seen, useful, seeds = 0, 0, 5
     for seed in range(seeds):
         try:
             done = make(kind, seed, "tiny").protected("optimal")

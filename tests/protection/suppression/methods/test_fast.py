@@ -7,7 +7,7 @@ from pathlib import Path
 import highspy
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import SuppressionError
@@ -166,7 +166,6 @@ def test_progress_is_told():
     assert lines[-1] == "audit"
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_random_tables_are_safe_from_an_attacker_written_apart(data):
     rows = data.draw(st.integers(2, 5))

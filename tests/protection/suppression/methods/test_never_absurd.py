@@ -42,9 +42,8 @@ def firms(sizes: tuple[int, ...], rate: float, seed: int) -> SuppressionProblem:
 LOWEST = {
     ((40, 24), 1.5, 3): 144_413,
     ((24, 18, 2), 1.3, 1): 391_289,
-    ((30, 20, 2), 1.0, 2): 352_580,
 }
-FLAT, *OTHERS = LOWEST
+FLAT, THREE_WAY = LOWEST
 
 
 def assert_near_the_cheapest(table, method, ratio):
@@ -61,9 +60,8 @@ def test_many_sensitive_cells_cost_little_more_than_the_cheapest_pattern():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("table", OTHERS)
-def test_so_do_those_of_three_way_tables(table):
-    assert_near_the_cheapest(table, "fast", 1.3)
+def test_so_do_those_of_three_way_tables():
+    assert_near_the_cheapest(THREE_WAY, "fast", 1.3)
 
 
 @pytest.mark.exhaustive

@@ -121,7 +121,6 @@ def tables(draw: st.DrawFn) -> SuppressionProblem:
 
 
 @given(problem=tables())
-@settings(max_examples=20, deadline=None, derandomize=True)
 def test_no_pattern_is_cheaper(problem: SuppressionProblem) -> None:
     everything = problem.state != CellState.fixed
     if not is_safe(problem, everything):
@@ -136,7 +135,6 @@ def test_no_pattern_is_cheaper(problem: SuppressionProblem) -> None:
 
 
 @given(problem=tables(), data=st.data())
-@settings(max_examples=40, deadline=None, derandomize=True)
 def test_any_multipliers_give_a_cut_that_safe_patterns_fulfil(
     problem: SuppressionProblem, data: st.DataObject
 ) -> None:
@@ -158,7 +156,7 @@ def test_any_multipliers_give_a_cut_that_safe_patterns_fulfil(
 
 
 @given(problem=tables())
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15)
 def test_the_bound_of_the_relaxation_never_exceeds_the_optimum(problem: SuppressionProblem) -> None:
     if not is_safe(problem, problem.state != CellState.fixed):
         return

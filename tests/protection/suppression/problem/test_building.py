@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -341,7 +341,6 @@ def known_exactly(relations: Relations, hidden: np.ndarray) -> np.ndarray:
     return known
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_folding_changes_nothing_that_an_attacker_can_work_out(data: st.DataObject) -> None:
     size = data.draw(st.integers(3, 12))

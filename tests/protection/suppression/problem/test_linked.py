@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -215,7 +215,6 @@ def worked_out(rows: list[dict[Any, int]], hidden: set[Any]) -> set[Any]:
     }
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_linked_tables_tell_what_all_their_sums_tell(data: st.DataObject) -> None:
     rows = data.draw(
@@ -250,7 +249,6 @@ def test_linked_tables_tell_what_all_their_sums_tell(data: st.DataObject) -> Non
     assert worked_out(ours, set(np.flatnonzero(chosen).tolist())) == naive
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.permutations([0, 1, 2]), st.randoms(use_true_random=False))
 def test_neither_the_order_of_records_nor_of_tables_matters(order: Any, random: Any) -> None:
     rows = list(range(len(PEOPLE)))

@@ -236,7 +236,7 @@ def reachable(done: Suppression, at: int) -> tuple[float, float]:
     return found[0], found[1]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), method=st.sampled_from(["fast", "modular", "hypercube"]))
 def test_attacks_on_random_tables_find_nothing(seed: int, method: Any) -> None:
     table = turnover(firms(number=60, seed=seed))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -285,7 +285,6 @@ def test_records_without_a_value_contribute_nothing(tmp_path: Path) -> None:
     p=st.floats(0.5, 90),
     as_table=st.booleans(),
 )
-@settings(deadline=None)
 def test_rules_are_what_they_say_however_they_are_written(
     n: int, k: float, p: float, as_table: bool
 ) -> None:

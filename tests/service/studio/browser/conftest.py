@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import without
 from tests.helpers.databases import postgresql_server
 from tests.helpers.served_studio import PLAYERS, ServedStudio, served_studio
+from tests.helpers.shared_demonstration import copied_demonstration
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = (
@@ -34,14 +35,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(
-    scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
-)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """All pages are read from both kinds of databases; what people do there, from one."""
+    if "studio" in metafunc.fixturenames:
+        kinds: list[Any] = ["sqlite"]
+        if metafunc.function.__name__ == "test_pages_of_a_role":
+            kinds.append(pytest.param("postgresql", marks=pytest.mark.postgresql))
+        metafunc.parametrize("studio", kinds, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def studio(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServedStudio]:
     """The studio of a demonstration, once per session and kind of database."""
-    folder = tmp_path_factory.mktemp("studio") / "demo"
+    folder = copied_demonstration(tmp_path_factory, tmp_path_factory.mktemp("studio") / "demo")
     if request.param == "sqlite":
         with served_studio(folder) as found:
             yield found
