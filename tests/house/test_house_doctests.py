@@ -25,7 +25,7 @@ def _with_examples(place: Path) -> list[str]:
 
 MODULES = {
     str(place.relative_to(SOURCE)): names
-    for root in ("discreet", "discreet_fire", "discreet_service")
+    for root in sorted(path.name for path in SOURCE.glob("discreet*") if path.suffix == "")
     for place in sorted((SOURCE / root).iterdir())
     if (names := _with_examples(place))
 }

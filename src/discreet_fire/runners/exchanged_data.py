@@ -26,7 +26,7 @@ _MOST_TIMES = 50
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Column:
+class _ExchangedColumn:
     """A column (confidential): its values as ranks, 0 for missing ones."""
 
     values: pl.Series | DataVariable
@@ -58,7 +58,7 @@ class ExchangedData:
         mixed = order.permutation(int(self._unit.max(initial=-1)) + 1)
         self.part = mixed[self._unit] % parts
 
-    def _units(self, columns: dict[str, _Column], numbers: dict[str, int]) -> IntArray:
+    def _units(self, columns: dict[str, _ExchangedColumn], numbers: dict[str, int]) -> IntArray:
         """A number for whom each record of a file is about, the same in all files."""
         own = columns.get(self._entity or "")
         if own is None:
@@ -101,7 +101,9 @@ class ExchangedData:
                 frame.write_csv(places[-1], separator=_separator(file))
         return places
 
-    def _source(self, column: _Column, change: int | str, place: tuple[int, int]) -> IntArray:
+    def _source(
+        self, column: _ExchangedColumn, change: int | str, place: tuple[int, int]
+    ) -> IntArray:
         """Whose value each record gets."""
         mixed, at = np.random.default_rng((self._seed, *place)), place[0]
         if isinstance(change, int):
@@ -124,7 +126,7 @@ class ExchangedData:
         source[changed] = mixed.choice(inner, len(changed))
         return source
 
-    def _fixed(self, columns: dict[str, _Column]) -> set[str]:
+    def _fixed(self, columns: dict[str, _ExchangedColumn]) -> set[str]:
         """Whom a record is about, and what tells the records of one person apart."""
         own = columns.get(self._entity or "")
         if own is None:
@@ -156,28 +158,28 @@ def _separator(file: Path) -> str:
     return max(",;\t|", key=lambda sign: head.count(sign.encode()))
 
 
-def _columns(content: pl.DataFrame | DataSet) -> dict[str, _Column]:
+def _columns(content: pl.DataFrame | DataSet) -> dict[str, _ExchangedColumn]:
     if isinstance(content, DataSet):
         return {name: _of_stata(one) for name, one in content.variables.items()}
     return {one.name: _of_polars(one) for one in content.iter_columns()}
 
 
-def _of_stata(variable: DataVariable) -> _Column:
+def _of_stata(variable: DataVariable) -> _ExchangedColumn:
     values = variable.values.astype(str) if variable.is_text else variable.values
     ranks = np.unique(values, return_inverse=True)[1].astype(np.int64) + 1
     ranks[missing_values(variable)] = 0
-    return _Column(values=variable, ranks=ranks, is_number=not variable.is_text)
+    return _ExchangedColumn(values=variable, ranks=ranks, is_number=not variable.is_text)
 
 
-def _of_polars(column: pl.Series) -> _Column:
+def _of_polars(column: pl.Series) -> _ExchangedColumn:
     numbers = column.cast(pl.Float64, strict=False)
     is_number = numbers.null_count() == column.null_count()
     ranked = (numbers if is_number else column).rank("dense")
     ranks = ranked.cast(pl.Int64).fill_null(0).to_numpy().copy()
-    return _Column(values=column, ranks=ranks, is_number=is_number)
+    return _ExchangedColumn(values=column, ranks=ranks, is_number=is_number)
 
 
-def _height(columns: dict[str, _Column]) -> int:
+def _height(columns: dict[str, _ExchangedColumn]) -> int:
     return len(next(iter(columns.values())).ranks) if columns else 0
 
 
