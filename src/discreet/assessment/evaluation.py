@@ -115,26 +115,26 @@ def describe(ptable: PerturbationTable, language: str = "en") -> str:
 def _alike(rows: pl.DataFrame, alike: int, words: Mapping[str, str], language: str) -> list[str]:
     """The rows before all are alike, and the rest."""
     common = rows.row(alike, named=True)
-    told = []
+    lines = []
     if alike > 1:
         before = rows.filter((rows["i"] > 0) & (rows["i"] < alike))
         stay = [percent(value, language) for value in sorted(before["stay"].to_list())]
         variance = [number(value, language) for value in sorted(before["variance"].to_list())]
-        told.append(
+        lines.append(
             words["before"].format(
                 last=alike - 1,
                 stay=_span(stay, words),
                 variance=_span(variance, words),
             )
         )
-    told.append(
+    lines.append(
         words["alike"].format(
             first=max(alike, 1),
             stay=percent(common["stay"], language),
             variance=number(common["variance"], language),
         )
     )
-    return told
+    return lines
 
 
 def _span(texts: list[str], words: Mapping[str, str]) -> str:

@@ -133,7 +133,7 @@ def _weights(values: list[Any]) -> FloatArray:
     return np.array(values, dtype=np.float64)
 
 
-def _wrong(what: str) -> PerturbationError:
+def _wrong(message: str) -> PerturbationError:
     hint = "give a Table, a list of counts, or a mapping from count to number of cells"
-    problem = Problem(what, "counts", hint)
-    return PerturbationError(what, code="counts", where="counts", hint=hint, problems=[problem])
+    problem = Problem(message, "counts", hint)
+    return PerturbationError(message, code="counts", where="counts", hint=hint, problems=[problem])

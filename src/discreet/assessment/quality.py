@@ -63,13 +63,13 @@ class Quality:
         """All figures in plain words, for use inside the house. CONFIDENTIAL."""
         words = words_of("quality", language)
         shares = ("unchanged", "at_most_1", "at_least_3", "at_least_4", "bias_of_means")
-        told = words[self.kind].format(
+        sentence = words[self.kind].format(
             cells=number(self.cells, language),
             mean=number(self.mean_absolute_deviation, language, 3),
             bias=number(self.bias, language, 4),
             **{name: _signed(getattr(self, name), language) for name in shares},
         )
-        return told + (words["left out"].format(number=self.left_out) if self.left_out else "")
+        return sentence + (words["left out"].format(number=self.left_out) if self.left_out else "")
 
     def statement(self, language: str = "en") -> str:
         """A statement that can be published: rounded to the safe side, in steps of 5 %.
@@ -266,11 +266,11 @@ def published_values(
     ]
     grid, lengths = CellIndex.of(table.dimensions), (len(protected), len(table))
     at = grid.find(stored, table.index, lengths)
-    found = at >= 0
+    present = at >= 0
     value = np.zeros(len(table), dtype=np.int64)
     status = np.full(len(table), CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-    value[found] = protected.value[at[found]]
-    status[found] = protected.status[at[found]]
+    value[present] = protected.value[at[present]]
+    status[present] = protected.status[at[present]]
     return value, status
 
 

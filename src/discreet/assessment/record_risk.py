@@ -100,11 +100,11 @@ class RecordRisk:
     def write(self, path: str | os.PathLike[str], *, language: str = "en") -> Path:
         """Write the report as .html, .txt or .json, readable by its owner only."""
         place = Path(path)
-        made = {".txt": self.text, ".html": self._page}
+        writers = {".txt": self.text, ".html": self._page}
         if place.suffix == ".json":
             content = json.dumps(self.described(), indent=1) + "\n"
-        elif place.suffix in made:
-            content = made[place.suffix](language) + "\n"
+        elif place.suffix in writers:
+            content = writers[place.suffix](language) + "\n"
         else:
             message = "a report on records is written as .html, .txt or .json"
             raise PublicationError(message, code="format", where=str(place))
@@ -307,7 +307,7 @@ def _any_frequencies(columns: pl.DataFrame, weights: FloatArray | None = None) -
         **({} if weights is None else {size: pl.Series(weights)}),
     )  # fmt: skip
     parts = {key[0]: part for key, part in data.with_row_index("\0row").group_by("\0gaps")}
-    found = np.zeros(columns.height, dtype=np.int64 if weights is None else np.float64)
+    frequencies = np.zeros(columns.height, dtype=np.int64 if weights is None else np.float64)
     for gaps, part in parts.items():
         rows = part["\0row"].to_numpy()
         for other_gaps, other in parts.items():
@@ -319,12 +319,12 @@ def _any_frequencies(columns: pl.DataFrame, weights: FloatArray | None = None) -
                 if gap == one == "false"
             ]
             if not both:
-                found[rows] += other.select(amount).item()
+                frequencies[rows] += other.select(amount).item()
                 continue
             sums = other.group_by(both).agg(amount.alias("\0sum"))
             joined = part.select(both).join(sums, on=both, how="left", maintain_order="left")
-            found[rows] += joined["\0sum"].fill_null(0).to_numpy()
-    return found
+            frequencies[rows] += joined["\0sum"].fill_null(0).to_numpy()
+    return frequencies
 
 
 def individual_risk(frequency: IntArray, share: FloatArray) -> FloatArray:
@@ -543,7 +543,7 @@ def compare_records(
         message = "records share their identifier with another"
         raise MicrodataError(message, code="identifiers", where=", ".join(ids))
     rates: dict[str, float] = {}
-    told: dict[str, dict[str, float]] = {}
+    moments: dict[str, dict[str, float]] = {}
     if numbers:
         keyed = [item.with_columns(pl.col(ids).cast(pl.String)).sort(ids) for item in both]
         common = keyed[0].join(keyed[1].select(ids), on=ids, how="semi").drop_nulls(numbers)
@@ -552,14 +552,14 @@ def compare_records(
         )
         old = common.select(pl.col(numbers).cast(pl.Float64)).to_numpy()
         new = common.select(pl.col(f"{n}\0").cast(pl.Float64) for n in numbers).to_numpy()
-        rates, told = _measured(old, new, window, links), _moments(numbers, old, new)
+        rates, moments = _measured(old, new, window, links), _moments(numbers, old, new)
     tables = [*combinations(codes, 1), *combinations(codes, 2)]
     shares = {" × ".join(names): _distances(both[0], both[1], names) for names in tables}
     if codes:
         more, true = _attacked(both, ids, codes, sensitive)
         rates |= more
         shares = {name: {**one, **true.get(name, {})} for name, one in shares.items()}
-    return RecordChanges(rates=rates, numbers=told, codes=shares)
+    return RecordChanges(rates=rates, numbers=moments, codes=shares)
 
 
 def _attacked(
@@ -608,10 +608,10 @@ def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> di
     spread = np.where(spread > 0, spread, 1.0)
     far = np.abs(new - old) / spread
     chosen = np.unique(np.linspace(0, len(old) - 1, min(links, len(old))).astype(np.int64))
-    found = 0
+    linked = 0
     for at in chosen.tolist():
         distance = np.square((new - old[at]) / spread).sum(axis=1)
-        found += bool(distance[at] <= distance.min() and (distance == distance[at]).sum() == 1)
+        linked += bool(distance[at] <= distance.min() and (distance == distance[at]).sum() == 1)
     values = (
         [np.linalg.eigvalsh(np.cov((item / spread).T)) for item in (old, new)]
         if old.shape[1] > 1
@@ -627,7 +627,7 @@ def _measured(old: FloatArray, new: FloatArray, window: float, links: int) -> di
         else {}
     )
     return {
-        "linked": found / len(chosen),
+        "linked": linked / len(chosen),
         "within": float((far <= window).all(axis=1).mean()),
         "information_loss": float(far.mean() / math.sqrt(2)),
         **loss,

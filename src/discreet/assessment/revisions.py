@@ -42,13 +42,13 @@ class RevisedCells:
         """What was found, without naming a cell."""
         if not self.changed:
             return f"{self.table}: all cells hold the same units as before."
-        said = f"{self.table}: {self.changed:,} cells hold other units than before"
-        return f"{said}, {self.few:,} of them by fewer than {self.least} units."
+        sentence = f"{self.table}: {self.changed:,} cells hold other units than before"
+        return f"{sentence}, {self.few:,} of them by fewer than {self.least} units."
 
     def described(self) -> dict[str, Any]:
         """The same as plain values."""
-        told = {"table": self.table, "least": self.least}
-        return {**told, "changed": self.changed, "few": self.few}
+        fields = {"table": self.table, "least": self.least}
+        return {**fields, "changed": self.changed, "few": self.few}
 
     def __repr__(self) -> str:
         return f"<RevisedCells of {self.table}: {self.few:,} of {self.changed:,} by few units>"
@@ -82,8 +82,8 @@ def revised_cells(
     <RevisedCells of table: 4 of 4 by few units>
     """
     if isinstance(least, bool) or not isinstance(least, int) or least < _FEWEST:
-        what, hint = "a difference is of two units or more, or it is of one", "least=3"
-        raise MicrodataError(what, code="least", where="least", hint=hint)
+        message, hint = "a difference is of two units or more, or it is of one", "least=3"
+        raise MicrodataError(message, code="least", where="least", hint=hint)
     columns = [
         column for column in dict.fromkeys(Query(by=by, where=where).columns) if column != id
     ]

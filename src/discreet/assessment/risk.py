@@ -195,7 +195,7 @@ class DisclosureRisk:
     def text(self, language: str = "en") -> str:
         """The main figures in plain words. SECRET."""
         words = words_of("risk", language)
-        told = words["sums"].format(
+        sentence = words["sums"].format(
             knows=words[self.knows],
             terms=words[f"terms {self.terms}"],
             any=percent(self.any_original, language),
@@ -206,7 +206,7 @@ class DisclosureRisk:
         )
         known = self.small.drop_nulls("from_1_or_2")
         top = known.sort(["from_1_or_2", "value"], descending=[True, False]).row(0, named=True)
-        return told + words["small"].format(
+        return sentence + words["small"].format(
             value=top["value"], share=percent(top["from_1_or_2"], language)
         )
 

@@ -127,8 +127,8 @@ class SliverReport:
             }
             for one in self.slivers
         ]
-        told = {"first": self.first, "second": self.second, "least": self.least}
-        return {**told, "searched": self.searched, "slivers": slivers}
+        fields = {"first": self.first, "second": self.second, "least": self.least}
+        return {**fields, "searched": self.searched, "slivers": slivers}
 
     def __repr__(self) -> str:
         return "<SliverReport (confidential)>"
@@ -169,8 +169,8 @@ def find_slivers(
         towns, squares = squares, towns
         counts = {(b, a): n for (a, b), n in counts.items()}
     map_ = _Geography(counts, least, effort)
-    found, names = _smallest(map_), (first, second)
-    slivers = [_sliver(one, map_, names, (towns, squares), swapped) for one in found]
+    smallest, names = _smallest(map_), (first, second)
+    slivers = [_sliver(one, map_, names, (towns, squares), swapped) for one in smallest]
     slivers.sort(key=lambda one: (one.records, len(one.outer_areas), one.outer_areas))
     return SliverReport(
         first=first,
@@ -529,8 +529,8 @@ def find_all_slivers(
     [0, 1, 0]
     """
     if len(areas) < 2:
-        what, hint = "two geographies or more are needed", "name a column of areas for each"
-        raise SliverError(what, code="slivers", where="areas", hint=hint)
+        message, hint = "two geographies or more are needed", "name a column of areas for each"
+        raise SliverError(message, code="slivers", where="areas", hint=hint)
     how: dict[str, Any] = {"least": least, "count": count, "effort": effort}
     return tuple(find_slivers(records, *pair, **how) for pair in combinations(areas, 2))
 
@@ -628,9 +628,9 @@ def merge_slivers(
     groups: dict[int, list[str]] = defaultdict(list)
     for k, code in enumerate(codes):
         groups[into[k]].append(code)
-    found = replace(report, first=first, second=second)
+    sliver_report = replace(report, first=first, second=second)
     merged = tuple(tuple(group) for group in groups.values() if len(group) > 1)
-    return MergedAreas(geography=merge, groups=merged, report=found)
+    return MergedAreas(geography=merge, groups=merged, report=sliver_report)
 
 
 @without_values

@@ -88,28 +88,28 @@ class TableComparison(Unpicklable):
         pairs, status = cells.pairs(), cells.status
         filled = cells.true != 0
         hidden = int(np.count_nonzero(filled & np.isin(status, WITHOUT_NUMBER)))
-        found: dict[str, float] = {}
+        measures: dict[str, float] = {}
         if pairs.whole:
             statistics = count_statistics(pairs)
-            found |= Noise.of(statistics.noise, statistics.others).described()
-            found["hidden"] = hidden
-            found["official"] = int(np.count_nonzero(filled & (status == CellStatus.official)))
-            found["changed_to_zero"] = int(statistics.others[:, 4].sum())
-            found["zeros_changed"] = statistics.zeros_changed
-            return found
+            measures |= Noise.of(statistics.noise, statistics.others).described()
+            measures["hidden"] = hidden
+            measures["official"] = int(np.count_nonzero(filled & (status == CellStatus.official)))
+            measures["changed_to_zero"] = int(statistics.others[:, 4].sum())
+            measures["zeros_changed"] = statistics.zeros_changed
+            return measures
         rows = deviations(pairs)
         assessed = int(rows[:, 2].sum())
-        found |= {"cells": assessed, "hidden": hidden}
+        measures |= {"cells": assessed, "hidden": hidden}
         for at, bound in enumerate(DEVIATION_CLASSES):
             within = int(rows[rows[:, 1] <= at, 2].sum())
-            found[f"within_{100 * bound:.0f}_percent"] = within / assessed if assessed else 0.0
-        return found
+            measures[f"within_{100 * bound:.0f}_percent"] = within / assessed if assessed else 0.0
+        return measures
 
     def text(self, language: str = "en") -> str:
         """The measures of all figures, one per line. CONFIDENTIAL."""
         lines = []
         for name in self.figures:
-            lines += [name, *(f"  {label}: {told}" for label, told in self.told(name, language))]
+            lines += [name, *(f"  {label}: {value}" for label, value in self.told(name, language))]
         return "\n".join(lines)
 
     def to_polars(
@@ -173,15 +173,15 @@ class TableComparison(Unpicklable):
             leave_out: Measures that are of no use, such as "hidden" where nothing is.
         """
         text = words_of("beside", language)
-        told = []
-        for name, found in self.measures(figure).items():
+        lines = []
+        for name, value in self.measures(figure).items():
             if name in leave_out:
                 continue
-            shown = percent(found, language)
+            shown = percent(value, language)
             if name in (*_CELLS, *_PLAIN):
-                shown = number(found, language, 3 if name in _PLAIN else 0)
-            told.append((text[name], shown.replace("-", "−")))
-        return told
+                shown = number(value, language, 3 if name in _PLAIN else 0)
+            lines.append((text[name], shown.replace("-", "−")))
+        return lines
 
     def __len__(self) -> int:
         return len(self._figures[self.figures[0]].true)
@@ -236,22 +236,22 @@ class ShownComparison(Unpicklable):
         rows = []
         for row in frame.iter_rows(named=True):
             labels = [row[f"{d.name}_label"] for d in dimensions]
-            told = [number(row["true"], self.language)]
+            texts = [number(row["true"], self.language)]
             hidden = row["protected"] is None
-            told.append("." if hidden else number(row["protected"], self.language))
-            told.append("" if hidden else _signed(row["difference"], self.language))
-            rows.append([*labels, *told])
+            texts.append("." if hidden else number(row["protected"], self.language))
+            texts.append("" if hidden else _signed(row["difference"], self.language))
+            rows.append([*labels, *texts])
         yield _listed(heads, rows, len(dimensions))
         if every > len(rows):
-            said = self._text["first_of"].format(
+            sentence = self._text["first_of"].format(
                 cells=number(len(rows), self.language), all=number(every, self.language)
             )
-            yield f"<p>{html.escape(said)}</p>\n"
+            yield f"<p>{html.escape(sentence)}</p>\n"
 
 
 def _signed(value: float, language: str) -> str:
-    told = number(value, language).replace("-", "−")
-    return f"+{told}" if value > 0 else told
+    text = number(value, language).replace("-", "−")
+    return f"+{text}" if value > 0 else text
 
 
 def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]], labels: int = 1) -> str:

@@ -37,9 +37,9 @@ _LEVELS = ("level", "name")
 _LINKS = ("child", "parent")
 
 
-def _read_csv(file: TextFile, given: str | None, total: str | None) -> CodeTree:
+def _read_csv(file: TextFile, stated: str | None, total: str | None) -> CodeTree:
     """The tree of a CSV file with a header line, separated by commas or semicolons."""
-    name = given or file.stem
+    name = stated or file.stem
     separator = _separator(file)
     rows = list(_records(file, separator))
     header, body = tuple(rows[0][1]), rows[1:]
@@ -220,28 +220,28 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Document:
     return unique_keys
 
 
-def _tree(file: TextFile, found: Document, name: str | None, total: str | None) -> CodeTree:
-    problems = list(_problems(found))
+def _tree(file: TextFile, document: Document, name: str | None, total: str | None) -> CodeTree:
+    problems = list(_problems(document))
     raise_problems(
         file.path.name,
         [Problem(text, f"{file.path.name}, {key}", hint) for key, text, hint in problems],
         code="classification-file",
         what="{} problems in the document",
     )
-    title = name or found.get("name") or file.stem
-    bounds = found.get("bounds")
+    title = name or document.get("name") or file.stem
+    bounds = document.get("bounds")
     fields: Document = {
-        "labels": found.get("labels", {}),
-        "titles": found.get("titles", {}),
-        "column": found.get("column"),
-        "missing": found.get("missing", MISSING),
-        "level_names": tuple(found.get("levels", ())),
-        "level_columns": tuple(found.get("level_columns", ())),
+        "labels": document.get("labels", {}),
+        "titles": document.get("titles", {}),
+        "column": document.get("column"),
+        "missing": document.get("missing", MISSING),
+        "level_names": tuple(document.get("levels", ())),
+        "level_columns": tuple(document.get("level_columns", ())),
         "bounds": None if bounds is None else tuple(float(bound) for bound in bounds),
     }
-    rows = _rows(file, found)
-    flat = not any(isinstance(row, list) for row in found["codes"])
-    stated = found.get("total") or (TOTAL if flat else None)
+    rows = _rows(file, document)
+    flat = not any(isinstance(row, list) for row in document["codes"])
+    stated = document.get("total") or (TOTAL if flat else None)
     try:
         tree = tree_from_rows(title, rows, total=stated, **fields)
     except ClassificationError:  # once more, with the lines to name
@@ -249,37 +249,37 @@ def _tree(file: TextFile, found: Document, name: str | None, total: str | None) 
     return tree if total is None else tree.with_total(total)
 
 
-def _problems(found: Document) -> Iterator[tuple[str, str, str]]:
+def _problems(document: Document) -> Iterator[tuple[str, str, str]]:
     """Key, what is wrong, hint – for everything that is not as it should be."""
-    for key in found:
+    for key in document:
         if key not in _KEYS:
             yield key, f"key {key!r} is not known", f"known keys: {', '.join(_KEYS)}"
     for key in _TEXTS:
-        if key in found and (not isinstance(found[key], str) or not found[key]):
+        if key in document and (not isinstance(document[key], str) or not document[key]):
             yield key, "this is not a text, or is empty", ""
     for key in _LISTS:
-        if key in found and not _is_texts(found[key]):
+        if key in document and not _is_texts(document[key]):
             yield key, "this is not a list of texts", ""
-    if "titles" in found and not _is_language_texts(found["titles"]):
+    if "titles" in document and not _is_language_texts(document["titles"]):
         yield "titles", "this is not language and text", 'such as { en = "Region" }'
-    labels = found.get("labels", {})
+    labels = document.get("labels", {})
     if not isinstance(labels, dict) or not all(map(_is_language_texts, labels.values())):
         yield "labels", "this is not code, language and text", 'such as m = { en = "male" }'
-    bounds = found.get("bounds", [])
+    bounds = document.get("bounds", [])
     if not isinstance(bounds, list) or not all(map(_is_number, bounds)):
         yield "bounds", "this is not a list of numbers", ""
-    yield from _code_problems(found)
+    yield from _code_problems(document)
 
 
-def _code_problems(found: Document) -> Iterator[tuple[str, str, str]]:
-    rows = found.get("codes")
+def _code_problems(document: Document) -> Iterator[tuple[str, str, str]]:
+    rows = document.get("codes")
     if not isinstance(rows, list) or not rows:
         hint = 'such as codes = ["m", "w"]'
         yield "codes", "there is no list of codes", hint
         return
     if _is_texts(rows):
         return
-    heads = found.get("columns", _HEADS)
+    heads = document.get("columns", _HEADS)
     if heads[:2] != _HEADS:
         yield "columns", 'the first two columns are not "child" and "parent"', ""
         return
@@ -303,11 +303,11 @@ def _is_number(value: object) -> bool:
     return abs(value) < _HUGE or value in (math.inf, -math.inf)
 
 
-def _rows(file: TextFile, found: Document) -> list[CodeRow]:
-    rows = found["codes"]
+def _rows(file: TextFile, document: Document) -> list[CodeRow]:
+    rows = document["codes"]
     if _is_texts(rows):
         return [CodeRow(code, "", {}) for code in rows]
-    heads = found.get("columns", _HEADS)
+    heads = document.get("columns", _HEADS)
     languages = label_columns(file, heads[2:])
     return [CodeRow(code, parent, texts_of(languages, cells)) for code, parent, *cells in rows]
 
@@ -351,8 +351,8 @@ def _json_text(tree: CodeTree) -> str:
     fields, rows = _document(tree)
     if "bounds" in fields:
         fields["bounds"] = [None if math.isinf(bound) else bound for bound in fields["bounds"]]
-    said = {key: json.dumps(value, ensure_ascii=False) for key, value in fields.items()}
-    lines = [f"  {toml_value(key)}: {value}," for key, value in said.items()]
+    encoded = {key: json.dumps(value, ensure_ascii=False) for key, value in fields.items()}
+    lines = [f"  {toml_value(key)}: {value}," for key, value in encoded.items()]
     listed = [f"    {json.dumps(row, ensure_ascii=False)}" for row in rows]
     return "\n".join(["{", *lines, '  "codes": [', ",\n".join(listed), "  ]", "}"]) + "\n"
 

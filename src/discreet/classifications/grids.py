@@ -152,8 +152,8 @@ def tree_of_squares(
 ) -> CodeTree:
     """The tree of squares: those given, and the larger ones that hold them."""
     _check_sizes(name, sizes)
-    given: object = codes
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    value: object = codes
+    if isinstance(value, str) or not isinstance(value, Iterable):
         raise_problems(name, [Problem("codes of squares are a list", name, _FORMS)])
     size, north, east = read_squares(codes)
     if (size != sizes[-1]).any():
@@ -213,8 +213,8 @@ def _side(size: int) -> str:
 
 
 def _check_sizes(name: str, sizes: Sequence[int]) -> None:
-    given: object = sizes
-    whole = isinstance(given, Sequence) and all(
+    value: object = sizes
+    whole = isinstance(value, Sequence) and all(
         isinstance(size, int) and not isinstance(size, bool) and size > 0 for size in sizes
     )
     nested = whole and all(coarse > fine and coarse % fine == 0 for coarse, fine in pairwise(sizes))

@@ -74,10 +74,10 @@ def tree_from_prefixes(
 ) -> CodeTree:
     """The tree whose inner codes are the first characters of the codes given."""
     _check_lengths(name, lengths)
-    given: object = codes
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    value: object = codes
+    if isinstance(value, str) or not isinstance(value, Iterable):
         message = (
-            f"{given!r} is one text, not a list" if isinstance(given, str) else "this is no list"
+            f"{value!r} is one text, not a list" if isinstance(value, str) else "this is no list"
         )
         raise_problems(name, [Problem(f"codes: {message}", name, 'such as ["0101", "0102"]')])
     wanted = list(codes)
@@ -87,8 +87,8 @@ def tree_from_prefixes(
 
 
 def _check_lengths(name: str, lengths: Sequence[int]) -> None:
-    given: object = lengths
-    if not isinstance(given, Sequence):
+    value: object = lengths
+    if not isinstance(value, Sequence):
         problem = Problem("lengths is a list", name, "such as lengths=[2, 5, 8]")
         raise_problems(name, [problem])
     whole = all(isinstance(length, int) and length > 0 for length in lengths)
@@ -190,8 +190,8 @@ def tree_from_intervals(
 
 
 def _listed(name: str, bounds: Bounds) -> list[float]:
-    given: object = bounds
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    value: object = bounds
+    if isinstance(value, str) or not isinstance(value, Iterable):
         raise_problems(name, [Problem("bounds is a list", name, "such as bounds=[0, 6, 15, 18]")])
     return list(bounds)
 

@@ -29,13 +29,13 @@ def text_rows(
 ) -> list[tuple[str | None, ...]]:
     """The rows of some columns as texts, whole numbers as digits, missing values as None."""
     wrapped = _wrapped(frame, name)
-    found = list(wrapped.collect_schema().names())
+    names = list(wrapped.collect_schema().names())
     raise_problems(
         name,
         [
-            Problem(f"column {column!r} is missing", name, f"columns found: {', '.join(found)}")
+            Problem(f"column {column!r} is missing", name, f"columns found: {', '.join(names)}")
             for column in columns
-            if column not in found
+            if column not in names
         ],
         code="missing-column",
         what="{} columns are missing",
@@ -129,11 +129,11 @@ def tree_from_links(name: str, links: Sequence[CodeLink], total: str, **fields: 
 
 def flat_tree(name: str, codes: Iterable[str], total: str) -> CodeTree:
     """The tree of codes that all stand directly below the total."""
-    given: object = codes
-    if isinstance(given, str):
+    value: object = codes
+    if isinstance(value, str):
         problem = Problem(f"{codes!r} is one text, not a list of codes", name, 'such as ["m", "w"]')
         raise_problems(name, [problem])
-    if not isinstance(given, Iterable):
+    if not isinstance(value, Iterable):
         raise_problems(name, [Problem("the codes are not a list", name, 'such as ["m", "w"]')])
     return tree_from_links(name, [CodeLink(code, "") for code in codes], total)
 

@@ -92,9 +92,9 @@ def _order_problems(name: str, codes: Sequence[str], parents: Sequence[int]) -> 
 
 def check_missing(name: str, missing: str, codes: Sequence[str], parents: Sequence[int]) -> None:
     """Raise unless records without a value can get this code: not the total, nor an inner one."""
-    given: object = missing
-    if not isinstance(given, str) or not given:
-        message = f"the code {given!r} of missing values is not a text, or is empty"
+    value: object = missing
+    if not isinstance(value, str) or not value:
+        message = f"the code {value!r} of missing values is not a text, or is empty"
     elif missing == codes[0]:
         message = f"the code {missing!r} of missing values clashes with the total"
     elif missing in codes and codes.index(missing) in parents:

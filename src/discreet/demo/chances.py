@@ -151,11 +151,11 @@ def _band_of(bands: Sequence[int]) -> AnyArray:
 def _work_chances() -> dict[str, Any]:
     occupations = finest_codes("occupation")
     usual = np.array([code.share for code in occupations])
-    asked = np.array([_NUMBERS["skill_asked"][int(code.code[0])] for code in occupations])
+    demanded = np.array([_NUMBERS["skill_asked"][int(code.code[0])] for code in occupations])
     rows = []
     pairs = zip(_NUMBERS["skill_offered"], _NUMBERS["working_by_school"], strict=True)
     for offered, by_school in pairs:
-        fit = usual * np.exp(-1.1 * np.abs(asked - offered))
+        fit = usual * np.exp(-1.1 * np.abs(demanded - offered))
         for working in _NUMBERS["working"]:
             share = min(working * by_school, 0.97)
             rows.append(np.concatenate([share * fit / fit.sum(), [1.0 - share]]))

@@ -113,8 +113,8 @@ def _programme(office: str, folder: str) -> str:
 
 def _sections(text: str) -> list[str]:
     """The sections of a programme, without the remarks between them."""
-    found = re.split(r"(?m)^(?=\[)", text)[1:]
-    return [re.sub(r"(?:\n(?:#.*)?)+\Z", "", section) + "\n" for section in found]
+    sections = re.split(r"(?m)^(?=\[)", text)[1:]
+    return [re.sub(r"(?:\n(?:#.*)?)+\Z", "", section) + "\n" for section in sections]
 
 
 def _wanted(section: str) -> bool:
@@ -181,15 +181,15 @@ def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
     """Look for what anyone can work out; an error if a sensitive cell is not protected."""
     from discreet.release import audit_release
 
-    found = audit_release(programme, release.out)
-    if not found.safe:
+    verdict = audit_release(programme, release.out)
+    if not verdict.safe:
         raise PublicationError(
             "the release of the firms is not safe, or was changed",
             code="demo-firms",
             where=str(release.out),
             hint="use an empty folder for the demonstration",
         )
-    audits = found.audits.values()
+    audits = verdict.audits.values()
     return HiddenFirms(
         programme=programme,
         release=release,

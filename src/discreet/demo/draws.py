@@ -60,10 +60,10 @@ def apportion(shares: npt.ArrayLike, seats: int) -> IntArray:
     weights = np.asarray(shares, dtype=np.float64)
     # Rounded, so that the last digit of a processor's arithmetic decides nothing.
     exact = np.round(weights / weights.sum() * seats, 6)
-    given = np.floor(exact).astype(np.int64)
-    left = seats - int(given.sum())
-    given[np.argsort(given - exact, kind="stable")[:left]] += 1
-    return np.asarray(given, dtype=np.int64)
+    allotted = np.floor(exact).astype(np.int64)
+    left = seats - int(allotted.sum())
+    allotted[np.argsort(allotted - exact, kind="stable")[:left]] += 1
+    return np.asarray(allotted, dtype=np.int64)
 
 
 def threshold(probability: float) -> int:

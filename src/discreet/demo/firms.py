@@ -55,8 +55,8 @@ def firms_of(country: Geography) -> pl.DataFrame:
     section = section_of[division]
     order = stream.order(number)
     employees = _employees(stream, section, order[-(number // _GIANTS) :])
-    each = skewed(_TURNOVER, [_TURNOVER_SPREAD] * len(_TURNOVER), least=5, most=20_000)
-    turnover = employees * each.pick(stream.draw(number), section)
+    per_employee = skewed(_TURNOVER, [_TURNOVER_SPREAD] * len(_TURNOVER), least=5, most=20_000)
+    turnover = employees * per_employee.pick(stream.draw(number), section)
     return pl.DataFrame(
         {
             "firm_id": np.arange(1, number + 1),

@@ -196,8 +196,8 @@ def _settlements(population: IntArray) -> dict[str, Any]:
     parts = -(-population // _SETTLEMENT_PERSONS)
     of = np.repeat(np.arange(len(population)), parts)
     part = np.arange(len(of)) - np.repeat(np.cumsum(parts) - parts, parts)
-    each, more = np.divmod(population, parts)
-    size = each[of] + (part < more[of])
+    share, more = np.divmod(population, parts)
+    size = share[of] + (part < more[of])
     mean = population.mean()
     kind = np.where(population > 5 * mean, CITY, np.where(population > mean, TOWN, VILLAGE))[of]
     crowding = np.array([9, 11, 14])[kind]

@@ -98,8 +98,8 @@ def _codes(tree: Classification) -> tuple[ListedCode, ...]:
 
 
 def _title(spanning: Sequence[str], language: str) -> str:
-    said = {"en": ("Population by {}", " and "), "de": ("Bevölkerung nach {}", " und ")}
-    text, joined = said[language]
+    texts = {"en": ("Population by {}", " and "), "de": ("Bevölkerung nach {}", " und ")}
+    text, joined = texts[language]
     words = [_TITLES[name][language] for name in spanning]
     return text.format(joined.join([", ".join(words[:-1]), words[-1]]))
 

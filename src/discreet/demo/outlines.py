@@ -40,7 +40,7 @@ def outlines_of(place: Geography) -> Boundaries:
     rows = (place.settlement_north - corner[1]) // pitch
     borders = _Borders(place.seed, (int(columns.max()), int(rows.max())))
     district = place.municipality_district[settled]
-    found = []
+    outlines = []
     for codes, of in (
         (place.states, place.district_state[district]),
         (place.districts, district),
@@ -50,8 +50,8 @@ def outlines_of(place: Geography) -> Boundaries:
             mine = of == number
             fields = set(zip(columns[mine].tolist(), rows[mine].tolist(), strict=True))
             rings = [(borders.bent(ring) * pitch + corner) * _METRES for ring in _rings(fields)]
-            found.append((code, _polygons(rings)))
-    return Boundaries.of_polygons(found, "EPSG:3035")
+            outlines.append((code, _polygons(rings)))
+    return Boundaries.of_polygons(outlines, "EPSG:3035")
 
 
 class _Borders:
@@ -88,7 +88,7 @@ def _rings(fields: set[_Vertex]) -> list[list[_Vertex]]:
         for k, other in enumerate(beside):
             if other not in fields:
                 onward.setdefault(around[k], []).append(around[(k + 1) % 4])
-    found = []
+    rings = []
     while onward:
         ring = [next(iter(onward))]
         while len(ring) < 2 or ring[-1] != ring[0]:
@@ -103,8 +103,8 @@ def _rings(fields: set[_Vertex]) -> list[list[_Vertex]]:
             if not ways:
                 del onward[at]
             ring.append(step)
-        found.append(ring)
-    return found
+        rings.append(ring)
+    return rings
 
 
 def _polygons(rings: Sequence[FloatArray]) -> list[list[FloatArray]]:

@@ -70,12 +70,12 @@ class AgreedFigures:
         >>> print(AgreedFigures(files=3, figures=90, repeated=20, differing=()).text())
         3 files hold 90 figures; 20 of them stand in several, the same everywhere.
         """
-        told = (
+        agreement = (
             f"{len(self.differing):,} of these DIFFER" if self.differing else "the same everywhere"
         )
         return (
             f"{self.files:,} files hold {self.figures:,} figures; {self.repeated:,} of them stand "
-            f"in several, {told}."
+            f"in several, {agreement}."
         )
 
     def described(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def agreed_figures(release: str | os.PathLike[str]) -> AgreedFigures:
         PublicationError: There are no such files.
     """
     out = Path(release)
-    found: dict[_Key, dict[str, str]] = {}
+    values: dict[_Key, dict[str, str]] = {}
     own = _areas(out)
     paths = [path for path in sorted(out.glob("*.csv")) if ".de." not in path.name]
     paths = [path for path in paths if not path.name.endswith(_LIST)]
@@ -143,15 +143,15 @@ def agreed_figures(release: str | os.PathLike[str]) -> AgreedFigures:
         raise PublicationError(message, code="release-folder", where=str(out))
     for path in paths:
         for key, value in _figures(path, own.get(path.name, {})):
-            found.setdefault(key, {})[path.name] = value
-    repeated = {key: where for key, where in found.items() if len(where) > 1}
+            values.setdefault(key, {})[path.name] = value
+    repeated = {key: where for key, where in values.items() if len(where) > 1}
     differing = tuple(
         f"{_said(key)} ({', '.join(sorted(where))})"
         for key, where in repeated.items()
         if len(set(where.values())) > 1
     )
     return AgreedFigures(
-        files=len(paths), figures=len(found), repeated=len(repeated), differing=differing
+        files=len(paths), figures=len(values), repeated=len(repeated), differing=differing
     )
 
 

@@ -258,8 +258,8 @@ class CodeLists:
         codes["district"] = list(self.place.districts)
         codes["municipality"] = list(self.place.municipalities)
         lists = {
-            name: coded(each) if len(each) < _SHORT else _texts(each)
-            for name, each in codes.items()
+            name: coded(column) if len(column) < _SHORT else _texts(column)
+            for name, column in codes.items()
         }
         object.__setattr__(self, "lists", lists)
 

@@ -55,12 +55,12 @@ def _problems(tables: Mapping[str, Spanning]) -> Iterator[Problem]:
             hint = "tabulate both by the same variables, in the same order"
             yield Problem(message, name, hint)
             continue
-        for known, given in zip(reference, dimensions, strict=True):
-            if len(known.classifications) != len(given.classifications):
-                message = f"{given.name} has other classifications than in {first}"
+        for known, own in zip(reference, dimensions, strict=True):
+            if len(known.classifications) != len(own.classifications):
+                message = f"{own.name} has other classifications than in {first}"
                 yield Problem(message, name)
                 continue
-            for tree, other in zip(known.classifications, given.classifications, strict=True):
+            for tree, other in zip(known.classifications, own.classifications, strict=True):
                 yield from _tree_problems(tree, other, first, name)
 
 
@@ -97,10 +97,10 @@ def _joint(same: Sequence[Dimension]) -> Dimension:
 
 def _joint_tree(trees: Sequence[Classification]) -> Classification:
     every = {code for tree in trees for code in tree.codes}
-    found = max((tree.found for tree in trees), key=("none", "missing", "all").index)
+    widest = max((tree.found for tree in trees), key=("none", "missing", "all").index)
     for tree in trees:
         if len(tree.codes) == len(every):  # the longest list keeps its order
-            return tree if tree.found == found else tree.replace(found=found)
+            return tree if tree.found == widest else tree.replace(found=widest)
     parents: dict[str, str | None] = {}
     labels: dict[str, Mapping[str, str]] = {}
     for tree in trees:
@@ -113,7 +113,7 @@ def _joint_tree(trees: Sequence[Classification]) -> Classification:
         codes=tuple(codes),
         parents=tuple(-1 if parent is None else at[parent] for parent in above),
         labels=labels,
-        found=found,
+        found=widest,
     )
 
 
@@ -305,18 +305,26 @@ def _taken(column: FloatArray, stored: IntArray, which: BoolArray) -> FloatArray
 
 def components(ingredients: Mapping[str, Ingredient]) -> dict[str, Component]:
     """The ingredients on common spanning variables."""
-    dimensions = common_dimensions({name: made.dimensions for name, made in ingredients.items()})
-    found = {name: Component(name, made, dimensions) for name, made in ingredients.items()}
-    for name, component in found.items():
+    dimensions = common_dimensions(
+        {name: ingredient.dimensions for name, ingredient in ingredients.items()}
+    )
+    by_name = {
+        name: Component(name, ingredient, dimensions) for name, ingredient in ingredients.items()
+    }
+    for name, component in by_name.items():
         _check_numbers(name, component)
-    return found
+    return by_name
 
 
 def _check_numbers(name: str, component: Component) -> None:
     shown = np.isin(component.status, _NUMBERS)
-    made = component.ingredient
-    known = np.isfinite(made.value) & np.isfinite(made.deviation) & (made.deviation >= 0)
-    if not bool(known[shown].all() and np.isfinite(made.original[component.counts]).all()):
+    ingredient = component.ingredient
+    known = (
+        np.isfinite(ingredient.value)
+        & np.isfinite(ingredient.deviation)
+        & (ingredient.deviation >= 0)
+    )
+    if not bool(known[shown].all() and np.isfinite(ingredient.original[component.counts]).all()):
         raise TableError(
             "values are finite numbers, deviations at least 0", code="ingredient", where=name
         )

@@ -84,9 +84,9 @@ def _type_problems(ingredients: Any, figures: Any) -> Iterator[Problem]:
     if not isinstance(ingredients, Mapping):
         yield Problem("ingredients are given by name", "ingredients", 'such as {"people": …}')
     else:
-        for name, made in ingredients.items():
-            if not isinstance(made, Ingredient):
-                message = f"an Ingredient is needed, this is a {type(made).__name__}"
+        for name, ingredient in ingredients.items():
+            if not isinstance(ingredient, Ingredient):
+                message = f"an Ingredient is needed, this is a {type(ingredient).__name__}"
                 hint = "make it with count_ingredient or magnitude_ingredient"
                 yield Problem(message, str(name), hint)
     if not isinstance(figures, Sequence) or isinstance(figures, str):
@@ -114,8 +114,8 @@ def _name_problems(
                 hint = _advice(name, ingredients, names)
                 yield Problem(f"there is no ingredient {name!r}", figure.name, hint)
         if figure.shown in ingredients:
-            made = ingredients[figure.shown].protected.figures
-            kind = made[0].kind if made else "count"  # a plain count names no figure
+            listed = ingredients[figure.shown].protected.figures
+            kind = listed[0].kind if listed else "count"  # a plain count names no figure
             if figure.kind not in (kind, "sum" if kind == "count" else kind):
                 message = f"a {kind} cannot be shown as a {figure.kind}"
                 yield Problem(message, figure.name, f'write kind="{kind}"')
@@ -145,23 +145,23 @@ BRACKETS = note_of("discreet.derived", "brackets")
 
 def notes(known: Mapping[str, Component], *, bracketed: bool) -> tuple[Note, ...]:
     """The notes of all ingredients, each once, and one on brackets if there are any."""
-    found: list[Note] = []
+    listed: list[Note] = []
     for component in known.values():
-        found += [note for note in component.protected.notes if note not in found]
-    if bracketed and all(note.kind != BRACKETS.kind for note in found):
-        found.append(BRACKETS)
-    return tuple(found)
+        listed += [note for note in component.protected.notes if note not in listed]
+    if bracketed and all(note.kind != BRACKETS.kind for note in listed):
+        listed.append(BRACKETS)
+    return tuple(listed)
 
 
 def cell_notes(known: Mapping[str, Component], *, several: bool) -> tuple[CellNote, ...]:
     """The notes on cells of all ingredients, each once; for all figures of the cell."""
-    found: list[CellNote] = []
+    listed: list[CellNote] = []
     for component in known.values():
         for note in component.protected.cell_notes:
             extended = CellNote((*note.codes, None), note.note) if several else note
-            if extended not in found:
-                found.append(extended)
-    return tuple(found)
+            if extended not in listed:
+                listed.append(extended)
+    return tuple(listed)
 
 
 def provenance(

@@ -141,11 +141,11 @@ def rounded(value: FloatArray, decimals: int) -> FloatArray:
     near = _NEAR + size * _LAST_BITS
     halves = np.flatnonzero((np.abs(size - np.floor(size) - 0.5) < near) & ~exact)
     if halves.size:
-        found, where = np.unique(np.abs(value[halves]), return_inverse=True)
+        distinct, where = np.unique(np.abs(value[halves]), return_inverse=True)
         digit = Decimal(1).scaleb(-decimals)
         written = [
             float(Decimal(repr(number)).quantize(digit, rounding=ROUND_HALF_UP))
-            for number in found.tolist()
+            for number in distinct.tolist()
         ]
         result[halves] = np.array(written, dtype=np.float64)[where]
     return np.asarray(np.copysign(result, value) + 0.0, dtype=np.float64)

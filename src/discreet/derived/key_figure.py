@@ -195,8 +195,8 @@ class KeyFigure:
             ("base", _TAKES_BASE),
             ("factor", _TAKES_FACTOR),
         ):
-            given = getattr(self, name)
-            if given not in (None, "", (), []) and given != {} and self.kind not in takes:
+            value = getattr(self, name)
+            if value not in (None, "", (), []) and value != {} and self.kind not in takes:
                 yield (
                     name,
                     f"a {self.kind} takes no {name}",
@@ -205,25 +205,25 @@ class KeyFigure:
 
     def _unfit(self) -> Iterator[tuple[str, str, str]]:
         """Arguments of the wrong type or size."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in _TYPED}
-        if not _text(given["over"]) and not _texts(given["over"]):
+        fields: dict[str, Any] = {name: getattr(self, name) for name in _TYPED}
+        if not _text(fields["over"]) and not _texts(fields["over"]):
             yield "over", "a list of variables is needed", 'such as ["sex"]'
-        if not _by_name(given["base"]):
+        if not _by_name(fields["base"]):
             yield "base", "variables and their codes are needed", 'such as {"year": "2015"}'
-        factor = given["factor"]
+        factor = fields["factor"]
         if factor is not None and not (_number(factor) and 0 < factor < math.inf):
             yield "factor", "factor is a number above 0", ""
-        if given["decimals"] is not None and not _is_decimals(given["decimals"]):
+        if fields["decimals"] is not None and not _is_decimals(fields["decimals"]):
             yield "decimals", f"decimals is a whole number from 0 to {MOST_DECIMALS}", ""
-        if given["bracket_above"] is not None and not is_limit(given["bracket_above"]):
+        if fields["bracket_above"] is not None and not is_limit(fields["bracket_above"]):
             yield "bracket_above", "bracket_above is a number of at least 0", ""
         for name in ("titles", "unit"):
-            if not _by_name(given[name]) and not (name == "unit" and _text(given[name])):
+            if not _by_name(fields[name]) and not (name == "unit" and _text(fields[name])):
                 yield name, "texts by language are needed", 'such as {"en": …, "de": …}'
         for name in ("hidden", "shared_key"):
-            if not isinstance(given[name], bool):
+            if not isinstance(fields[name], bool):
                 yield name, f"{name} is true or false", ""
-        if given["shared_key"] is True and not (self.part and self.whole):
+        if fields["shared_key"] is True and not (self.part and self.whole):
             yield "shared_key", "two ingredients share a key", "name them with part= and whole="
 
 

@@ -212,9 +212,9 @@ def estimate_sample(
     >>> safe.cell_notes[1].note.text()
     'Class B of precision.'
     """
-    asked = list(figures) or [KeyFigure(name="count", kind="count")]
-    _check(asked, round_to)
-    sample = _Sample(_frame(records), tuple(by), design, asked, dict(filters or {}), where, name)
+    wanted = list(figures) or [KeyFigure(name="count", kind="count")]
+    _check(wanted, round_to)
+    sample = _Sample(_frame(records), tuple(by), design, wanted, dict(filters or {}), where, name)
     return _Published(sample, classes or PrecisionClasses(), round_to).table(digests or {})
 
 
@@ -299,7 +299,7 @@ class _Sample:
             for text in texts:
                 passing = passing & parse_filter(text).to_narwhals(frame.schema)
             frame = frame.with_columns(passing.fill_null(False).alias(_column(item, "in")))
-        made: pl.DataFrame = frame.to_native()
+        native: pl.DataFrame = frame.to_native()
         columns: list[pl.Expr] = []
         for item in self.counted:
             inside = pl.col(_column(item, "in"))
@@ -317,7 +317,7 @@ class _Sample:
                 .alias(_column(item, key))
                 for key, column in weights.items()
             ]
-        self.frame = made.with_columns(columns)
+        self.frame = native.with_columns(columns)
 
     @cached_property
     def table(self) -> Table:
@@ -528,10 +528,10 @@ class _Published:
         value: FloatArray = np.zeros(grid.size)
         status = np.full(grid.size, CellStatus.imprecise, dtype=np.int8)
         notes: list[CellNote] = []
-        for number, each in enumerate(self.shown):
+        for number, figure in enumerate(self.shown):
             own = [np.full(len(sample.table.count), number, dtype=np.int32)] if several else []
             places = grid.numbers([*sample.table.index, *own], len(sample.table.count))
-            value[places], status[places], kinds = self._cells(each)
+            value[places], status[places], kinds = self._cells(figure)
             notes += self._notes([*sample.table.index, *own], dimensions, kinds)
         whole = bool(np.all(value == np.round(value))) and all(f.decimals == 0 for f in figures)
         return ProtectedTable(

@@ -168,8 +168,8 @@ class CsvFile:
                 hint="texts that contain the separator need quotation marks; lines that are no "
                 "records do not belong here",
                 problems=[
-                    Problem(f"{found} fields instead of {width}", f"{self.path}, line {line}")
-                    for line, found in bad
+                    Problem(f"{count} fields instead of {width}", f"{self.path}, line {line}")
+                    for line, count in bad
                 ],
             )
 

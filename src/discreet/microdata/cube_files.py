@@ -94,11 +94,11 @@ class CubeFile:
             lengths = sum(int(about["length"]) for about in manifest["cubes"])
             if path.stat().st_size - start - lengths not in (0, SIGNATURE):
                 raise damaged(path)
-            made = cls(path=path, manifest=manifest, start=start)
-            made.schema  # noqa: B018 - types that there are
+            cube = cls(path=path, manifest=manifest, start=start)
+            cube.schema  # noqa: B018 - types that there are
         except (TypeError, KeyError, ValueError, AttributeError):
             raise damaged(path) from None
-        return made
+        return cube
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -130,9 +130,9 @@ def dtype_name(dtype: Any) -> str:
 
 
 def _dtype(name: str) -> Any:
-    if name.startswith("_") or not isinstance(found := getattr(pl, name), type):
+    if name.startswith("_") or not isinstance(dtype := getattr(pl, name), type):
         raise ValueError(name)
-    return found() if issubclass(found, pl.DataType) else None
+    return dtype() if issubclass(dtype, pl.DataType) else None
 
 
 class DistantCubes(KeyedBefore):

@@ -23,8 +23,8 @@ except ImportError:
     ) from None
 
 
-def _database_error(where: object, what: str, hint: str = "") -> MicrodataError:
-    return MicrodataError(what, code="database", where=str(where), hint=hint)
+def _database_error(where: object, message: str, hint: str = "") -> MicrodataError:
+    return MicrodataError(message, code="database", where=str(where), hint=hint)
 
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:

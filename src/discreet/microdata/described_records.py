@@ -283,14 +283,14 @@ def _stata_code(value: Any) -> float | None:
 
 
 def _stata_column(one: DescribedVariable, label_set: str) -> _StataColumn:
-    said = {"label": one.label, "value_label": label_set}
+    labels = {"label": one.label, "value_label": label_set}
     own = one.format if one.format.startswith("%") else ""
     if one.is_text:
         texts = one.values.cast(pl.String).fill_null("").to_list()
         widest = max((len(text.encode()) for text in texts), default=1)
         kind = one.storage or f"str{min(max(widest, 1), STR_MAX)}"
         return _StataColumn(
-            values=texts, kind=kind, format=own or f"%{max(9, int(kind[3:]))}s", **said
+            values=texts, kind=kind, format=own or f"%{max(9, int(kind[3:]))}s", **labels
         )
     values, usual = _stata_numbers(one.values)
     codes = one.reasons.replace_strict(
@@ -302,7 +302,7 @@ def _stata_column(one: DescribedVariable, label_set: str) -> _StataColumn:
     kind = one.storage or _kind(values, one.values.dtype)
     widths = {"byte": "%8.0g", "int": "%8.0g", "long": "%12.0g", "double": "%10.0g"}
     return _StataColumn(
-        values=numbers, kind=kind, format=own or usual or widths.get(kind, "%9.0g"), **said
+        values=numbers, kind=kind, format=own or usual or widths.get(kind, "%9.0g"), **labels
     )
 
 
@@ -355,8 +355,12 @@ def _write_spss(records: DescribedRecords, place: Path) -> None:
         file_label=records.label,
         column_labels={one.name: one.label for one in variables if one.label},
         variable_value_labels={
-            name: {key: text for key, text in found.items() if not _is_letter(key, name, records)}
-            for name, found in labels.items()
+            name: {
+                key: text
+                for key, text in value_labels.items()
+                if not _is_letter(key, name, records)
+            }
+            for name, value_labels in labels.items()
         },
         missing_ranges=codes,
         variable_measure={one.name: one.measure for one in variables if one.measure},

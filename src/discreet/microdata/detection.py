@@ -83,10 +83,10 @@ class DetectedReading:
         """The section of a programme that reads the file so."""
         lines = [f"[{section}]", f"source = {toml_value(self.source.name)}"]
         try:
-            told = format_of(self.source, None)
+            default = format_of(self.source, None)
         except MicrodataError:
-            told = ""
-        if told != self.format:
+            default = ""
+        if default != self.format:
             lines.append(f"format = {toml_value(self.format)}")
         lines += [f"{key} = {toml_value(getattr(self.options, key))}" for key in self.options.given]
         return "\n".join(lines) + "\n"
@@ -104,12 +104,12 @@ class DetectedReading:
 
     def described(self) -> dict[str, Any]:
         """The same for programs."""
-        given = {key: getattr(self.options, key) for key in self.options.given}
+        options = {key: getattr(self.options, key) for key in self.options.given}
         return {
             "source": str(self.source),
             "format": self.format,
             "records": self.records,
-            "options": json.loads(json.dumps(given, default=list)),
+            "options": json.loads(json.dumps(options, default=list)),
             "columns": dict(self.columns),
             "remarks": list(self.remarks),
             "problems": [
@@ -150,12 +150,14 @@ def detect_reading(
     text = ["région"]
     """
     known = ReadingOptions.of(stated, options)
-    given: object = source
-    if not isinstance(given, str | os.PathLike):
-        what, hint = "only of a file it can be found out how it is read", "name its path"
-        raise MicrodataError(what, code="format", where="source", hint=hint)
+    location: object = source
+    if not isinstance(location, str | os.PathLike):
+        message, hint = "only of a file it can be found out how it is read", "name its path"
+        raise MicrodataError(message, code="format", where="source", hint=hint)
     path = Path(source)
-    said = frozenset(known.given) | {key for key, value in stated.items() if value is not None}
+    stated_names = frozenset(known.given) | {
+        key for key, value in stated.items() if value is not None
+    }
     if not path.is_file():
         read_path(path, format, None, None, known)  # says what is wrong, or reads a folder
         raise MicrodataError("this is no single file", code="format", where=str(path))
@@ -169,9 +171,9 @@ def detect_reading(
         )
     known.refuse(kind, str(path))
     if kind == "csv":
-        return _of_csv(path, known, said)
+        return _of_csv(path, known, stated_names)
     if kind == "excel":
-        return _of_workbook(path, known, said)
+        return _of_workbook(path, known, stated_names)
     return _of_columns(path, kind, known)
 
 
@@ -189,8 +191,8 @@ def _of_columns(path: Path, kind: str, known: ReadingOptions) -> DetectedReading
         )
     numbers = [
         name
-        for name, each in held.items()
-        if each.numeric and not each.padded and not known.kind(name)
+        for name, column in held.items()
+        if column.numeric and not column.padded and not known.kind(name)
     ]
     return DetectedReading(
         source=path,
@@ -206,7 +208,7 @@ def _of_columns(path: Path, kind: str, known: ReadingOptions) -> DetectedReading
     )
 
 
-def _of_csv(path: Path, known: ReadingOptions, said: frozenset[str]) -> DetectedReading:
+def _of_csv(path: Path, known: ReadingOptions, stated_names: frozenset[str]) -> DetectedReading:
     raw = raw_bytes(path)
     if not raw:
         check_content(path, "csv")
@@ -225,7 +227,7 @@ def _of_csv(path: Path, known: ReadingOptions, said: frozenset[str]) -> Detected
     file = CsvFile.opened(path, known)
     file.check_rows()
     with file.readable():
-        return _of_texts(path, "csv", file.texts(), known, said, remarks)
+        return _of_texts(path, "csv", file.texts(), known, stated_names, remarks)
 
 
 def _of_texts(
@@ -233,7 +235,7 @@ def _of_texts(
     kind: str,
     plan: pl.LazyFrame,
     known: ReadingOptions,
-    said: frozenset[str],
+    stated_names: frozenset[str],
     remarks: Sequence[str],
 ) -> DetectedReading:
     """What the fields of a file tell."""
@@ -244,8 +246,8 @@ def _of_texts(
     renamed = adapted(nw.from_native(plan), replace(known, trim=False), str(path)).to_native()
     assert isinstance(renamed, pl.LazyFrame)
     names = renamed.collect_schema().names()
-    found = profiles(renamed, names)
-    reading = ProfileReading(renamed, found, known, said)
+    columns = profiles(renamed, names)
+    reading = ProfileReading(renamed, columns, known, stated_names)
     options, problems = reading.read()
     kinds: Mapping[str, Any] = dict.fromkeys(names, pl.String())
     if not problems:
@@ -256,7 +258,7 @@ def _of_texts(
         format=kind,
         records=int(renamed.select(pl.len()).collect(engine="streaming").item()),
         options=options,
-        columns={item.name: described_column(item, kinds[item.name]) for item in found},
+        columns={item.name: described_column(item, kinds[item.name]) for item in columns},
         remarks=(*remarks, *reading.remarks(options)),
         problems=tuple(problems),
     )
@@ -273,16 +275,16 @@ def _encoding(raw: bytes) -> tuple[str, list[str]]:
     else:
         return "utf-8", []
     number = sum(byte >= 0x80 for byte in raw)
-    found = "cp1252" if re.search(rb"[\x80-\x9f]", raw) else "latin-1"
+    encoding = "cp1252" if re.search(rb"[\x80-\x9f]", raw) else "latin-1"
     try:
-        raw.decode(found)
+        raw.decode(encoding)
     except UnicodeDecodeError:
-        found = "latin-1"
+        encoding = "latin-1"
     remark = (
-        f"the text is not UTF-8: {number:,} characters are read as {found}; other encodings "
+        f"the text is not UTF-8: {number:,} characters are read as {encoding}; other encodings "
         "have other letters there, so look at names and codes"
     )
-    return found, [remark]
+    return encoding, [remark]
 
 
 def _layout(
@@ -334,7 +336,9 @@ def _widths(lines: Sequence[str], mark: str) -> list[int]:
         return []
 
 
-def _of_workbook(path: Path, known: ReadingOptions, said: frozenset[str]) -> DetectedReading:
+def _of_workbook(
+    path: Path, known: ReadingOptions, stated_names: frozenset[str]
+) -> DetectedReading:
     from discreet.microdata.workbooks import head_of, read_sheet
 
     check_content(path, "excel")
@@ -343,11 +347,14 @@ def _of_workbook(path: Path, known: ReadingOptions, said: frozenset[str]) -> Det
         known = replace(known, skip=skip, header=header)
     sheet = read_sheet(path, known)
     marks = ProfileReading(
-        sheet.written.lazy(), profiles(sheet.written.lazy(), sheet.written.columns), known, said
+        sheet.written.lazy(),
+        profiles(sheet.written.lazy(), sheet.written.columns),
+        known,
+        stated_names,
     ).marks()
     if not marks[1] and marks[0] != known:  # what is stored as a number has no marks
         known = marks[0]
         sheet = read_sheet(path, known)
     remarks = [f"{name}: the number format gives it leading zeros" for name in sheet.padded]
     remarks += [f"{name}: dates of the sheet, as 2026-11-21" for name in sheet.dated]
-    return _of_texts(path, "excel", sheet.texts.lazy(), known, said, remarks)
+    return _of_texts(path, "excel", sheet.texts.lazy(), known, stated_names, remarks)

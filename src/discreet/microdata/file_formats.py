@@ -78,18 +78,18 @@ def check_content(path: Path, expected: str, encoding: str = "utf-8") -> None:
         raise MicrodataError(
             "the file is empty", code="file-empty", where=str(path), hint="write it again"
         )
-    found = _content(head)
+    kind = _content(head)
     fits = {"csv": ("text", "gzip"), "fixed": ("text", "gzip")}.get(expected, (expected,))
     if expected in ("csv", "fixed") and not is_utf8(encoding):
         fits = (*fits, "text that is not UTF-8", "text in UTF-16")
     if expected in ("csv", "fixed") and is_wide(encoding):
         fits = (*fits, "binary data of another kind")
-    if found not in fits:
+    if kind not in fits:
         raise MicrodataError(
-            f"this is not a file of format {expected}; it looks like {_LOOKS.get(found, found)}",
+            f"this is not a file of format {expected}; it looks like {_LOOKS.get(kind, kind)}",
             code="file-content",
             where=str(path),
-            hint=_HINTS.get(found, "check that the file is complete, or name its true format"),
+            hint=_HINTS.get(kind, "check that the file is complete, or name its true format"),
         )
     if expected == "parquet" and tail != b"PAR1":
         raise MicrodataError(

@@ -100,8 +100,8 @@ class Filter:
             for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
                 if isinstance(operator, ast.NotEq | ast.NotIn) != negated:
                     named = [self._name(side) for side in (left, right) if self._is_column(side)]
-                    told = [*_literals(left), *_literals(right)]
-                    yield from ((name, value) for name in named for value in told)
+                    literals = [*_literals(left), *_literals(right)]
+                    yield from ((name, value) for name in named for value in literals)
 
     def _is_column(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
@@ -301,8 +301,8 @@ def _refuse_unread(text: str) -> None:
         )
 
 
-def _filter_error(text: str, what: str, hint: str = "") -> FilterError:
-    return FilterError(what, code="filter", where=text, hint=hint)
+def _filter_error(text: str, message: str, hint: str = "") -> FilterError:
+    return FilterError(message, code="filter", where=text, hint=hint)
 
 
 def filter_failed(error: Exception) -> FilterError:

@@ -76,10 +76,10 @@ def only_row(frame: NarwhalsFrame) -> dict[str, int]:
 
 def require_columns(frame: NarwhalsFrame, names: Sequence[str]) -> None:
     """Raise an error that lists all of `names` the frame does not have."""
-    found = frame.collect_schema().names()
-    missing = [name for name in names if name not in found]
+    columns = frame.collect_schema().names()
+    missing = [name for name in names if name not in columns]
     if missing:
-        hint = f"columns found: {', '.join(found)}"
+        hint = f"columns found: {', '.join(columns)}"
         raise MicrodataError(
             "columns are missing" if len(missing) > 1 else "column is missing",
             code="missing-column",

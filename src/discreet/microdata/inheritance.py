@@ -224,11 +224,11 @@ def _whole_keys(records: NarwhalsFrame, key: str, grid: KeyGrid) -> NarwhalsFram
             hint="take existing keys to the grid with import_record_keys",
         )
     usable, finer = decimal_keys(nw.col(key).cast(nw.Float64), grid)
-    given = ~nw.col(key).is_null()
+    present = ~nw.col(key).is_null()
     if kind.is_float():
-        given = given & ~nw.col(key).is_nan()
+        present = present & ~nw.col(key).is_nan()
     flags = records.select(
-        given.fill_null(False).cast(nw.Int64).alias("given"),
+        present.fill_null(False).cast(nw.Int64).alias("given"),
         usable.alias("usable"),
         finer.cast(nw.Int64).alias("finer"),
     )

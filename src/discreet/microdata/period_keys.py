@@ -139,24 +139,26 @@ def _check_stated(
 ) -> None:
     """Refuse what does not go together; nothing is left to be guessed."""
     if option not in get_args(PeriodOption):
-        what, hint = f"option={option!r} is not a choice", "same, period or changed"
-        raise RecordKeyError(what, code="period-option", where="option", hint=hint)
+        message, hint = f"option={option!r} is not a choice", "same, period or changed"
+        raise RecordKeyError(message, code="period-option", where="option", hint=hint)
     problems = []
     if not isinstance(period, str) or not period.strip():
         problems.append(Problem("a period has a name", "period", 'such as period="2026"'))
     if option == "changed" and not watched:
-        what, hint = "which columns count as a change is not said", "name all that tables show"
-        problems.append(Problem(what, "watched", hint))
+        message, hint = "which columns count as a change is not said", "name all that tables show"
+        problems.append(Problem(message, "watched", hint))
     if option == "changed" and (previous is None) != first:
-        what = "it takes the keyed records of the period before, or that there are none: not both"
-        problems.append(Problem(what, "previous", "previous=… or first=True"))
+        message = (
+            "it takes the keyed records of the period before, or that there are none: not both"
+        )
+        problems.append(Problem(message, "previous", "previous=… or first=True"))
     if option != "changed" and (watched or first):
-        what = f"with {option!r} no change of a unit matters"
-        problems.append(Problem(what, "watched" if watched else "first", 'option="changed"'))
+        message = f"with {option!r} no change of a unit matters"
+        problems.append(Problem(message, "watched" if watched else "first", 'option="changed"'))
     raise_all(RecordKeyError, problems, code="period")
 
 
-def _eager(frame: Any, what: str) -> nw.DataFrame[Any]:
+def _eager(frame: Any, label: str) -> nw.DataFrame[Any]:
     """The frame in memory: who changed is looked up among all units."""
     opened: NarwhalsFrame = open_frame(frame)
     if isinstance(opened, nw.DataFrame):
@@ -164,7 +166,7 @@ def _eager(frame: Any, what: str) -> nw.DataFrame[Any]:
     if opened.implementation.is_polars():
         return opened.collect()
     raise MicrodataError(
-        f"keys of periods are made in memory; {what} is a plan of another engine",
+        f"keys of periods are made in memory; {label} is a plan of another engine",
         code="engine",
         where=opened.implementation.name.lower(),
         hint="collect the columns that are needed into polars, pandas or pyarrow first",
@@ -244,8 +246,8 @@ def _since(
         )
         for frame in (before, units)
     )
-    found = new.join(old, on="unit", how="left", suffix=" old", maintain_order="left")
-    if units.height and before.height and found["since"].null_count() == found.height:
+    joined = new.join(old, on="unit", how="left", suffix=" old", maintain_order="left")
+    if units.height and before.height and joined["since"].null_count() == joined.height:
         raise RecordKeyError(
             "no unit of this period was there before",
             code="period-units",
@@ -256,7 +258,7 @@ def _since(
         pl.col(f"value {at}").eq_missing(pl.col(f"value {at} old")) for at in range(len(watched))
     ]
     stays = pl.all_horizontal(pl.col("since").is_not_null(), *kept)
-    return found.select(pl.when(stays).then("since").otherwise(pl.lit(period))).to_series()
+    return joined.select(pl.when(stays).then("since").otherwise(pl.lit(period))).to_series()
 
 
 def _kind(dtype: pl.DataType) -> str:

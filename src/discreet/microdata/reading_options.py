@@ -108,8 +108,8 @@ class ReadingOptions:
             hint = "options=ReadingOptions.of({...}), or each of them by its name"
             problems.append(Problem("these are no ReadingOptions", "options", hint))
         raise_all(MicrodataError, problems, code="option", many="{} options are not known")
-        given = {name: _plain(name, value) for name, value in stated.items() if value is not None}
-        options = dataclasses.replace(cls() if base is None else base, **given)
+        fields = {name: _plain(name, value) for name, value in stated.items() if value is not None}
+        options = dataclasses.replace(cls() if base is None else base, **fields)
         options.check()
         return options
 
@@ -149,9 +149,9 @@ class ReadingOptions:
 
     def problems(self) -> list[Problem]:
         """Everything that is wrong with the options by themselves, placed at their keys."""
-        found = [*_form_problems(self)]
-        if found:
-            return found
+        problems = [*_form_problems(self)]
+        if problems:
+            return problems
         return [*self._number_problems(), *self._text_problems(), *self._column_problems()]
 
     def _number_problems(self) -> Iterator[Problem]:
@@ -255,7 +255,7 @@ def _texts(value: Any) -> bool:
 
 def _named(value: Any, inner: Any) -> bool:
     return isinstance(value, Mapping) and all(
-        isinstance(key, str) and inner(each) for key, each in value.items()
+        isinstance(key, str) and inner(item) for key, item in value.items()
     )
 
 

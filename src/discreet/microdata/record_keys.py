@@ -176,13 +176,13 @@ def _free_name(records: NarwhalsFrame) -> str:
     return name
 
 
-def _placed(imported: NarwhalsFrame, column: str, made: str, to: str) -> NarwhalsFrame:
+def _placed(imported: NarwhalsFrame, column: str, key_name: str, to: str) -> NarwhalsFrame:
     """The new keys under their name: in the old column's place, or at the end."""
-    names = [name for name in imported.collect_schema().names() if name != made]
+    names = [name for name in imported.collect_schema().names() if name != key_name]
     if to == column:
-        chosen = [nw.col(made).alias(to) if name == column else nw.col(name) for name in names]
+        chosen = [nw.col(key_name).alias(to) if name == column else nw.col(name) for name in names]
     else:
-        chosen = [*map(nw.col, names), nw.col(made).alias(to)]
+        chosen = [*map(nw.col, names), nw.col(key_name).alias(to)]
     return imported.select(*chosen)
 
 

@@ -55,23 +55,23 @@ def read_microdata(
     >>> read_microdata(people, rename={"GESCHL": "sex"}, null_values=["9"]).to_native().rows()
     [('1',), (None,)]
     """
-    given = ReadingOptions.of(stated, options)
+    reading = ReadingOptions.of(stated, options)
     if isinstance(source, str) and is_url(source):
-        given.refuse("sql", shown_url(source))
+        reading.refuse("sql", shown_url(source))
         refuse_options(format=format)
-        return typed_records(read_sql(source, table, query), given, shown_url(source))
+        return typed_records(read_sql(source, table, query), reading, shown_url(source))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if detect:
             refuse_options(table=table, query=query)
-            given = detect_reading(path, format=format, options=options, **stated).stated()
-        return read_path(path, format, table, query, given)
-    given.refuse("frame", "a frame")
+            reading = detect_reading(path, format=format, options=options, **stated).stated()
+        return read_path(path, format, table, query, reading)
+    reading.refuse("frame", "a frame")
     if type(source).__name__ == "DuckDBPyConnection":
         from discreet.microdata.databases import relation
 
         refuse_options(format=format)
         opened: NarwhalsFrame = nw.from_native(relation(source, table, query, "connection"))
-        return adapted(opened, given, "connection")
+        return adapted(opened, reading, "connection")
     refuse_options(format=format, table=table, query=query)
-    return adapted(open_frame(source), given, "the frame")
+    return adapted(open_frame(source), reading, "the frame")

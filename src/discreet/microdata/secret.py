@@ -159,9 +159,9 @@ def _long_enough(value: bytes, where: str) -> bytes:
             where=where,
             hint=_MAKE,
         )
-    if (what := _weakness(value)) is not None:
+    if (weakness := _weakness(value)) is not None:
         raise RecordKeyError(
-            f"the secret is easy to guess: {what}", code="secret-weak", where=where, hint=_MAKE
+            f"the secret is easy to guess: {weakness}", code="secret-weak", where=where, hint=_MAKE
         )
     return value
 
@@ -179,13 +179,13 @@ def _weakness(value: bytes) -> str | None:
     at = parts = 0
     lower = value.lower()
     while at < len(value):
-        found = {
+        lengths = {
             "repeats": _repeated(lower, at),
             "steps": _steps(value, at),
             "word": max((len(word) for word in _WORDS if lower.startswith(word, at)), default=0),
         }
-        kind = max(found, key=lambda name: found[name])
-        length = max(found[kind], 1)
+        kind = max(lengths, key=lambda name: lengths[name])
+        length = max(lengths[kind], 1)
         saved[kind] += length - 1
         parts += 1
         at += length

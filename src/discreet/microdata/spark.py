@@ -109,8 +109,8 @@ def fingerprint(frame: Any) -> bytes:
         functions.sum(functions.xxhash64(functions.lit(seed), row).cast("decimal(38,0)"))
         for seed in range(4)
     ]
-    found = frame.agg(functions.count("*"), *sums).first()
-    return repr([str(item) for item in found]).encode()
+    totals = frame.agg(functions.count("*"), *sums).first()
+    return repr([str(item) for item in totals]).encode()
 
 
 def with_keys(
@@ -167,12 +167,12 @@ def _on_workers(function: RowFunction, names: Sequence[str], cast: str | None) -
     return wrap(values, "long")(functions.struct(*named))
 
 
-def _coded(given: pl.Series, grid: KeyGrid, digits: str) -> IntArray:
+def _coded(keys: pl.Series, grid: KeyGrid, digits: str) -> IntArray:
     """Keys on the grid; a negative fault code where a value cannot be one."""
     try:
-        return on_grid(given, grid, digits, column="key")
+        return on_grid(keys, grid, digits, column="key")
     except RecordKeyError:
-        singles = [_one(given.slice(at, 1), grid, digits) for at in range(len(given))]
+        singles = [_one(keys.slice(at, 1), grid, digits) for at in range(len(keys))]
         return pl.Series(singles, dtype=pl.Int64).to_numpy()
 
 
@@ -186,22 +186,22 @@ def _one(value: pl.Series, grid: KeyGrid, digits: str) -> int:
 def _check(frame: Any, computed: Any, name: str, column: str) -> None:
     from pyspark.sql import functions
 
-    given = functions.col("`" + name.replace("`", "``") + "`")
+    original = functions.col("`" + name.replace("`", "``") + "`")
     total, nulls = frame.agg(
         functions.count("*"),
-        functions.coalesce(functions.sum(given.isNull().cast("long")), _zero()),
+        functions.coalesce(functions.sum(original.isNull().cast("long")), _zero()),
     ).first()
     if nulls:
         raise _fault("key-missing", nulls, total, name)
-    made = functions.col("`" + column.replace("`", "``") + "`")
+    keys = functions.col("`" + column.replace("`", "``") + "`")
     counts = {
-        code: functions.coalesce(functions.sum((made == number).cast("long")), _zero())
+        code: functions.coalesce(functions.sum((keys == number).cast("long")), _zero())
         for code, (number, _) in _FAULTS.items()
     }
-    found = computed.agg(*[count.alias(code) for code, count in counts.items()]).first()
+    row = computed.agg(*[count.alias(code) for code, count in counts.items()]).first()
     for code in _FAULTS:
-        if found[code]:
-            raise _fault(code, found[code], total, name)
+        if row[code]:
+            raise _fault(code, row[code], total, name)
 
 
 def _zero() -> Any:

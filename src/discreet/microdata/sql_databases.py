@@ -57,9 +57,9 @@ def read_sql(url: str, table: str | None, query: str | None) -> pl.DataFrame | p
     engine = _engine(url, where)
     with reading(engine, where) as connection:
         if query is None and table is not None:
-            found = DatabaseTable.found(engine, connection, table, where)
-            if found is not None:
-                plan: pl.LazyFrame = found.plan().to_native()
+            database_table = DatabaseTable.found(engine, connection, table, where)
+            if database_table is not None:
+                plan: pl.LazyFrame = database_table.plan().to_native()
                 return plan
         return _fetched(connection, table, query, where)
 
@@ -226,14 +226,14 @@ class DatabaseTable(DistantRecords):
 def _type(kind: Any, dialect: str) -> Any:
     """The type of a column; None if it is not known here."""
     names = [base.__name__ for base in type(kind).__mro__]
-    found = next((_READ[name] for name in names if name in _READ), None)
-    if dialect == "sqlite" and found not in (pl.Int64(), pl.Float64(), pl.String()):
+    dtype = next((_READ[name] for name in names if name in _READ), None)
+    if dialect == "sqlite" and dtype not in (pl.Int64(), pl.Float64(), pl.String()):
         return None  # its values are numbers and texts
     if getattr(kind, "timezone", False):
         return None
-    if found == pl.Float64() and getattr(kind, "scale", None) == 0 and "Numeric" in names:
-        return pl.Int64() if 0 < (kind.precision or 0) <= _WHOLE_DIGITS else found
-    return found
+    if dtype == pl.Float64() and getattr(kind, "scale", None) == 0 and "Numeric" in names:
+        return pl.Int64() if 0 < (kind.precision or 0) <= _WHOLE_DIGITS else dtype
+    return dtype
 
 
 def _kind(error: Exception) -> str:
@@ -241,18 +241,18 @@ def _kind(error: Exception) -> str:
     return type(getattr(error, "orig", None) or error).__name__
 
 
-def _error(where: str, what: str, hint: str = "", code: str = "database") -> MicrodataError:
-    return MicrodataError(what, code=code, where=where, hint=hint)
+def _error(where: str, message: str, hint: str = "", code: str = "database") -> MicrodataError:
+    return MicrodataError(message, code=code, where=where, hint=hint)
 
 
 def _fetched(connection: Any, table: str | None, query: str | None, where: str) -> pl.DataFrame:
     alchemy = importlib.import_module("sqlalchemy")
-    found = alchemy.inspect(connection)
+    inspector = alchemy.inspect(connection)
     if (table is None) == (query is None):
-        hint = f"tables: {', '.join(_tables(found)) or 'none'}"
+        hint = f"tables: {', '.join(_tables(inspector)) or 'none'}"
         raise _error(where, "name either a table or a query", hint)
     if table is not None:
-        known = _tables(found)
+        known = _tables(inspector)
         if table not in known:
             hint = f"tables: {', '.join(known) or 'none'}"
             raise _error(where, f"there is no table {table!r}", hint)
@@ -277,17 +277,20 @@ def _fetched(connection: Any, table: str | None, query: str | None, where: str) 
     return frame
 
 
-def _tables(found: Any) -> dict[str, tuple[str | None, str]]:
+def _tables(inspector: Any) -> dict[str, tuple[str | None, str]]:
     """Tables and views: the name to call each by → its schema and its own name."""
-    own = found.default_schema_name
+    own = inspector.default_schema_name
     known: dict[str, tuple[str | None, str]] = {}
     for schema in [
         own,
-        *(schema_name for schema_name in found.get_schema_names() if schema_name != own),
+        *(schema_name for schema_name in inspector.get_schema_names() if schema_name != own),
     ]:
         if schema in ("information_schema", "pg_catalog", "sys"):
             continue
-        listed = [*found.get_table_names(schema=schema), *found.get_view_names(schema=schema)]
+        listed = [
+            *inspector.get_table_names(schema=schema),
+            *inspector.get_view_names(schema=schema),
+        ]
         for name in sorted(listed):
             known[name if schema == own else f"{schema}.{name}"] = (schema, name)
     return known

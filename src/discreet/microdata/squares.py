@@ -48,8 +48,8 @@ def with_squares(
     ['CRS3035RES1000mN2684000E4334000', None]
     """
     if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= EXTENT:
-        what, hint = "the side of a square is a whole number of metres", "such as size=1000"
-        raise MicrodataError(what, code="square-size", where="size", hint=hint)
+        message, hint = "the side of a square is a whole number of metres", "such as size=1000"
+        raise MicrodataError(message, code="square-size", where="size", hint=hint)
     records = open_frame(frame)
     require_columns(records, [east, north])
     require_new(records, column)

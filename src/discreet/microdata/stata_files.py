@@ -61,12 +61,12 @@ class StataVariable(Protocol):
 
 def raw_columns(package: Any, path: Path) -> tuple[dict[str, Sequence[Any]], Any]:
     """The columns of a file, dates as numbers, `.a` as "a"; and its metadata."""
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "apply_value_formats": False,
         "disable_datetime_conversion": True,
         "output_format": "dict",
     }
-    frame, meta = package.read_dta(str(path), **given)
+    frame, meta = package.read_dta(str(path), **options)
     gaps = [
         name
         for name, column in frame.items()
@@ -75,7 +75,7 @@ def raw_columns(package: Any, path: Path) -> tuple[dict[str, Sequence[Any]], Any
     ]
     if gaps:
         # On its own: texts such as "a" stand beside numbers then.
-        frame |= package.read_dta(str(path), user_missing=True, usecols=gaps, **given)[0]
+        frame |= package.read_dta(str(path), user_missing=True, usecols=gaps, **options)[0]
     return frame, meta
 
 
@@ -103,15 +103,15 @@ def stata_bytes(
         (b"strls", b""),
         (b"value_labels", b"".join(_labels(*one) for one in sorted(value_labels.items()))),
     ]
-    told = _shortened(label, 320)
+    short = _shortened(label, 320)
     header = (
         b"<stata_dta><header><release>118</release><byteorder>LSF</byteorder><K>%b</K><N>%b</N>"
         b"<label>%b%b</label><timestamp>\x00</timestamp></header>"
     ) % (
         struct.pack("<H", count),
         struct.pack("<Q", rows),
-        struct.pack("<H", len(told)),
-        told,
+        struct.pack("<H", len(short)),
+        short,
     )
     places, at = [0, len(header)], len(header) + len(b"<map></map>") + 14 * 8
     for tag, content in parts:

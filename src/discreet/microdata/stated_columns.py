@@ -146,14 +146,14 @@ class StatedColumns:
         assert isinstance(ready, pl.LazyFrame)
         schema = ready.collect_schema()
         stated = {name: kind for name in schema if (kind := self.options.kind(name))}
-        made = {name: self._stated(name, schema[name], kind) for name, kind in stated.items()}
-        self._refuse_wrong(ready, made, stated)
+        columns = {name: self._stated(name, schema[name], kind) for name, kind in stated.items()}
+        self._refuse_wrong(ready, columns, stated)
         free = [name for name in schema if name not in stated and schema[name] == pl.String]
         if self.found:
             self._refuse_ambiguous(ready, free)
             for name, dtype in types_of(ready, free, self.spelling).items():
-                made[name] = as_type(pl.col(name), dtype, self.spelling)
-        return ready.with_columns(column.alias(name) for name, column in made.items())
+                columns[name] = as_type(pl.col(name), dtype, self.spelling)
+        return ready.with_columns(column.alias(name) for name, column in columns.items())
 
     def _stated(self, name: str, dtype: pl.DataType, kind: str) -> pl.Expr:
         """A column as what it is stated to be; null for a value that is not."""
@@ -182,12 +182,12 @@ class StatedColumns:
         )
 
     def _refuse_wrong(
-        self, ready: pl.LazyFrame, made: dict[str, pl.Expr], stated: dict[str, str]
+        self, ready: pl.LazyFrame, columns: dict[str, pl.Expr], stated: dict[str, str]
     ) -> None:
         """Raise one error for all columns with values that are not what is stated of them."""
         bad = {
             name: pl.col(name).is_not_null() & column.is_null()
-            for name, column in made.items()
+            for name, column in columns.items()
             if stated[name] != "text" or ready.collect_schema()[name].is_float()
         }
         problems = []
@@ -216,7 +216,7 @@ class StatedColumns:
             pl.col(name).str.contains(number).all().alias(name) for name in names
         ).collect(engine="streaming")
         all_numbers = [name for name in names if row[name].item()]
-        found = self._counted(ready, {name: either[name] for name in all_numbers})
+        counts = self._counted(ready, {name: either[name] for name in all_numbers})
         problems = [
             Problem(
                 f"{number:,} {'value' if number == 1 else 'values'} with a point between digits: "
@@ -224,7 +224,7 @@ class StatedColumns:
                 self.place(row, name),
                 f'thousands = "." if it is a number, text = ["{name}"] if it is a code',
             )
-            for name, (number, row) in found.items()
+            for name, (number, row) in counts.items()
         ]
         many = "{} columns can be read in two ways"
         raise_all(MicrodataError, problems, code="ambiguous-number", many=many)
@@ -247,7 +247,7 @@ class StatedColumns:
             .collect(engine="streaming")
             .row(0, named=True)
         )
-        return {name: (found["n"], int(found["row"])) for name, found in row.items() if found["n"]}
+        return {name: (entry["n"], int(entry["row"])) for name, entry in row.items() if entry["n"]}
 
     def _value(self, ready: pl.LazyFrame, name: str, row: int) -> str:
         """A wrong value; CONFIDENTIAL."""

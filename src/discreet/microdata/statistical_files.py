@@ -47,10 +47,10 @@ def value_labels(path: Path, file_format: str) -> dict[str, dict[str, str]]:
     name = _READERS[file_format][0]
 
     def labels(package: Any, place: Path) -> dict[str, dict[Any, str]]:
-        found: dict[str, dict[Any, str]] = getattr(package, name)(str(place), metadataonly=True)[
-            1
-        ].variable_value_labels
-        return found
+        by_column: dict[str, dict[Any, str]] = getattr(package, name)(
+            str(place), metadataonly=True
+        )[1].variable_value_labels
+        return by_column
 
     return {
         column: {f"{code:g}" if isinstance(code, float) else str(code): text

@@ -228,7 +228,7 @@ class StoredRecords(KeyedBefore):
         if column != self.record_key or tested["grid"] != grid.size:
             message = "it was built with other record keys, or keys of another grid"
             raise bad_store(self.folder, message)
-        found = KeyCheck(
+        check = KeyCheck(
             grid=grid,
             records=tested["records"],
             points=tested["points"],
@@ -236,8 +236,8 @@ class StoredRecords(KeyedBefore):
             fits=tested["fits"] and KeyGrid(tested["fits"]),
             unsuitable_allowed=allowed,
         )
-        found.raise_faults(column)
-        return found
+        check.raise_faults(column)
+        return check
 
     @property
     def manifest_file(self) -> Path:
@@ -269,8 +269,8 @@ class StoredRecords(KeyedBefore):
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The columns and their types."""
-        found = {name: self.values(name).dtype for name in self.columns}
-        return found if self.record_key is None else {**found, self.record_key: pl.Int64()}
+        types = {name: self.values(name).dtype for name in self.columns}
+        return types if self.record_key is None else {**types, self.record_key: pl.Int64()}
 
     @cached_property
     def keys(self) -> IntArray:
@@ -281,8 +281,8 @@ class StoredRecords(KeyedBefore):
     @cached_property
     def offsets(self) -> IntArray:
         """The first record of each area, and the number of records."""
-        found: IntArray = self.array(f"{self.columns[self.sorted_by]['at']}.offsets.arrow")
-        return found
+        offsets: IntArray = self.array(f"{self.columns[self.sorted_by]['at']}.offsets.arrow")
+        return offsets
 
     def values(self, name: str) -> pl.Series:
         """The value that each code of a column stands for; none of a plain one."""
@@ -312,8 +312,8 @@ class StoredRecords(KeyedBefore):
             numbers = pl.Series(name, self.array(f"{about['at']}.plain.arrow")[start:stop])
             if not about["missing"]:
                 return numbers
-            given = pl.Series(self.array(f"{about['at']}.given.arrow")[start:stop] == 1)
-            return pl.select(pl.when(given).then(numbers).alias(name)).to_series()
+            present = pl.Series(self.array(f"{about['at']}.given.arrow")[start:stop] == 1)
+            return pl.select(pl.when(present).then(numbers).alias(name)).to_series()
         if about["kind"] == "coded":
             codes = self.codes(name)[start:stop]
         else:

@@ -85,9 +85,9 @@ class TextProfile:
     def date(self) -> str:
         """The format of dates, if all values are dates."""
         forms = {"iso_date": "%Y-%m-%d", "point_date": "%d.%m.%Y", "slash_date": "%d/%m/%Y"}
-        found = [form for kind, form in forms.items() if self.filled and
+        fitting = [form for kind, form in forms.items() if self.filled and
                  self.spelled[kind] == self.filled]  # fmt: skip
-        return next(iter(found), "")
+        return next(iter(fitting), "")
 
 
 def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
@@ -109,14 +109,14 @@ def profiles(plan: pl.LazyFrame, names: Sequence[str]) -> list[TextProfile]:
     return [
         TextProfile(
             name=name,
-            filled=found["filled"],
-            missing=found["missing"],
-            blanks=found["blanks"],
-            markers=tuple(word for word in MARKERS if word in found["words"]),
-            marked=found["marked"],
-            spelled={kind: found[kind] for kind in _SPELLINGS},
+            filled=facts["filled"],
+            missing=facts["missing"],
+            blanks=facts["blanks"],
+            markers=tuple(word for word in MARKERS if word in facts["words"]),
+            marked=facts["marked"],
+            spelled={kind: facts[kind] for kind in _SPELLINGS},
         )
-        for name, found in row.items()
+        for name, facts in row.items()
     ]
 
 
@@ -225,14 +225,14 @@ class ProfileReading:
         """Words for missing values in columns of numbers; what texts say may be a code."""
         if self.options.null_values:
             return ()
-        found = {
+        nulls = {
             column.name: column.markers
             for column in self.columns
             if column.markers and (column.numeric or column.date or not column.filled)
         }
-        words = tuple(dict.fromkeys(word for markers in found.values() for word in markers))
-        others = {word for c in self.columns if c.name not in found for word in c.markers}
-        return found if others & set(words) else words
+        words = tuple(dict.fromkeys(word for markers in nulls.values() for word in markers))
+        others = {word for c in self.columns if c.name not in nulls for word in c.markers}
+        return nulls if others & set(words) else words
 
     def _uneven(self, options: ReadingOptions) -> tuple[dict[str, str], list[Problem]]:
         """Numbers that would stay texts since some have more digits than others."""
@@ -242,17 +242,17 @@ class ProfileReading:
         ready = self.plan.select(list(numbers)).select(
             pl.when(~texts.is_in(["", *MARKERS])).then(texts).name.keep()
         )
-        found, problems = {}, []
+        kinds, problems = {}, []
         for name, kind in types_of(ready, list(numbers), spelling).items():
             if kind != pl.String():
                 continue
             if options.decimal == "," or numbers[name].some("float"):
-                found[name] = "number"
+                kinds[name] = "number"
                 continue
             message = "some numbers have more decimals than others, as codes like 1.1 and 1.10 have"
             hint = f'types = {{ {toml_key(name)} = "number" }}, or text = ["{name}"]'
             problems.append(Problem(message, f"column {name!r}", hint))
-        return found, problems
+        return kinds, problems
 
     def remarks(self, options: ReadingOptions) -> Iterator[str]:
         """What a reader should know, besides the options themselves."""

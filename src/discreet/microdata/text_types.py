@@ -136,7 +136,7 @@ def types_of(
     )
     checks = [pl.struct(_facts(at)).alias(name) for at, name in enumerate(names)]
     row = ready.select(checks).collect(engine="streaming").row(0, named=True)
-    return {name: decided(found) for name, found in row.items()}
+    return {name: decided(facts) for name, facts in row.items()}
 
 
 def parsed(column: pl.Expr, kind: str, spelling: NumberSpelling) -> pl.Expr:

@@ -217,11 +217,11 @@ class _SheetReading:
                 hint = "undo the merging and fill in the value in every row"
                 self._wrong("cells of records are merged", max(top, self.before + 1), None, hint)
 
-    def _wrong(self, what: str, row: int, column: str | None, hint: str = "") -> None:
+    def _wrong(self, message: str, row: int, column: str | None, hint: str = "") -> None:
         place = (
             f"{self.where}, row {row:,}" if column is None else f"{self.where}, cell {column}{row}"
         )
-        self.problems.append(Problem(what, place, hint))
+        self.problems.append(Problem(message, place, hint))
 
     def _take(
         self, row: Any, number: int, columns: list[list[Any]], formats: list[set[str]]

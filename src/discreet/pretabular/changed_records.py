@@ -109,8 +109,8 @@ class HeldRecords:
         native: Any = self.frame.to_native()
         kind = self.frame.implementation
         if kind.is_pandas():
-            made = {name: one.to_pandas().set_axis(native.index) for name, one in values.items()}
-            native = native.assign(**made).drop(columns=list(drop))
+            columns = {name: one.to_pandas().set_axis(native.index) for name, one in values.items()}
+            native = native.assign(**columns).drop(columns=list(drop))
         elif kind.is_pyarrow():
             for name, one in values.items():
                 place = native.schema.get_field_index(name)
@@ -200,8 +200,8 @@ def draws(ids: pl.DataFrame, secret: Secret, purpose: str, size: int = DRAWS) ->
 def _onto(blocks: ByteArray, grid: KeyGrid) -> IntArray:
     """What `to_grid` does, compiled."""
     halves = np.ascontiguousarray(blocks).view(">u8").astype(np.uint64)
-    found: IntArray = _scaled(halves, np.uint64(grid.size))
-    return found
+    onto: IntArray = _scaled(halves, np.uint64(grid.size))
+    return onto
 
 
 @compiled(nogil=True)
@@ -209,7 +209,7 @@ def _scaled(numbers: Any, size: Any) -> Any:
     """floor(u · size / 2^128), with 64 bits at a time in two halves."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
     size_upper, size_lower = size >> half, size & mask
-    found = np.empty(len(numbers), np.int64)
+    scaled = np.empty(len(numbers), np.int64)
     for row in range(len(numbers)):
         carried = np.uint64(0)
         total = np.uint64(0)
@@ -224,8 +224,8 @@ def _scaled(numbers: Any, size: Any) -> Any:
                 carried = high
             else:
                 total = ((middle << half) | (bottom & mask)) + carried
-        found[row] = np.int64(high + np.uint64(1) if total < carried else high)
-    return found
+        scaled[row] = np.int64(high + np.uint64(1) if total < carried else high)
+    return scaled
 
 
 def coded(columns: pl.DataFrame) -> tuple[IntArray, pl.DataFrame]:

@@ -86,22 +86,22 @@ class MergedSquares:
         if len(places) not in (1, len(north)):
             message = "each square needs the area in which it lies, and no other"
             raise MergedSquaresError(message, code="merged-squares", where="areas")
-        found = np.full(len(north), "", dtype=np.object_)
+        codes = np.full(len(north), "", dtype=np.object_)
         open_, within = np.arange(len(north)), np.broadcast_to(places, len(north))
         for at, tier in enumerate(self.tiers):
             level = at - (self.areas is not None)
             own = _numbers(self._size(level), within[open_], north[open_], east[open_])
             tier_at = find_sorted(tier.divided, own)
             whole = tier_at < 0
-            self._name(found, open_[whole], level, north, east, named)
+            self._name(codes, open_[whole], level, north, east, named)
             rest = np.zeros(len(own), dtype=np.bool_)
             rest[~whole] = tier.rest[tier_at[~whole]]
             below = _numbers(self.sizes[level + 1], within[open_], north[open_], east[open_])
             rest &= find_sorted(tier.kept, below) < 0
-            self._name(found, open_[rest], level, north, east, named, end=_REST)
+            self._name(codes, open_[rest], level, north, east, named, end=_REST)
             open_ = open_[~whole & ~rest]
-        self._name(found, open_, len(self.sizes) - 1, north, east, named)
-        return found.tolist()
+        self._name(codes, open_, len(self.sizes) - 1, north, east, named)
+        return codes.tolist()
 
     def _places(self, named: pl.Series | None) -> IntArray:
         """The number of each area; one beyond all for areas that no table had."""
@@ -115,7 +115,7 @@ class MergedSquares:
 
     def _name(
         self,
-        found: Any,
+        names: Any,
         which: IntArray,
         level: int,
         north: IntArray,
@@ -129,14 +129,14 @@ class MergedSquares:
             return
         prefix = None if named is None else named.gather(which)
         if level < 0 and prefix is not None:
-            found[which] = (prefix + end).to_list()
+            names[which] = (prefix + end).to_list()
             return
         size = self.sizes[level]
         codes = pl.Series(
             square_codes(size, north[which] // size * size, east[which] // size * size)
         )
         codes = codes + end
-        found[which] = (codes if prefix is None else prefix + _IN + codes).to_list()
+        names[which] = (codes if prefix is None else prefix + _IN + codes).to_list()
 
     @without_values
     def assign(
@@ -169,8 +169,10 @@ class MergedSquares:
         known = dict(
             zip(every.select(pl.concat_str(names, separator=_IN)).to_series(), codes, strict=True)
         )
-        given = nw.all_horizontal(*(~nw.col(name).is_null() for name in names), ignore_nulls=False)
-        merged = nw.when(given).then(
+        present = nw.all_horizontal(
+            *(~nw.col(name).is_null() for name in names), ignore_nulls=False
+        )
+        merged = nw.when(present).then(
             joint.replace_strict(known, default=None, return_dtype=nw.String)
         )
         return like(records.with_columns(merged.alias(column)), frame)
@@ -190,14 +192,14 @@ class MergedSquares:
         leaves = pl.Series("code", list(codes), dtype=pl.String).drop_nulls().unique().sort()
         chain = _chain(leaves, self.sizes, areas=self.areas is not None)
         columns = [chain[name] for name in chain.columns]
-        frame = pl.DataFrame({str(at): each for at, each in enumerate(columns)})
+        frame = pl.DataFrame({str(at): column for at, column in enumerate(columns)})
         details.setdefault("found", "all")
         details.setdefault("column", name)
         return Classification.from_levels(frame, columns=frame.columns, name=name, **details)
 
     def __repr__(self) -> str:
-        told = " (confidential)" if self.of_true_counts else ""
-        return f"<MergedSquares{told}: {' > '.join(map(str, self.sizes))} m>"
+        remark = " (confidential)" if self.of_true_counts else ""
+        return f"<MergedSquares{remark}: {' > '.join(map(str, self.sizes))} m>"
 
 
 def _chain(leaves: pl.Series, sizes: Sequence[int], *, areas: bool) -> pl.DataFrame:
@@ -272,9 +274,9 @@ def merge_squares(
     >>> sorted(set(merged.assign(people)["merged_square"]))
     ['CRS3035RES100mN2685000E4334000', 'CRS3035RES200mN2684000E4334000']
     """
-    asked = [(table, least), *also]
-    _check(asked, least_share, true_counts)
-    grids = [_SquareCells.of(each) for each, _ in asked]
+    wanted = [(table, least), *also]
+    _check(wanted, least_share, true_counts)
+    grids = [_SquareCells.of(one) for one, _ in wanted]
     for grid in grids[1:]:
         if grid.sizes != grids[0].sizes or (grid.areas is None) != (grids[0].areas is None):
             message = "all tables have squares of the same sizes, with areas or without"
@@ -283,18 +285,18 @@ def merge_squares(
     if areas is not None:
         areas = tuple(dict.fromkeys(code for grid in grids for code in grid.areas or ()))
     levels = _levels(grids, areas)
-    bounds = np.array([bound for _, bound in asked], dtype=np.float64)
+    bounds = np.array([bound for _, bound in wanted], dtype=np.float64)
     tiers = _divided(levels, sizes, bounds, least_share, rest=rest, areas=areas is not None)
     return MergedSquares(sizes=sizes, areas=areas, of_true_counts=true_counts, tiers=tuple(tiers))
 
 
 def _check(
-    asked: Sequence[tuple[ProtectedTable | Table, int]], share: float, true_counts: bool
+    wanted: Sequence[tuple[ProtectedTable | Table, int]], share: float, true_counts: bool
 ) -> None:
     problems = []
-    for table, least in asked:
-        given: object = table
-        if not isinstance(given, ProtectedTable | Table):
+    for table, least in wanted:
+        value: object = table
+        if not isinstance(value, ProtectedTable | Table):
             problems.append(Problem("this is no table", "table", "make one with discreet.tabulate"))
             continue
         if isinstance(table, Table) != true_counts:
@@ -394,13 +396,13 @@ def _levels(grids: Sequence[_SquareCells], areas: tuple[str, ...] | None) -> lis
     levels: list[_SquaresOfSize] = []
     below: list[tuple[IntArray, IntArray, IntArray]] = []  # of the next smaller size
     for size in reversed(wanted):
-        found = [
+        squares = [
             (area[own], grid.north[own], grid.east[own])
             for grid, area in cells
             for own in [grid.size == size]
         ]
         side = size or EXTENT
-        numbers = [_numbers(side, *item) for item in [*found, *below]]
+        numbers = [_numbers(side, *item) for item in [*squares, *below]]
         every, first = np.unique(np.concatenate(numbers), return_index=True)
         value = np.zeros((len(grids), len(every)))
         known = np.ones((len(grids), len(every)), dtype=np.bool_)
@@ -408,7 +410,7 @@ def _levels(grids: Sequence[_SquareCells], areas: tuple[str, ...] | None) -> lis
             at = np.searchsorted(every, own)
             value[row, at] = grid.value[grid.size == size]
             known[row, at] = grid.known[grid.size == size]
-        joined = [np.concatenate(part) for part in zip(*found, *below, strict=True)]
+        joined = [np.concatenate(part) for part in zip(*squares, *below, strict=True)]
         if levels:
             above = np.searchsorted(every, _numbers(side, *below[0]))
             levels[-1] = replace(levels[-1], above=above)

@@ -71,17 +71,17 @@ def microaggregate(
     texts = records.columns(ids).with_columns(pl.all().cast(pl.String))
     rank = texts.with_row_index("\0at").sort(ids)["\0at"].to_numpy()
     together = method == "mdav"
-    made, smallest = _means(values, group, rank, k, together=together)
-    new = {name: pl.Series(name, made[:, at]) for at, name in enumerate(names)}
+    means, smallest = _means(values, group, rank, k, together=together)
+    new = {name: pl.Series(name, means[:, at]) for at, name in enumerate(names)}
     log = records.columns(ids).with_columns(
         *[columns[name].alias(f"{name} before") for name in names],
         *[one.alias(f"{name} after") for name, one in new.items()],
     )
-    measures = {"smallest group": smallest, "share of squares lost": _lost(names, values, made)}
-    given = {"variables": names, "k": k, "method": method, "strata": layers}
+    measures = {"smallest group": smallest, "share of squares lost": _lost(names, values, means)}
+    settings = {"variables": names, "k": k, "method": method, "strata": layers}
     return done(
         "microaggregate", records.with_values(new), log, None, measures=measures,
-        parameters=given, told={"names": ", ".join(names)},
+        parameters=settings, told={"names": ", ".join(names)},
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def _means(
     values: FloatArray, group: IntArray, rank: IntArray, k: int, *, together: bool
 ) -> tuple[FloatArray, int]:
     """The means of the groups in place of values, and the size of the smallest group."""
-    made, smallest, width = values.copy(), len(values), values.shape[1]
+    means, smallest, width = values.copy(), len(values), values.shape[1]
     sets = [[*range(width)]] if together else [[column] for column in range(width)]
     for stratum in np.unique(group):
         mine = rank[group[rank] == stratum]
@@ -100,16 +100,16 @@ def _means(
             counts = np.bincount(number)
             smallest = min(smallest, int(counts.min()))
             for at, column in enumerate(chosen):
-                made[rows, column] = (np.bincount(number, part[:, at]) / counts)[number]
-    return made, smallest
+                means[rows, column] = (np.bincount(number, part[:, at]) / counts)[number]
+    return means, smallest
 
 
-def _lost(names: Sequence[str], values: FloatArray, made: FloatArray) -> dict[str, float]:
+def _lost(names: Sequence[str], values: FloatArray, means: FloatArray) -> dict[str, float]:
     """The share of the squares around the mean that lies within groups."""
     if not len(values):
         return dict.fromkeys(names, 0.0)
     spread = np.square(values - values.mean(axis=0)).sum(axis=0)
-    lost = np.square(values - made).sum(axis=0) / np.where(spread > 0, spread, 1.0)
+    lost = np.square(values - means).sum(axis=0) / np.where(spread > 0, spread, 1.0)
     return dict(zip(names, lost.tolist(), strict=True))
 
 
@@ -203,12 +203,12 @@ def _mdav(values: FloatArray, k: int) -> IntArray:
 
 @compiled()
 def _far(values: FloatArray, rows: IntArray, centre: FloatArray) -> FloatArray:
-    found = np.zeros(len(rows))
+    distances = np.zeros(len(rows))
     for at in range(len(rows)):
         for column in range(values.shape[1]):
             one = values[rows[at], column] - centre[column]
-            found[at] += one * one
-    return found
+            distances[at] += one * one
+    return distances
 
 
 @without_values
@@ -321,5 +321,5 @@ def _grouped(codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """The combinations in order, the place of each row among them, and their numbers."""
     if not codes.shape[1]:
         return codes[:1], np.zeros(len(codes), dtype=np.int64), np.array([len(codes)])
-    found, at, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
-    return found, at.reshape(-1), counts
+    distinct, at, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    return distinct, at.reshape(-1), counts

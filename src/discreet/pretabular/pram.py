@@ -226,10 +226,10 @@ def pram(
         taken |= dict.fromkeys(names, _rows_with(old, new, len(texts)))
         log.append(_changes(numbers, name, texts, old, new))
         measures[name] = _measured(texts, frequencies, matrices, new, log[-1].height)
-    given = [[*names, asdict(one)] for names, one in zip(sets, variables.values(), strict=True)]
+    settings = [[*names, asdict(one)] for names, one in zip(sets, variables.values(), strict=True)]
     return done(
         "pram", records.with_taken(taken), pl.concat(log), held, measures=measures,
-        parameters={"variables": given, "strata": layers, "exact": exact},
+        parameters={"variables": settings, "strata": layers, "exact": exact},
         told={"names": ", ".join(measures)},
     )  # fmt: skip
 
@@ -287,21 +287,21 @@ def _counts(old: IntArray, stratum: IntArray, size: int) -> IntArray:
 @compiled()
 def _tally(stratum: IntArray, codes: IntArray, strata: int, size: int) -> IntArray:
     """How often each code occurs in each stratum; what is missing is not counted."""
-    found = np.zeros((strata, size), np.int64)
+    tally = np.zeros((strata, size), np.int64)
     for row in range(len(codes)):
         if codes[row] >= 0:
-            found[stratum[row], codes[row]] += 1
-    return found
+            tally[stratum[row], codes[row]] += 1
+    return tally
 
 
 def _matrices(
     method: Invariant | PramMatrix, counts: IntArray, codes: Sequence[str]
 ) -> list[FloatArray]:
     """The matrix of each stratum; an invariant one stays among the codes that are there."""
-    made = []
+    matrices = []
     for row in counts:
         if isinstance(method, PramMatrix):
-            made.append(method.matrix(row, codes))
+            matrices.append(method.matrix(row, codes))
             continue
         there = np.flatnonzero(row)
         matrix = np.eye(len(codes))
@@ -309,8 +309,8 @@ def _matrices(
             matrix[np.ix_(there, there)] = method.matrix(
                 row[there], [codes[int(at)] for at in there]
             )
-        made.append(matrix)
-    return made
+        matrices.append(matrix)
+    return matrices
 
 
 def drawn_codes(

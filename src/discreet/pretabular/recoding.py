@@ -57,8 +57,8 @@ def recode(
     """
     records = HeldRecords(source, reading)
     values = records.columns([variable]).to_series()
-    given = [bool(intervals), codes is not None, classification is not None]
-    if sum(given) != 1 or (level is None) != (not given[2]):
+    ways = [bool(intervals), codes is not None, classification is not None]
+    if sum(ways) != 1 or (level is None) != (not ways[2]):
         message = "say one of: a classification with a level, intervals, codes"
         raise MicrodataError(message, code="recode", where=variable)
     if intervals:
@@ -184,8 +184,8 @@ def _coded_end(
         raise MicrodataError(message, code="recode", where=variable, hint=hint)
     put = float(numbers[coded].mean()) if mean else end
     new = np.where(coded, put, numbers)
-    given = {"variable": variable, "end": end, "mean": mean}
-    return _done(method, records, {variable: _typed(new, values)}, given)
+    settings = {"variable": variable, "end": end, "mean": mean}
+    return _done(method, records, {variable: _typed(new, values)}, settings)
 
 
 @without_values
@@ -206,17 +206,17 @@ def round_values(
     records, names = HeldRecords(source, reading), name_list(variables, "variables")
     if not base > 0 or not np.isfinite(base):
         raise MicrodataError("a base is a number above 0", code="recode", where="base")
-    made = {}
+    rounded = {}
     for name in names:
         values = _numbers(records, name)
         if values.dtype.is_integer() and float(base).is_integer():
             number, wide = int(base), values.cast(pl.Int64)
-            made[name] = ((2 * wide + number) // (2 * number) * number).cast(values.dtype)
+            rounded[name] = ((2 * wide + number) // (2 * number) * number).cast(values.dtype)
         else:
-            made[name] = _typed(
+            rounded[name] = _typed(
                 np.floor(values.cast(pl.Float64).to_numpy() / base + 0.5) * base, values
             )
-    return _done("round_values", records, made, {"variables": names, "base": base})
+    return _done("round_values", records, rounded, {"variables": names, "base": base})
 
 
 def _numbers(records: HeldRecords, name: str) -> pl.Series:
@@ -228,12 +228,12 @@ def _numbers(records: HeldRecords, name: str) -> pl.Series:
 
 def _typed(numbers: FloatArray, like: pl.Series) -> pl.Series:
     """Numbers in the type of a column, if they fit; what was missing stays missing."""
-    made = pl.Series(like.name, numbers, nan_to_null=False)
-    made = pl.select(pl.when(like.is_not_null()).then(made)).to_series().alias(like.name)
+    series = pl.Series(like.name, numbers, nan_to_null=False)
+    series = pl.select(pl.when(like.is_not_null()).then(series)).to_series().alias(like.name)
     if not like.dtype.is_integer():
-        return made.cast(like.dtype) if like.dtype.is_float() else made
-    whole = bool((made.drop_nulls() == made.drop_nulls().round()).all())
-    return made.cast(like.dtype) if whole else made
+        return series.cast(like.dtype) if like.dtype.is_float() else series
+    whole = bool((series.drop_nulls() == series.drop_nulls().round()).all())
+    return series.cast(like.dtype) if whole else series
 
 
 @without_values
@@ -254,7 +254,7 @@ def drop_identifiers(
     records = HeldRecords(source, reading)
     columns = records.frame.collect_schema().names()
     records.columns([*dict.fromkeys([*direct, *harmless])])
-    found = {
+    reasons = {
         name: reason
         for name in columns
         if name not in {*direct, *harmless}
@@ -263,7 +263,7 @@ def drop_identifiers(
     hint = "leave them out too, or name them as harmless"
     raise_all(
         MicrodataError,
-        [Problem(reason, name, hint) for name, reason in found.items()],
+        [Problem(reason, name, hint) for name, reason in reasons.items()],
         code="identifiers",
         many="{} columns look as if they named someone",
     )
@@ -286,11 +286,11 @@ def suspicion(values: pl.Series) -> str:
         return ""
     if values.dtype in (pl.String, pl.Categorical, pl.Enum) or values.dtype.is_integer():
         texts = known.cast(pl.String).unique()
-        for what, check in _FORMS.items():
-            if values.dtype.is_integer() and what in _TEXTS_ONLY:
+        for form, check in _FORMS.items():
+            if values.dtype.is_integer() and form in _TEXTS_ONLY:
                 continue
             if sum(map(check, texts.to_list())) > max(_SOME * len(texts), 0):
-                return f"texts have the form of {what}"
+                return f"texts have the form of {form}"
     if values.dtype.is_float() or len(known) < FEWEST:
         return ""
     return "nearly every value occurs once" if known.n_unique() > NEARLY_ALL * len(known) else ""
@@ -329,15 +329,15 @@ _TEXTS_ONLY = ("telephone numbers",)
 
 
 def _done(
-    method: str, records: HeldRecords, made: Mapping[str, pl.Series], given: Mapping[str, Any]
+    method: str, records: HeldRecords, series: Mapping[str, pl.Series], settings: Mapping[str, Any]
 ) -> ChangedRecords:
     """The result of a recoding, with how many values changed."""
-    old = records.columns(list(made))
-    changed = {name: int((_texts(old[name]) != _texts(new)).sum()) for name, new in made.items()}
+    old = records.columns(list(series))
+    changed = {name: int((_texts(old[name]) != _texts(new)).sum()) for name, new in series.items()}
     log = pl.DataFrame({"variable": list(changed), "changed": list(changed.values())})
     return done(
-        method, records.with_values(made), log, None,
-        measures={"changed": changed}, parameters=given, told={"names": ", ".join(made)},
+        method, records.with_values(series), log, None,
+        measures={"changed": changed}, parameters=settings, told={"names": ", ".join(series)},
     )  # fmt: skip
 
 

@@ -69,13 +69,13 @@ class _Combinations:
         else:
             _, where, of = np.unique(index.joined(parts)[0], return_index=True, return_inverse=True)
             code = [part[where] for part in parts]
-        made = cls(
+        combinations = cls(
             names=names, code=code[1:], stratum=code[0], of=of,
             count=np.bincount(of, minlength=len(code[0])),
             first=[np.unique(part, return_index=True)[1] for part in parts[1:]],
             values=records.columns(names),
         )  # fmt: skip
-        return made.without(_forbidden(made, zeros)) if zeros else made
+        return combinations.without(_forbidden(combinations, zeros)) if zeros else combinations
 
     def without(self, chosen: BoolArray) -> _Combinations:
         """Those that are not chosen, of which none occurs."""
@@ -208,11 +208,11 @@ def _content(records: HeldRecords) -> pl.DataFrame:
     return texts.with_columns((pl.lit("=") + pl.all()).name.keep().fill_null("missing"))
 
 
-def _forbidden(combinations: _Combinations, given: Sequence[str]) -> BoolArray:
+def _forbidden(combinations: _Combinations, texts: Sequence[str]) -> BoolArray:
     """Which combinations are structural zeros; an error if one occurs."""
     rows = nw.from_native(combinations.rows(), eager_only=True)
     mask = np.zeros(len(rows), dtype=np.bool_)
-    for text in given:
+    for text in texts:
         condition = parse_filter(text)
         condition.check(rows.schema)
         try:
@@ -237,21 +237,21 @@ def _counts(
     numbers = pl.DataFrame({"combination": np.arange(len(count))})
     order = np.lexsort((draws(numbers, held, "safe; combinations"), stratum))
     seed = int.from_bytes(held.derive("safe; search")[:8], "big")
-    new, made = count.copy(), []
+    new, results = count.copy(), []
     for part in np.split(order, starts(np.bincount(stratum))[1:-1]):
         cells = [combinations.cells(names, part) for names in [*tables, []]]
         exact = len(count) <= exact_up_to
-        made.append(safe_counts(count[part], cells, at_least, seed=seed, exact=exact))
-        new[part] = made[-1].count
+        results.append(safe_counts(count[part], cells, at_least, seed=seed, exact=exact))
+        new[part] = results[-1].count
     below = (count > 0) & (count < at_least)
     return new, {
         "combinations": int((count > 0).sum()), "below": int(below.sum()),
         "combinations_after": int((new > 0).sum()),
         "controls": [_off(combinations, names, new - count) for names in tables],
-        "largest_error": max(one.error for one in made),
-        "least_possible_error": max(one.least_error for one in made),
+        "largest_error": max(one.error for one in results),
+        "least_possible_error": max(one.least_error for one in results),
         "change": int(np.abs(new - count).sum()),
-        "least_possible_change": sum(one.least_change for one in made),
+        "least_possible_change": sum(one.least_change for one in results),
     }  # fmt: skip
 
 
@@ -352,11 +352,11 @@ class _Rebuilt:
         after = np.concatenate([self.target[self.moved], self.combinations.of[self.removed],
                                 self.copy_target])  # fmt: skip
         sizes = {"moved": self.moved, "removed": self.removed, "copied": self.copied}
-        what = [word for word, part in sizes.items() for _ in range(len(part))]
-        gone = pl.Series(what, dtype=pl.String) == "removed"
+        words = [word for word, part in sizes.items() for _ in range(len(part))]
+        gone = pl.Series(words, dtype=pl.String) == "removed"
         logged = [
             *(records.columns(ids)[at].get_columns() if ids else []),
-            pl.Series("change", what, dtype=pl.String),
+            pl.Series("change", words, dtype=pl.String),
             texts.gather(self.combinations.of[at]).alias("before"),
             texts.gather(after).zip_with(~gone, texts.clear(len(at))).alias("after"),
         ]
@@ -397,13 +397,13 @@ def _new_ids(old: pl.Series, size: int) -> pl.Series:
     """Identifiers of copies: no record has them, and they are seen to be new."""
     if old.dtype == pl.String:
         if old.str.starts_with("+").any():
-            what = "identifiers begin with a plus sign, as those of copies do"
-            raise MicrodataError(what, code="safe", where=old.name)
+            message = "identifiers begin with a plus sign, as those of copies do"
+            raise MicrodataError(message, code="safe", where=old.name)
         return pl.Series([f"+{at}" for at in range(1, size + 1)], dtype=pl.String)
     highest: Any = max(old.max() or 0, 0)
     new = pl.Series(np.arange(1, size + 1) + 10 ** len(str(highest)))
     try:
         return new.cast(old.dtype)
     except pl.exceptions.InvalidOperationError:
-        what, hint = "identifiers of copies do not fit into the column", "make it 64 bits wide"
-        raise MicrodataError(what, code="safe", where=old.name, hint=hint) from None
+        message, hint = "identifiers of copies do not fit into the column", "make it 64 bits wide"
+        raise MicrodataError(message, code="safe", where=old.name, hint=hint) from None

@@ -56,9 +56,9 @@ class ControlCells:
         cell = np.empty((len(count), len(tables)), dtype=np.int32)
         size = 0
         for at, numbers in enumerate(tables):
-            found, cell[:, at] = np.unique(numbers, return_inverse=True)
+            distinct, cell[:, at] = np.unique(numbers, return_inverse=True)
             cell[:, at] += size
-            size += len(found)
+            size += len(distinct)
         begin = starts(np.bincount(cell.ravel(), minlength=size))
         total = np.zeros(size, dtype=np.int64)
         for at in range(len(tables)):
@@ -67,10 +67,10 @@ class ControlCells:
 
     def errors(self, change: IntArray) -> IntArray:
         """By how much the cells change."""
-        found = np.zeros(len(self.total), dtype=np.int64)
+        errors = np.zeros(len(self.total), dtype=np.int64)
         for at in range(self.cell.shape[1]):
-            np.add.at(found, self.cell[:, at], change)
-        return found
+            np.add.at(errors, self.cell[:, at], change)
+        return errors
 
     def error(self, change: IntArray) -> int:
         """The largest of these, whether up or down."""
@@ -115,9 +115,9 @@ def _solved(
     proven = True
     for tried in range(least, error + 1):
         known = value if tried == error else None
-        found, bound, ended = _program(count, control, at_least, tried, error, known)
-        if found is not None:
-            return found, least, bound
+        counts, bound, ended = _program(count, control, at_least, tried, error, known)
+        if counts is not None:
+            return counts, least, bound
         proven &= ended
         least = tried + 1 if proven else least
     return value, least, 0
@@ -135,14 +135,14 @@ def _program(
     import highspy
 
     size, width = control.cell.shape
-    cells, each = len(control.total), np.arange(size)
+    cells, numbers = len(control.total), np.arange(size)
     level = np.maximum(count, at_least).astype(np.float64)
     highest = np.maximum((control.total[control.cell].min(axis=1) + most) - level, 0)
-    wide, flat = np.repeat(each, width), control.cell.ravel()
+    wide, flat = np.repeat(numbers, width), control.cell.ravel()
     ones = np.ones(size)
-    row = np.concatenate([flat, flat, flat, *[cells + each] * 2, *[cells + size + each] * 2])
+    row = np.concatenate([flat, flat, flat, *[cells + numbers] * 2, *[cells + size + numbers] * 2])
     column = np.concatenate([wide, wide + size, wide + 2 * size,
-                             each, each + size, each, each + 2 * size])  # fmt: skip
+                             numbers, numbers + size, numbers, numbers + 2 * size])  # fmt: skip
     coef = np.concatenate([level[wide], np.ones(len(wide)), -np.ones(len(wide)),
                            -highest, ones, at_least - level, ones])  # fmt: skip
     order = np.lexsort((column, row))
@@ -172,8 +172,8 @@ def _program(
     ):
         ended = solver.getModelStatus() in (status.kInfeasible, status.kUnboundedOrInfeasible)
         return known, 0, bool(ended)
-    found = np.rint(column_values(solver)).reshape(3, size)
-    value: IntArray = (level * found[0] + found[1] - found[2]).astype(np.int64)
+    solution = np.rint(column_values(solver)).reshape(3, size)
+    value: IntArray = (level * solution[0] + solution[1] - solution[2]).astype(np.int64)
     wrong = (value != 0) & (value < at_least)
     if wrong.any() or control.error(value - count) > error:
         return known, 0, False  # numbers of the solver are not believed
@@ -330,7 +330,7 @@ def _repair(
 @_compiled
 def _polish(value: Any, old: Any, cell: Any, error: Any, at_least: int, most: int) -> int:
     """Steps back towards the old counts that keep all errors within `most`; how many were made."""
-    made = 0
+    moves = 0
     for row in range(value.size):
         here = value[row]
         new = _down(here, at_least) if here > old[row] else _up(here, at_least)
@@ -340,8 +340,8 @@ def _polish(value: Any, old: Any, cell: Any, error: Any, at_least: int, most: in
         for at in range(cell.shape[1]):
             fits = fits and abs(error[cell[row, at]] + new - here) <= most
         if fits:
-            made += 1
+            moves += 1
             value[row] = new
             for at in range(cell.shape[1]):
                 error[cell[row, at]] += new - here
-    return made
+    return moves

@@ -170,8 +170,8 @@ class _Maker:
                     f"together: {', '.join(names)}",
                     "name fewer variables, or a lower threshold",
                 )
-                for names, found in self.sets
-                if not found or any(named[name].kind != "codes" for name in names)
+                for names, rowwise in self.sets
+                if not rowwise or any(named[name].kind != "codes" for name in names)
             ],
             code="structure-file",
         )
@@ -187,18 +187,18 @@ class _Maker:
             if form.masks:
                 fresh = self._texts(form, one, np.arange(records))
                 values = fresh.zip_with(reasons.is_null(), fresh.clear(len(fresh)))
-            said = form.described
-            typed = _typed(values.alias(one.name), said.values.dtype)
-            variables.append(replace(said, values=typed, reasons=reasons))
+            description = form.described
+            typed = _typed(values.alias(one.name), description.values.dtype)
+            variables.append(replace(description, values=typed, reasons=reasons))
         described = replace(self.original, variables=variables)
-        told = {"records": records, "threshold": self.rules.threshold, "below": below,
+        numbers = {"records": records, "threshold": self.rules.threshold, "below": below,
                 "checked": len(self._checked())}  # fmt: skip
         return StructureFile(
             described=described,
             below=below,
-            statement={language: self._statement(told, language) for language in ("en", "de")},
+            statement={language: self._statement(numbers, language) for language in ("en", "de")},
             findings={
-                **told,
+                **numbers,
                 "candidates rejected": rejected,
                 "patterns of missing values left out": self.patterns_left,
                 "variables": {
@@ -208,13 +208,13 @@ class _Maker:
             },
         )
 
-    def _statement(self, told: Mapping[str, int], language: str) -> str:
+    def _statement(self, numbers: Mapping[str, int], language: str) -> str:
         texts = texts_of("discreet.pretabular", "structure-file", language)
-        lines = [texts["made-up"].format(**told), texts["checked"].format(**told)]
+        lines = [texts["made-up"].format(**numbers), texts["checked"].format(**numbers)]
         lines += [
-            texts[name].format(names=", ".join(sorted(found)))
-            for name, found in (("public", self.rules.public), ("shares", self.rules.shares))
-            if found
+            texts[name].format(names=", ".join(sorted(variables)))
+            for name, variables in (("public", self.rules.public), ("shares", self.rules.shares))
+            if variables
         ]
         return " ".join(lines)
 
@@ -236,12 +236,12 @@ class _Maker:
             rows = np.arange(tried, tried + records * (1 if agree else _CHOICE))
             tried += len(rows)
             columns = self._columns(rows)
-            made = [
+            candidates = [
                 _comparable(_typed(columns[name][0].alias(name), dtypes[name])) for name in names
             ]
-            found = (
+            agreements = (
                 rare_agreement(
-                    pl.DataFrame(made),
+                    pl.DataFrame(candidates),
                     original,
                     self.units,
                     self.rules.threshold,
@@ -251,8 +251,8 @@ class _Maker:
                 else np.zeros(len(rows), dtype=np.int64)
             )
             if agree is None:
-                below = int(np.sort(found)[records - 1]) + 1
-            kept = np.concatenate([kept, rows[found < below]])
+                below = int(np.sort(agreements)[records - 1]) + 1
+            kept = np.concatenate([kept, rows[agreements < below]])
             if len(kept) >= records:
                 break
         if len(kept) < records or below > whole:
@@ -273,7 +273,7 @@ class _Maker:
 
     def _columns(self, rows: IntArray) -> dict[str, tuple[pl.Series, pl.Series]]:
         """Values and kinds of missing values of each variable, texts left empty."""
-        found = {}
+        columns = {}
         which = rows % len(self.patterns)
         for form in self.forms:
             name = form.described.name
@@ -285,17 +285,17 @@ class _Maker:
                 if not (by_pattern == reason).any():
                     seldom = self._draw(f"{name}; missing {reason}", rows, _SELDOM) == 0
                     reasons = _put(reasons, seldom, reason)
-            found[name] = (self._values(form, name, rows), reasons)
+            columns[name] = (self._values(form, name, rows), reasons)
         for at, (names, rowwise) in enumerate(self.sets):
             drawn = self._draw(f"together {at}", rows, len(rowwise))
             for place, name in enumerate(names):
                 values = pl.Series([item[place][0] for item in rowwise],
-                                   dtype=found[name][0].dtype)  # fmt: skip
+                                   dtype=columns[name][0].dtype)  # fmt: skip
                 reasons = pl.Series([item[place][1] for item in rowwise], dtype=pl.String)
-                found[name] = (values.gather(drawn), reasons.gather(drawn))
+                columns[name] = (values.gather(drawn), reasons.gather(drawn))
         return {
             name: (values.set(reasons.is_not_null(), None), reasons)
-            for name, (values, reasons) in found.items()
+            for name, (values, reasons) in columns.items()
         }
 
     def _values(self, form: Form, name: str, rows: IntArray) -> pl.Series:
@@ -412,15 +412,15 @@ def _check(
     """Raise an error that lists what cannot be."""
     known = {one.name for one in original.variables}
     problems = [
-        Problem("is a whole number of at least 1", what)
-        for what, number in (("records", records), ("agree", 1 if agree is None else agree))
+        Problem("is a whole number of at least 1", label)
+        for label, number in (("records", records), ("agree", 1 if agree is None else agree))
         if not isinstance(number, int) or number < 1
     ]
     if not isinstance(threshold, int) or threshold < 3:
         problems.append(Problem("is a whole number of at least 3", "threshold"))
     problems += [
-        Problem("there is no such variable", f"{what}: {name}")
-        for what, names in named.items()
+        Problem("there is no such variable", f"{label}: {name}")
+        for label, names in named.items()
         for name in ([names] if isinstance(names, str) else names)
         if name not in known
     ]

@@ -95,11 +95,13 @@ class FormFinder:
         public = one.name in self.rules.public
         kept = counts.filter((pl.col("\0n") >= self.rules.threshold) | public)
         codes = kept["value"]
-        if public and (said := _labelled(one, values.dtype)):
-            codes = pl.concat([codes, pl.Series("value", said, dtype=values.dtype)]).unique().sort()
+        if public and (labels := _labelled(one, values.dtype)):
+            codes = (
+                pl.concat([codes, pl.Series("value", labels, dtype=values.dtype)]).unique().sort()
+            )
         reasons, lost = self._reasons(one, public=public)
         left = counts.height - kept.height
-        found = (f"{left:,} codes left out",) if left else ()
+        findings = (f"{left:,} codes left out",) if left else ()
         form = Form(kind="codes", described=one, codes=codes, reasons=reasons)
         filled, covered = (int(t["\0n"].sum()) for t in (counts, kept))
         if one.name in self.rules.identifiers or _all_differ(one, values, self.rules.threshold):
@@ -109,7 +111,7 @@ class FormFinder:
         elif values.dtype.is_temporal():
             form = replace(self._dates(form, values, public=public), date_format=date_format)
         elif self._are_codes(one, counts, kept, most=covered * 2 >= filled):
-            form = replace(form, weights=self._weights(one, kept, codes), findings=found)
+            form = replace(form, weights=self._weights(one, kept, codes), findings=findings)
         elif values.dtype == pl.String:
             form = self._masked(form, values)
         elif values.dtype.is_numeric():
@@ -225,7 +227,7 @@ class FormFinder:
             return replace(form, ranges=[(0, _DAY - 1)], scale=_SECOND)
         days = values.cast(pl.Date).to_physical().cast(pl.Float64)
         ends: Any = (days.min(), days.max()) if public and days.count() else self._ends(days)
-        found = () if ends else ("ends unknown: too few units",)
+        findings = () if ends else ("ends unknown: too few units",)
         first, last = _calendar(*ends) if ends and not public else ends or _calendar(0, 18_262)
         clock = 0
         if values.dtype == pl.Datetime:
@@ -235,9 +237,9 @@ class FormFinder:
                 form,
                 ranges=[(int(first) * _DAY, int(last) * _DAY + _DAY - 1)],
                 scale=_SECOND,
-                findings=found,
+                findings=findings,
             )
-        return replace(form, ranges=[(int(first), int(last))], scale=_DAY, findings=found)
+        return replace(form, ranges=[(int(first), int(last))], scale=_DAY, findings=findings)
 
     def _masked(self, form: Form, values: pl.Series) -> Form:
         """Identifiers and texts: letters and digits made up, in forms that many units share."""
@@ -274,11 +276,11 @@ def patterns(
         return [{}], 0
     counts = tally(pl.DataFrame(some), units)
     kept = counts.filter(pl.col("\0n") >= rules.threshold)
-    found = [
+    rows = [
         {name: reason for name, reason in row.items() if reason is not None}
         for row in kept.drop("\0n").iter_rows(named=True)
     ]
-    return found or [{}], counts.height - kept.height
+    return rows or [{}], counts.height - kept.height
 
 
 def combinations(

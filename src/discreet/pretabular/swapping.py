@@ -51,13 +51,13 @@ def swap_risk(
     records: HeldRecords, household: str, areas: Sequence[str], risk: Sequence[str], k: int
 ) -> SwapRisk:
     """The risk of each household at each level, from the coarsest on."""
-    at, found = coded(records.columns([household]))
+    at, households = coded(records.columns([household]))
     if (at < 0).any():
         raise MicrodataError("records have no household", code="swap", where=household)
-    first = np.empty(found.height, dtype=np.int64)
+    first = np.empty(households.height, dtype=np.int64)
     first[at[::-1]] = np.arange(len(at))[::-1]
-    risks = np.empty((found.height, len(areas)))
-    prefixes = np.empty((found.height, len(areas)), dtype=np.int64)
+    risks = np.empty((households.height, len(areas)))
+    prefixes = np.empty((households.height, len(areas)), dtype=np.int64)
     like = places(records.columns(risk))
     prefix = np.zeros(len(at), dtype=np.int64)
     for level, name in enumerate(areas):
@@ -65,11 +65,11 @@ def swap_risk(
         prefix = np.unique(prefix * (part.max(initial=0) + 1) + part, return_inverse=True)[1]
         both = prefix * (like.max(initial=0) + 1) + like
         _, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
-        fewest = np.full(found.height, len(at), dtype=np.int64)
+        fewest = np.full(households.height, len(at), dtype=np.int64)
         np.minimum.at(fewest, at, counts[inverse])
         risks[:, level] = 1 / fewest
         prefixes[:, level] = prefix[first]
-    rare = np.column_stack([np.rint(1 / risks) < k, np.ones(found.height, dtype=bool)])
+    rare = np.column_stack([np.rint(1 / risks) < k, np.ones(households.height, dtype=bool)])
     return SwapRisk(
         household=at, first=first, risks=risks, level=np.argmax(rare, axis=1), areas=prefixes
     )
@@ -116,20 +116,20 @@ def swap(
     _check(household, moved, risk, profiles, k, rate)
     alike = {name for one in profiles for name in one}
     check_codes(records, [household, *moved, *risk, *alike])
-    found = swap_risk(records, household, areas, risk, k)
-    _check_households(records, found, [*moved, *alike])
-    ids = records.columns([household])[found.first]
-    groups = [places(records.columns(one)[found.first]) for one in profiles]
-    pairing = _Pairing(found, groups, draws(ids, held, "swap"))
+    risks = swap_risk(records, household, areas, risk, k)
+    _check_households(records, risks, [*moved, *alike])
+    ids = records.columns([household])[risks.first]
+    groups = [places(records.columns(one)[risks.first]) for one in profiles]
+    pairing = _Pairing(risks, groups, draws(ids, held, "swap"))
     pairing.rare()
-    wanted = round(len(found.first) * rate / 2)
+    wanted = round(len(risks.first) * rate / 2)
     if pairing.pairs > wanted:
         warnings.warn(
             "more households are swapped because they are rare than the rate asks for",
             DiscreetWarning, stacklevel=3,
         )  # fmt: skip
     pairing.others(wanted)
-    rows = found.first[pairing.partner[found.household]]
+    rows = risks.first[pairing.partner[risks.household]]
     parameters = {"areas": moved, "risk": list(risk), "similar": profiles, "k": k, "rate": rate}
     return done(
         "swap", records.with_taken(dict.fromkeys(moved, rows)), _changes(ids, pairing), held,
@@ -147,10 +147,10 @@ def _profiles(similar: Sequence[str | Sequence[str]], same: Sequence[str]) -> li
     return [[*dict.fromkeys([*one, *same])] for one in profiles]
 
 
-def _check_households(records: HeldRecords, found: SwapRisk, names: Sequence[str]) -> None:
+def _check_households(records: HeldRecords, risks: SwapRisk, names: Sequence[str]) -> None:
     for name in names:
         codes = places(records.columns([name]))
-        if (codes != codes[found.first][found.household]).any():
+        if (codes != codes[risks.first][risks.household]).any():
             raise MicrodataError(
                 "persons of one household differ",
                 code="swap",
@@ -226,18 +226,18 @@ class _Pairing:
             place = (rank + self.order[left] / (1 + self.order[left])) / size
             chosen = left[np.argsort(place, kind="stable")][: 2 * (wanted - self.pairs)]
             tried[chosen] = True
-            asked = np.zeros(len(tried), dtype=bool)
-            asked[chosen] = True
-            self._match(asked, level, wanted)
+            marked = np.zeros(len(tried), dtype=bool)
+            marked[chosen] = True
+            self._match(marked, level, wanted)
 
-    def _match(self, asked: BoolArray, level: int, most: int) -> None:
+    def _match(self, marked: BoolArray, level: int, most: int) -> None:
         area = self.found.areas[:, level]
         for alike, inside in self._searches(level):
-            mine = np.flatnonzero(asked & self.free)
+            mine = np.flatnonzero(marked & self.free)
             one, other = _apart(mine, alike, area, self.order)
             self._pair(one, other, level, most, inside=inside)
-            mine = np.flatnonzero(asked & self.free)
-            donors = np.flatnonzero(~asked & self.free)
+            mine = np.flatnonzero(marked & self.free)
+            donors = np.flatnonzero(~marked & self.free)
             one, other = _with_donors(mine, donors, alike, area, self.order)
             self._pair(one, other, level, most, inside=inside)
 
@@ -383,10 +383,10 @@ def rank_swap(
         taken[name] = rows
         log.append(_exchanged(numbers, name, values, rows))
         measures[name] = _kept(ranked, rows)
-    given = {"variables": names, "window": window, "strata": layers}
+    settings = {"variables": names, "window": window, "strata": layers}
     return done(
         "rank_swap", records.with_taken(taken), pl.concat(log), held, measures=measures,
-        parameters=given, told={"names": ", ".join(names)},
+        parameters=settings, told={"names": ", ".join(names)},
     )  # fmt: skip
 
 

@@ -114,6 +114,6 @@ def places_in(table: Table, other: Table, what: str) -> IntArray:
         )
     places = CellLookup(table)
     mine = places.find(places.numbers(translated, len(other)))
-    found = np.full(len(table), -1, dtype=np.int64)
-    found[mine[mine >= 0]] = np.flatnonzero(mine >= 0)
-    return found
+    positions = np.full(len(table), -1, dtype=np.int64)
+    positions[mine[mine >= 0]] = np.flatnonzero(mine >= 0)
+    return positions

@@ -42,8 +42,8 @@ class CodeRules:
         listed: object = self.rules
         sound = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
         fits = sound and all(isinstance(rule, Rule) for rule in self.rules)
-        given: object = self.cells
-        named = isinstance(given, Mapping) and len(given) > 0 and all(map(self.codes, given))
+        value: object = self.cells
+        named = isinstance(value, Mapping) and len(value) > 0 and all(map(self.codes, value))
         raise_parameters(
             "CodeRules",
             [] if fits else ["rules is a list of rules"],
@@ -104,12 +104,12 @@ def scoped_rules(
 ) -> list[tuple[Rule, BoolArray | None]]:
     """Every rule with the cells that it judges; None for all."""
     special = [(item, *item.scope(places)) for item in rules if isinstance(item, CodeRules)]
-    found: list[tuple[Rule, BoolArray | None]] = []
+    scoped: list[tuple[Rule, BoolArray | None]] = []
     for rule in rules:
         if isinstance(rule, CodeRules):
-            touched = next(holds for each, _, holds in special if each is rule)
-            found += [(own, touched) for own in rule.rules]
+            touched = next(holds for other, _, holds in special if other is rule)
+            scoped += [(own, touched) for own in rule.rules]
             continue
-        taken = [inside for each, inside, _ in special if each.takes_over(rule)]
-        found.append((rule, ~np.any(taken, axis=0) if taken else None))
-    return found
+        taken = [inside for other, inside, _ in special if other.takes_over(rule)]
+        scoped.append((rule, ~np.any(taken, axis=0) if taken else None))
+    return scoped

@@ -163,14 +163,14 @@ class PQ(Rule):
     ties: Ties = "safe"
 
     def __post_init__(self) -> None:
-        found = [
+        flaws = [
             number("p", self.p, 0, 100),
             number("q", self.q, 0, _INFINITE),
             whole("n", self.n, 1, MOST - 1),
         ]
-        if not (found[0] or found[1]) and not self.p < self.q <= 100:
-            found.append(["q is above p and at most 100"])
-        self.check(*found)
+        if not (flaws[0] or flaws[1]) and not self.p < self.q <= 100:
+            flaws.append(["q is above p and at most 100"])
+        self.check(*flaws)
 
     @property
     def contributions(self) -> int:

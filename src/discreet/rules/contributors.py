@@ -169,8 +169,8 @@ class ZeroUnsafe(Rule):
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        given = cells.count("values", self.name) > 0
-        sensitive = given & (cells.count("nonzero", self.name) == 0)
+        present = cells.count("values", self.name) > 0
+        sensitive = present & (cells.count("nonzero", self.name) == 0)
         nothing = np.zeros(len(cells))
         return cells.directed(sensitive, nothing, nothing + self.safety_range)
 

@@ -122,17 +122,17 @@ class CellEvidence:
 
     def _largest(self, m: int, contributions: Contributions, rule: str) -> FloatArray:
         sizes = np.abs(contributions.top)
-        given = ~np.isnan(sizes)
-        weights = given.astype(np.float64)
+        present = ~np.isnan(sizes)
+        weights = present.astype(np.float64)
         if self.weighted and contributions.top_weight is not None:
-            weights = np.where(given, contributions.top_weight, 0.0)
+            weights = np.where(present, contributions.top_weight, 0.0)
         left = np.full(len(self), float(m))
         total = np.zeros(len(self))
         for place in range(contributions.k):
             taken = np.minimum(left, weights[:, place])
-            total += np.where(given[:, place], sizes[:, place], 0.0) * taken
+            total += np.where(present[:, place], sizes[:, place], 0.0) * taken
             left -= taken
-        cut = (left > _ENOUGH) & (contributions.count > given.sum(axis=1))
+        cut = (left > _ENOUGH) & (contributions.count > present.sum(axis=1))
         if bool(cut.any()):
             message = f"rule {rule} needs more of the largest contributions than the table has"
             where = contributions.column

@@ -134,7 +134,7 @@ def _of_some(counted: Table, chosen: Table) -> Table:
         index=tuple(part[keep] for part in counted.index),
         count=counted.count[keep],
         sums=sums,
-        contributions={name: _kept(each, keep) for name, each in counted.contributions.items()},
+        contributions={name: _kept(own, keep) for name, own in counted.contributions.items()},
     )
 
 
@@ -154,7 +154,7 @@ def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:
     within = cell[member]
     cells = int(heads.sum())
     codes = _numbers_of_codes(counted.dimensions[-1].codes)[counted.index[-1][member]]
-    given = {column: counted.contributions[column].count[member] > 0 for column in values}
+    present = {column: counted.contributions[column].count[member] > 0 for column in values}
     return Table(
         dimensions=counted.dimensions[:-1],
         index=tuple(part[heads] for part in counted.index[:-1]),
@@ -167,7 +167,7 @@ def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:
         name=counted.name,
         only={
             column: _only(within[there], codes[there], cells)
-            for column, there in {"": np.ones(len(within), dtype=np.bool_), **given}.items()
+            for column, there in {"": np.ones(len(within), dtype=np.bool_), **present}.items()
         },
     )
 
@@ -184,9 +184,9 @@ def _contributions(
     counted: Table, column: str, member: IntArray, within: IntArray, heads: BoolArray, k: int
 ) -> Contributions:
     """What the holdings of each cell contribute to a column."""
-    given = counted.contributions[column].count[member] > 0
-    within = within[given]
-    value = counted.sums[column][member][given]
+    present = counted.contributions[column].count[member] > 0
+    within = within[present]
+    value = counted.sums[column][member][present]
     cells = int(heads.sum())
     total = counted.sums[column][heads]
     low, high = np.full(cells, np.nan), np.full(cells, np.nan)

@@ -45,11 +45,11 @@ def read_bounds(
     try:
         text = place.read_text("utf-8-sig")
     except OSError as error:
-        what = f"the file of known bounds cannot be read ({error.strerror})"
-        raise SuppressionError(what, code="known", where=str(place)) from None
+        message = f"the file of known bounds cannot be read ({error.strerror})"
+        raise SuppressionError(message, code="known", where=str(place)) from None
     except UnicodeDecodeError:
-        what, hint = "the file of known bounds is not UTF-8 text", "save it as CSV UTF-8"
-        raise SuppressionError(what, code="known", where=str(place), hint=hint) from None
+        message, hint = "the file of known bounds is not UTF-8 text", "save it as CSV UTF-8"
+        raise SuppressionError(message, code="known", where=str(place), hint=hint) from None
     rows = list(csv.reader(io.StringIO(text), delimiter=_separator(text)))
     header = [name.strip() for name in rows[0]] if rows else []
     problems = list(_wrong_header(header, variables))

@@ -100,13 +100,13 @@ def marked_cells(
         verdict[_passing(frame, published) & (verdict == CellVerdict.free)] = CellVerdict.fixed
     sensitive: BoolArray = verdict == CellVerdict.sensitive
     true = table.count.astype(np.float64) if value is None else sums[value]
-    asked = np.maximum(np.abs(true) * manual_range / 100, unit)
+    required = np.maximum(np.abs(true) * manual_range / 100, unit)
     return table, replace(
         primary(table, [NothingSensitive()], value=value, unit=unit),
         verdict=verdict,
         reason=np.where(sensitive, Reason.manual, Reason.none).astype(np.int8),
-        lower=np.where(sensitive, _levels(frame, lower, asked), 0.0),
-        upper=np.where(sensitive, _levels(frame, upper, asked), 0.0),
+        lower=np.where(sensitive, _levels(frame, lower, required), 0.0),
+        upper=np.where(sensitive, _levels(frame, upper, required), 0.0),
     )
 
 
@@ -146,15 +146,15 @@ def _numbers(frame: pl.DataFrame, column: str, *, empty: bool = False) -> FloatA
     return numbers.to_numpy().astype(np.float64)
 
 
-def _levels(frame: pl.DataFrame, column: str | None, asked: FloatArray) -> FloatArray:
+def _levels(frame: pl.DataFrame, column: str | None, required: FloatArray) -> FloatArray:
     """Protection levels, those asked for in general where there is no column, or none in it."""
     if column is None:
-        return asked
-    given = _numbers(frame, column, empty=True)
-    if (given < 0).any():
+        return required
+    stated = _numbers(frame, column, empty=True)
+    if (stated < 0).any():
         message = "protection levels are at least 0"
         raise SuppressionError(message, code="values", where=column)
-    return np.where(np.isnan(given), asked, given)
+    return np.where(np.isnan(stated), required, stated)
 
 
 def _verdicts(column: pl.Series, meaning: Mapping[str, str]) -> Any:
@@ -164,11 +164,11 @@ def _verdicts(column: pl.Series, meaning: Mapping[str, str]) -> Any:
     if wrong:
         message = "a status means unsafe, safe, protected or secondary"
         raise SuppressionError(message, code="status", where="meaning")
-    own = {text.strip().casefold(): each for text, each in meaning.items()}
+    own = {text.strip().casefold(): verdict for text, verdict in meaning.items()}
     words = column.cast(pl.String).fill_null("").str.strip_chars().to_list()
-    found = sorted(set(words))
+    distinct = sorted(set(words))
     known = {**MEANINGS, **own}
-    unknown = [word for word in found if word.casefold() not in known]
+    unknown = [word for word in distinct if word.casefold() not in known]
     hint = "say what it means: meaning={…: 'unsafe'} (safe, protected, secondary), --meaning"
     problems = [
         Problem(
@@ -177,7 +177,7 @@ def _verdicts(column: pl.Series, meaning: Mapping[str, str]) -> Any:
         for word in unknown[:_SHOWN]
     ]
     raise_all(SuppressionError, problems, code="status", many="{} statuses are not known")
-    number_of = {word: int(_VERDICTS[known[word.casefold()]]) for word in found}
+    number_of = {word: int(_VERDICTS[known[word.casefold()]]) for word in distinct}
     return np.array([number_of[word] for word in words], dtype=np.int8)
 
 

@@ -88,9 +88,9 @@ class Marks:
     def __post_init__(self) -> None:
         object.__setattr__(self, "marks", tuple(self.marks))
         problems = [
-            Problem(what, getattr(mark, "where", "") or f"{self.source}, number {at}")
+            Problem(flaw, getattr(mark, "where", "") or f"{self.source}, number {at}")
             for at, mark in enumerate(self.marks, 1)
-            for what in _wrong(mark)
+            for flaw in _wrong(mark)
         ]
         raise_marks(self.source, problems, "{} marks are wrong")
 
@@ -164,9 +164,9 @@ def mark_cells(places: CellLookup, marks: Marks, *, ignore_unmatched: bool = Fal
     if not ignore_unmatched:
         raise_marks(marks.source, problems)
     kinds = [None if mark.status is None else STATUSES.index(mark.status) for mark in marks]
-    given = np.array([_or_nan(kind) for kind in kinds], dtype=np.float64)
+    stated = np.array([_or_nan(kind) for kind in kinds], dtype=np.float64)
     size = len(places.table)
-    status, clash = _spread(size, cells, given[origin])
+    status, clash = _spread(size, cells, stated[origin])
     conflicts = [
         Problem("marks give this cell different statuses", places.name(int(at))) for at in clash
     ]
@@ -203,13 +203,13 @@ def _or_nan(value: float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _spread(size: int, cells: IntArray, given: FloatArray) -> tuple[FloatArray, IntArray]:
+def _spread(size: int, cells: IntArray, stated: FloatArray) -> tuple[FloatArray, IntArray]:
     """One number per cell, and the cells that would get different ones."""
-    said = ~np.isnan(given)
-    cells, given = cells[said], given[said]
+    known = ~np.isnan(stated)
+    cells, stated = cells[known], stated[known]
     result = np.full(size, np.nan)
-    result[cells] = given
-    clash: IntArray = np.unique(cells[result[cells] != given])
+    result[cells] = stated
+    clash: IntArray = np.unique(cells[result[cells] != stated])
     return result, clash
 
 
@@ -238,12 +238,12 @@ def _matched(places: CellLookup, marks: Marks) -> tuple[IntArray, IntArray, list
         cells.append(here)
         origin.append(np.full(len(here), at, dtype=np.int64))
     index = np.array(positions, dtype=np.int64).reshape(len(full), len(dimensions)).T
-    found = places.find(places.numbers(list(index), len(full)))
-    for number in (full[absent] for absent in np.flatnonzero(found < 0)):
+    matches = places.find(places.numbers(list(index), len(full)))
+    for number in (full[absent] for absent in np.flatnonzero(matches < 0)):
         mark = marks.marks[number]
         problems.append(_absent(mark, mark.where or f"{marks.source}, number {number + 1}"))
-    cells.append(found[found >= 0])
-    origin.append(np.array(full, dtype=np.int64)[found >= 0])
+    cells.append(matches[matches >= 0])
+    origin.append(np.array(full, dtype=np.int64)[matches >= 0])
     return np.concatenate(cells), np.concatenate(origin), problems
 
 

@@ -102,8 +102,8 @@ class Primary:
         columns = (self.reason, self.lower, self.upper, self.sliding, self.cost, self.waived)
         known = (self.low, self.high, self.at_most, self.at_least, self.opens)
         lengths = {len(column) for column in (*columns, *known, self.contributor)}
-        told = not self.rule_status or len(self.rule_status) == len(self.rules)
-        if lengths | {self.rules.shape[1]} != {len(self.verdict)} or not told:
+        complete = not self.rule_status or len(self.rule_status) == len(self.rules)
+        if lengths | {self.rules.shape[1]} != {len(self.verdict)} or not complete:
             raise SuppressionError("the columns of the primaries differ in length", code="primary")
 
     def __len__(self) -> int:
@@ -144,13 +144,13 @@ class Primary:
 
     def _said_by(self, code: str) -> BoolArray:
         """The cells that a rule with this status marks."""
-        own = [at for at, each in enumerate(self.rule_status) if each == code]
+        own = [at for at, status in enumerate(self.rule_status) if status == code]
         return np.asarray(self.rules[own].any(axis=0))
 
     def numbers(self) -> dict[str, int]:
         """How many cells are sensitive for which reason, by code of the reason."""
-        found = np.unique(self.reason[self.sensitive], return_counts=True)
-        return {Reason(which).code: int(count) for which, count in zip(*found, strict=True)}
+        counts = np.unique(self.reason[self.sensitive], return_counts=True)
+        return {Reason(which).code: int(count) for which, count in zip(*counts, strict=True)}
 
     def to_polars(self, table: Table) -> pl.DataFrame:
         """The verdicts beside the cells of their table, as a frame. CONFIDENTIAL.
@@ -168,8 +168,8 @@ class Primary:
             dimension.name: pl.Series(dimension.codes, dtype=pl.String).gather(part)
             for dimension, part in zip(table.dimensions, table.index, strict=True)
         }
-        found, which = np.unique(self.reason, return_inverse=True)
-        reasons = pl.Series([Reason(item).code for item in found], dtype=pl.String)
+        distinct, which = np.unique(self.reason, return_inverse=True)
+        reasons = pl.Series([Reason(item).code for item in distinct], dtype=pl.String)
         return pl.DataFrame(
             {
                 **codes,
@@ -230,8 +230,8 @@ def primary(
     >>> primary(table, [rules.Dominance(n=2, k=85)], value="turnover").numbers()
     {'dominance': 2}
     """
-    given = Marks.of(marks)
-    listed, exempting = _sorted_out(rules, marked=len(given) > 0)
+    stated = Marks.of(marks)
+    listed, exempting = _sorted_out(rules, marked=len(stated) > 0)
     _check_options(manual_range, unit, levels, unmatched)
     places = CellLookup(table)
     records = record_evidence(places, value=value, shadow=shadow, weighted=weighted)
@@ -240,14 +240,14 @@ def primary(
     scoped = scoped_rules(listed, places)
     if any(rule.per == "holding" for rule, _ in scoped):
         by_per["holding"] = _of_holdings(records, holdings, shadow or value)
-    marked = mark_cells(places, given, ignore_unmatched=unmatched == "ignore")
+    marked = mark_cells(places, stated, ignore_unmatched=unmatched == "ignore")
     draft = _by_rules(table, value, scoped, by_per, exempting, marked)
     if waivers is not None:
         by_per = {per: _guarded(cells, waivers) for per, cells in by_per.items()}
         strict, draft = draft, _by_rules(table, value, scoped, by_per, exempting, marked)
         draft = _waived(strict, draft)
     draft = _by_holdings(draft, table, holdings)
-    return _by_marks(draft, places, records, marked, given.source, manual_range)
+    return _by_marks(draft, places, records, marked, stated.source, manual_range)
 
 
 def _waived(strict: Primary, draft: Primary) -> Primary:
@@ -259,11 +259,11 @@ def _waived(strict: Primary, draft: Primary) -> Primary:
 
 def _scoped(rule: Rule, cells: CellEvidence, scope: BoolArray | None) -> RuleJudgement:
     """What a rule says of the cells that it judges; none where all have consented."""
-    found = rule.judge(cells)
-    sensitive = found.sensitive if scope is None else found.sensitive & scope
+    judgement = rule.judge(cells)
+    sensitive = judgement.sensitive if scope is None else judgement.sensitive & scope
     if cells.unwaived is not None:
         sensitive = sensitive & (cells.unwaived.count("records", rule.name) > 0)
-    return replace(found, sensitive=sensitive)
+    return replace(judgement, sensitive=sensitive)
 
 
 def _guarded(cells: CellEvidence, waivers: Waivers) -> CellEvidence:
@@ -336,31 +336,31 @@ def _by_rules(
     """What the rules say, with the numbers of the marks beside it."""
     size = len(table)
     exempt = [item.exempt(evidence["record"]) for item in exempting]
-    said = np.zeros((len(scoped), size), dtype=np.bool_)
+    by_rule = np.zeros((len(scoped), size), dtype=np.bool_)
     judged = ~np.any([np.zeros(size, dtype=np.bool_), *exempt], axis=0)
     levels = {name: np.zeros(size) for name in _LEVELS}
     reason = np.zeros(size, dtype=np.int8)
     at_most, at_least, opens = np.full(size, np.inf), np.full(size, -np.inf), np.zeros_like(judged)
     for at, (rule, scope) in enumerate(scoped):
         judgement = _scoped(rule, evidence[rule.per], scope)
-        told = rule.inference(evidence[rule.per])
-        said[at] = judgement.sensitive & judged
-        first = (reason == Reason.none) & said[at]
+        inference = rule.inference(evidence[rule.per])
+        by_rule[at] = judgement.sensitive & judged
+        first = (reason == Reason.none) & by_rule[at]
         reason[first] = rule.reason
-        opens[first] = told.opens
-        at_most[said[at]] = np.minimum(at_most[said[at]], told.at_most)
-        spared = judged & ~said[at] & (True if scope is None else scope)
-        at_least[spared] = np.maximum(at_least[spared], told.at_least)
+        opens[first] = inference.opens
+        at_most[by_rule[at]] = np.minimum(at_most[by_rule[at]], inference.at_most)
+        spared = judged & ~by_rule[at] & (True if scope is None else scope)
+        at_least[spared] = np.maximum(at_least[spared], inference.at_least)
         for name, level in levels.items():
-            asked: FloatArray = getattr(judgement, name)
-            np.maximum(level, np.where(said[at], asked, 0.0), out=level)
-    verdict = np.where(said.any(axis=0), CellVerdict.sensitive, CellVerdict.free).astype(np.int8)
+            required: FloatArray = getattr(judgement, name)
+            np.maximum(level, np.where(by_rule[at], required, 0.0), out=level)
+    verdict = np.where(by_rule.any(axis=0), CellVerdict.sensitive, CellVerdict.free).astype(np.int8)
     return Primary(
         table=table.name,
         value="weight" if value is None and table.weight is not None else value,
         verdict=verdict,
         reason=reason,
-        rules=said,
+        rules=by_rule,
         rule_status=tuple(rule.conf_status for rule, _ in scoped),
         **levels,
         cost=marked.numbers["cost"],
@@ -380,9 +380,9 @@ def _by_holdings(draft: Primary, table: Table, holdings: Table | None) -> Primar
     if holdings is None:
         return draft
     place = places_in(table, holdings, "holdings")
-    found = lone_contributors(holdings, draft.value)[np.maximum(place, 0)]
-    known = (place >= 0) & (found != SEVERAL)
-    return replace(draft, contributor=np.where(known, found, draft.contributor))
+    contributors = lone_contributors(holdings, draft.value)[np.maximum(place, 0)]
+    known = (place >= 0) & (contributors != SEVERAL)
+    return replace(draft, contributor=np.where(known, contributors, draft.contributor))
 
 
 def _by_marks(
@@ -404,9 +404,9 @@ def _by_marks(
     manual = cells.both(by_hand, cells.share(manual_range))
     levels: dict[str, Any] = {}
     for name in _LEVELS:
-        asked: FloatArray = np.where(by_hand, getattr(manual, name), getattr(draft, name))
+        required: FloatArray = np.where(by_hand, getattr(manual, name), getattr(draft, name))
         own = marked.numbers[name]
-        levels[name] = np.where(sensitive, np.where(np.isnan(own), asked, own), 0.0)
+        levels[name] = np.where(sensitive, np.where(np.isnan(own), required, own), 0.0)
     reason = np.where(by_hand, Reason.manual, np.where(sensitive, draft.reason, Reason.none))
     waived = draft.waived & ~sensitive
     return replace(draft, verdict=verdict, reason=reason.astype(np.int8), waived=waived, **levels)
@@ -418,10 +418,10 @@ def _contradictions(sensitive: BoolArray, places: CellLookup, marked: MarkedCell
     message = "the cell is sensitive by a rule and marked as protected"
     hint = "a sensitive cell cannot be published; to let it go, mark it as safe"
     problems = [Problem(message, places.name(int(at)), hint) for at in fixed]
-    given = np.zeros(len(sensitive), dtype=np.bool_)
+    stated = np.zeros(len(sensitive), dtype=np.bool_)
     for name in _LEVELS:
-        given |= ~np.isnan(marked.numbers[name])
-    idle = np.flatnonzero(given & marked.named & ~sensitive)
+        stated |= ~np.isnan(marked.numbers[name])
+    idle = np.flatnonzero(stated & marked.named & ~sensitive)
     message = "protection levels are given for a cell that is not sensitive"
     hint = "mark it as unsafe as well, or leave the levels out"
     return problems + [Problem(message, places.name(int(at)), hint) for at in idle]

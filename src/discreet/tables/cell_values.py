@@ -105,9 +105,9 @@ class CellValues:
 
     def check(self, where: str) -> None:
         """Raise unless sums, contributions and numbers of records fit each other."""
-        given = ~np.isnan(self.top)
-        sums = np.where(given, self.top, 0.0)
-        ordered = np.where(given, self.top, -np.inf)
+        present = ~np.isnan(self.top)
+        sums = np.where(present, self.top, 0.0)
+        ordered = np.where(present, self.top, -np.inf)
         fewer = np.minimum(self.count, self.top.shape[1])
         flaws = {
             "have negative values": (self.total < 0) | (sums < 0).any(axis=1),
@@ -117,13 +117,13 @@ class CellValues:
             "have contributions above their sum": (
                 sums.sum(axis=1) > self.total * (1 + _ROUNDING) + _ROUNDING
             ),
-            "lack contributions that they have records for": given.sum(axis=1) < fewer,
-            "have more contributions than records": given.sum(axis=1) > self.count,
+            "lack contributions that they have records for": present.sum(axis=1) < fewer,
+            "have more contributions than records": present.sum(axis=1) > self.count,
             "have more records with another value than 0 than records": self.nonzero > self.count,
         }
-        for what, cells in flaws.items():
+        for flaw, cells in flaws.items():
             if number := int(np.count_nonzero(cells)):
-                raise TableError(f"{number:,} cells {what}", code="values", where=where)
+                raise TableError(f"{number:,} cells {flaw}", code="values", where=where)
 
     def __repr__(self) -> str:
         return "<CellValues: confidential>"
@@ -135,10 +135,10 @@ def _numbers(series: pl.Series, empty: float) -> FloatArray:
     if not series.dtype.is_numeric() and series.dtype != pl.Null:
         message = f"values are numbers, the column is of type {series.dtype}"
         raise TableError(message, code="values", where=series.name)
-    found = series.cast(pl.Float64).fill_null(empty).to_numpy()
-    if np.isinf(found).any():
+    numbers = series.cast(pl.Float64).fill_null(empty).to_numpy()
+    if np.isinf(numbers).any():
         raise TableError("a value is infinite", code="values", where=series.name)
-    return found
+    return numbers
 
 
 def _whole(series: pl.Series) -> IntArray:

@@ -125,13 +125,13 @@ class Dimension:
     @cached_property
     def found(self) -> npt.NDArray[np.bool_]:
         """Which codes are listed only because they occur in the data."""
-        found = np.zeros(len(self.codes), dtype=np.bool_)
+        present = np.zeros(len(self.codes), dtype=np.bool_)
         for tree, shift in zip(self.classifications, self.offsets, strict=True):
             if tree.found == "all":
-                found[shift + 1 : shift + len(tree)] = True
+                present[shift + 1 : shift + len(tree)] = True
             elif tree.found == "missing" and tree.missing in tree.index:
-                found[shift + tree.index[tree.missing]] = True
-        return found
+                present[shift + tree.index[tree.missing]] = True
+        return present
 
     def restricted(self, keep: npt.NDArray[np.bool_]) -> Dimension:
         """The same with some of the codes; with a code, those above it are kept."""
@@ -189,7 +189,7 @@ def _levels(
     """Per variable the level of each cell, and the numbering of the parts."""
     levels = [level_numbers(dimension) for dimension in dimensions]
     parts = CellIndex(tuple(int(level.max()) + 1 for level in levels))
-    return [each[part] for each, part in zip(levels, index, strict=True)], parts
+    return [numbers[part] for numbers, part in zip(levels, index, strict=True)], parts
 
 
 def parts_of(
@@ -203,15 +203,15 @@ def parts_of(
     frozenset({(0,)})
     """
     levels, every = _levels(dimensions, index)
-    found = np.unique(every.joined(levels, length)[0], return_index=True)[1]
+    first = np.unique(every.joined(levels, length)[0], return_index=True)[1]
     possible = 1
     for dimension in dimensions:
         possible *= len(np.unique(level_numbers(dimension)))
-    if len(found) == possible:
+    if len(first) == possible:
         return None
     if not dimensions:
-        return frozenset({()} if len(found) else ())
-    return frozenset(zip(*(level[found].tolist() for level in levels), strict=True))
+        return frozenset({()} if len(first) else ())
+    return frozenset(zip(*(level[first].tolist() for level in levels), strict=True))
 
 
 def within(
@@ -232,12 +232,12 @@ def within(
 
 def codes_found(dimensions: Sequence[Dimension]) -> dict[str, Literal["all", "missing"]]:
     """Variables of which codes are listed because they occur, and which codes these are."""
-    found: dict[str, Literal["all", "missing"]] = {}
+    by_variable: dict[str, Literal["all", "missing"]] = {}
     for dimension in dimensions:
         if bool(dimension.found.any()):
             whole = any(tree.found == "all" for tree in dimension.classifications)
-            found[dimension.name] = "all" if whole else "missing"
-    return found
+            by_variable[dimension.name] = "all" if whole else "missing"
+    return by_variable
 
 
 def parts_with_figures(parts: Parts, dimensions: Sequence[Dimension]) -> Parts:

@@ -28,11 +28,11 @@ def by_language(texts: Any, where: str) -> dict[str, str]:
 
 def texts_by(texts: Any, where: str, what: str, hint: str) -> dict[str, str]:
     """Name → text, as a dictionary; nothing for None."""
-    given = {} if texts is None else texts
-    named = isinstance(given, Mapping)
-    if not named or not all(isinstance(text, str) for text in (*given, *given.values())):
+    stated = {} if texts is None else texts
+    named = isinstance(stated, Mapping)
+    if not named or not all(isinstance(text, str) for text in (*stated, *stated.values())):
         raise TableError(what, code="argument", where=where, hint=hint)
-    return dict(given)
+    return dict(stated)
 
 
 #: Name of the dimension of a table with several figures.

@@ -83,17 +83,17 @@ class Withheld:
         import polars as pl
 
         at = CellIndex.of(dimensions).find(self.index, index, (len(self), len(shown)))
-        found = (at >= 0) & ~shown
+        hidden = (at >= 0) & ~shown
         which = np.zeros(len(at), dtype=np.int64)
-        which[found] = self.reason[at[found]]
+        which[hidden] = self.reason[at[hidden]]
         codes = pl.Series([None, *(note.kind for note in self.reasons)], dtype=pl.String)
         columns = {"reason": codes.gather(which)}
         for name, bound in (("low", self.low), ("high", self.high)):
             if bound is not None:
-                told = np.full(len(at), np.nan)
-                told[found] = bound[at[found]]
-                told[~np.isfinite(told)] = np.nan
-                columns[name] = pl.Series(told, dtype=pl.Float64).fill_nan(None)
+                limits = np.full(len(at), np.nan)
+                limits[hidden] = bound[at[hidden]]
+                limits[~np.isfinite(limits)] = np.nan
+                columns[name] = pl.Series(limits, dtype=pl.Float64).fill_nan(None)
         return columns
 
     def printed(
@@ -104,8 +104,8 @@ class Withheld:
             return None
         at = CellIndex.of(dimensions).find(self.index, index, (len(self), length))
         bounds = [np.full(length, np.nan) for _ in range(2)]
-        for told, bound in zip(bounds, (self.low, self.high), strict=True):
-            told[at >= 0] = bound[at[at >= 0]]
+        for column, bound in zip(bounds, (self.low, self.high), strict=True):
+            column[at >= 0] = bound[at[at >= 0]]
         return bounds[0], bounds[1]
 
     def renumbered(self, places: Sequence[PositionArray]) -> Withheld:
@@ -179,7 +179,9 @@ class Note:
 
 def note_of(package: str, kind: str) -> Note:
     """The remark of this kind that a package brings along."""
-    return Note(kind, {each: texts_of(package, "notes", each)[kind] for each in ("en", "de")})
+    return Note(
+        kind, {language: texts_of(package, "notes", language)[kind] for language in ("en", "de")}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,8 +424,8 @@ class ProtectedTable:
         own = [f"{name}{end}" for name in names if name != wide for end in ("", "_label")]
         heads = across.codes if labels is None else across.labels(labels)
         if len({*heads, *own}) < len(heads) + len(own):
-            what = f"two columns would have one name if {wide!r} is spread"
-            raise TableError(what, code="wide", hint="leave out labels=, or rename the variable")
+            message = f"two columns would have one name if {wide!r} is spread"
+            raise TableError(message, code="wide", hint="leave out labels=, or rename the variable")
         cells = self.to_polars(complete=complete, labels=labels)
         kept = [name for name in own if name in cells.columns]
         shown = cells.pivot(wide, index=kept or None, values="value", on_columns=across.codes)
@@ -436,8 +438,8 @@ class ProtectedTable:
         try:
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError:
-            what = "pandas is not installed"
-            raise TableError(what, code="missing-package", hint="pip install pandas") from None
+            message = "pandas is not installed"
+            raise TableError(message, code="missing-package", hint="pip install pandas") from None
         cells = self.to_polars(**options)
         return pandas.DataFrame(cells.to_dict(as_series=False), columns=cells.columns)
 
@@ -481,8 +483,8 @@ class ProtectedTable:
         """The spanning variables, each with the code that is meant."""
         names = [dimension.name for dimension in self.dimensions]
         if codes and named:
-            what, hint = "a cell is named by codes or by names of variables, not both", ""
-            raise TableError(what, code="cell", hint=hint)
+            message, hint = "a cell is named by codes or by names of variables, not both", ""
+            raise TableError(message, code="cell", hint=hint)
         wrong = [name for name in named if name not in names]
         if wrong:
             hint = f"variables: {', '.join(names)}"
@@ -491,15 +493,15 @@ class ProtectedTable:
             hint = f'write {FIGURE}="{self.figures[0].name}"'
             raise TableError("the table has several figures", code="cell", hint=hint)
         if not named and len(codes) != len(names):
-            what = f"{len(names)} codes are needed, {len(codes)} given"
-            raise TableError(what, code="cell", hint=f"variables: {', '.join(names)}")
-        given = [named.get(d.name, d.total) for d in self.dimensions] if named else list(codes)
-        found = [
-            _meant(dimension, code) for dimension, code in zip(self.dimensions, given, strict=True)
+            message = f"{len(names)} codes are needed, {len(codes)} given"
+            raise TableError(message, code="cell", hint=f"variables: {', '.join(names)}")
+        stated = [named.get(d.name, d.total) for d in self.dimensions] if named else list(codes)
+        meanings = [
+            _meant(dimension, code) for dimension, code in zip(self.dimensions, stated, strict=True)
         ]
-        problems = [each for each in found if isinstance(each, Problem)]
+        problems = [item for item in meanings if isinstance(item, Problem)]
         raise_all(TableError, problems, code="cell", many="{} codes do not exist")
-        meant = [each for each in found if isinstance(each, str)]
+        meant = [item for item in meanings if isinstance(item, str)]
         return list(zip(self.dimensions, meant, strict=True))
 
     def _repr_html_(self) -> str:
@@ -543,38 +545,38 @@ class ProtectedTable:
 def _language(labels: bool | str | None, language: str | None) -> str | None:
     """The language in which labels are asked for; None for no labels."""
     if isinstance(labels, str) and language not in (None, labels):
-        what = f"labels are asked for in {labels!r} and in {language!r}"
-        raise TableError(what, code="labels", hint="write labels=True, and one language")
+        message = f"labels are asked for in {labels!r} and in {language!r}"
+        raise TableError(message, code="labels", hint="write labels=True, and one language")
     if labels is False or (labels is None and language is None):
         return None
     return labels if isinstance(labels, str) else language or "en"
 
 
-def _meant(dimension: Dimension, given: str) -> str | Problem:
+def _meant(dimension: Dimension, text: str) -> str | Problem:
     """The code that is given, or the only one with that label in some language."""
-    if given in dimension.index:
-        return given
+    if text in dimension.index:
+        return text
     every = (of for tree in dimension.classifications for of in tree.labels.values())
-    found = {
+    matches = {
         code
         for language in sorted({"en", "de"}.union(*every))
         for code, label in zip(dimension.codes, dimension.labels(language), strict=True)
-        if label == given
+        if label == text
     }
-    if len(found) == 1:
-        return found.pop()
-    if found:
-        hint = f"codes with this label: {', '.join(sorted(found))}"
-        return Problem(f"several codes have the label {given!r}", dimension.name, hint)
-    hint = _listed(given, dimension.codes)
-    return Problem(f"there is no code {given!r}", dimension.name, hint)
+    if len(matches) == 1:
+        return matches.pop()
+    if matches:
+        hint = f"codes with this label: {', '.join(sorted(matches))}"
+        return Problem(f"several codes have the label {text!r}", dimension.name, hint)
+    hint = _listed(text, dimension.codes)
+    return Problem(f"there is no code {text!r}", dimension.name, hint)
 
 
 def _listed(code: str, codes: Sequence[str]) -> str:
     """A hint for a code that is not listed: the nearest ones, else the first ones."""
     near = get_close_matches(str(code), codes, n=3)
     if near:
-        return f"did you mean {' or '.join(repr(each) for each in near)}?"
+        return f"did you mean {' or '.join(repr(code) for code in near)}?"
     return f"codes: {', '.join(codes[:10])}{', …' * (len(codes) > 10)}"
 
 

@@ -197,24 +197,24 @@ def read_values(
         )
     frame = to_polars(cells)
     _check_columns(frame, [column for value in values.values() for column in value.columns])
-    read = {name: each.read(frame, grid, digits) for name, each in values.items()}
+    read = {name: column.read(frame, grid, digits) for name, column in values.items()}
     return {
-        "sums": {name: found.total for name, found in read.items()},
+        "sums": {name: column.total for name, column in read.items()},
         "contributions": {
             name: Contributions(
                 column=name,
-                top=found.top,
-                count=found.count,
-                nonzero=found.nonzero,
-                key=found.key,
-                nonzero_key=found.nonzero_key,
-                total=found.total,
-                plain=found.total,
-                absolute=found.total,
-                low=found.low,
-                high=found.top[:, 0],
+                top=column.top,
+                count=column.count,
+                nonzero=column.nonzero,
+                key=column.key,
+                nonzero_key=column.nonzero_key,
+                total=column.total,
+                plain=column.total,
+                absolute=column.total,
+                low=column.low,
+                high=column.top[:, 0],
             )
-            for name, found in read.items()
+            for name, column in read.items()
         },
     }
 
@@ -272,14 +272,14 @@ def _check_names(names: Sequence[str], confidential: Sequence[str]) -> None:
 def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
     missing = [column for column in wanted if column not in frame.columns]
     if missing:
-        found = ", ".join(frame.columns[:20])
+        columns = ", ".join(frame.columns[:20])
         raise TableError(
             f"column {missing[0]!r} is missing",
             code="missing-column",
             where="cells",
-            hint=f"columns found: {found}",
+            hint=f"columns found: {columns}",
             problems=[
-                Problem(f"column {column!r} is missing", "cells", f"columns found: {found}")
+                Problem(f"column {column!r} is missing", "cells", f"columns found: {columns}")
                 for column in missing
             ],
         )
@@ -303,9 +303,9 @@ def _check_unique(dimensions: Sequence[Dimension], index: Sequence[Any], height:
 def _positions(codes: pl.Series, item: Spanning) -> tuple[Dimension, Any]:
     import polars as pl
 
-    found = codes.drop_nulls().unique().to_list()
-    dimension = _dimension(item, found, has_nulls=codes.null_count() > 0)
-    unknown = sorted(code for code in found if code not in dimension.index)
+    occurring = codes.drop_nulls().unique().to_list()
+    dimension = _dimension(item, occurring, has_nulls=codes.null_count() > 0)
+    unknown = sorted(code for code in occurring if code not in dimension.index)
     if unknown:
         shown = ", ".join(repr(code) for code in unknown[:_SHOWN])
         raise TableError(
@@ -324,10 +324,10 @@ def _positions(codes: pl.Series, item: Spanning) -> tuple[Dimension, Any]:
     return dimension, joined["at"].to_numpy().astype(np.int32)
 
 
-def _dimension(item: Spanning, found: Sequence[str], *, has_nulls: bool) -> Dimension:
+def _dimension(item: Spanning, occurring: Sequence[str], *, has_nulls: bool) -> Dimension:
     if isinstance(item, str):
         probe = Classification(name=item, codes=("Total",), parents=(-1,))
-        codes = natural_order([code for code in found if code != probe.total])
+        codes = natural_order([code for code in occurring if code != probe.total])
         trees = [flat(item, codes, found="all")]
     else:
         trees = [item] if isinstance(item, Classification) else list(item)

@@ -64,11 +64,11 @@ class ValueRelation:
         if len(sides) != 2:
             message = "a relation has two sides, with = between them"
             raise TableError(message, code="relations", where=where, hint=_HINT)
-        found: dict[str, int] = {}
+        factors: dict[str, int] = {}
         for side, turn in zip(sides, (-1, 1), strict=True):
             for name, factor in _terms(side, where):
-                found[name] = found.get(name, 0) + turn * factor
-        coefs = tuple((name, factor) for name, factor in found.items() if factor)
+                factors[name] = factors.get(name, 0) + turn * factor
+        coefs = tuple((name, factor) for name, factor in factors.items() if factor)
         if len(coefs) < 2:
             message = "a relation is about two values or more"
             raise TableError(message, code="relations", where=where, hint=_HINT)
@@ -208,15 +208,15 @@ def _candidates(matrix: FloatArray) -> list[tuple[int, ...]]:
     triangle = np.linalg.qr(some / scale, mode="r")
     _, sizes, ways = np.linalg.svd(triangle, full_matrices=True)
     sizes = np.concatenate([sizes, np.zeros(len(scale) - len(sizes))])
-    found: dict[tuple[int, ...], None] = {}
+    candidates: dict[tuple[int, ...], None] = {}
     for tolerance in _TOLERANCES:
         null = ways[sizes <= tolerance * sizes[0]] / scale
         for row in _reduced(null / np.maximum(np.abs(null).max(axis=1, keepdims=True), 1e-300)):
             for largest, rough in _WHOLE:
                 coefs = _whole(row, largest, rough)
                 if coefs is not None:
-                    found[coefs] = None
-    return list(found)
+                    candidates[coefs] = None
+    return list(candidates)
 
 
 def _reduced(rows: FloatArray) -> FloatArray:
@@ -264,7 +264,7 @@ def _rank(relations: Sequence[ValueRelation], names: Sequence[str]) -> int:
     if not relations:
         return 0
     matrix: IntArray = np.zeros((len(relations), len(names)), dtype=np.int64)
-    for row, each in enumerate(relations):
-        for name, factor in each.coefs:
+    for row, relation in enumerate(relations):
+        for name, factor in relation.coefs:
             matrix[row, names.index(name)] = factor
     return int(np.linalg.matrix_rank(matrix.astype(np.float64)))

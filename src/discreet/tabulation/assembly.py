@@ -124,7 +124,7 @@ def _dimension(
     cube: Cube, variable: SpanningVariable, problems: list[Problem]
 ) -> tuple[Dimension, list[PositionArray]]:
     """The spanning variable, and per classification each cell's leaf in it."""
-    trees, found = [], []
+    trees, numbers = [], []
     if not variable.trees:
         tree, positions = _from_values(cube, variable)
         return Dimension(classifications=(tree,)), [positions]
@@ -139,11 +139,11 @@ def _dimension(
         lookup = np.zeros(max(len(values), 1), dtype=np.int32)
         lookup[occurring] = table
         trees.append(tree)
-        found.append(lookup[codes])
+        numbers.append(lookup[codes])
     dimension = Dimension(classifications=tuple(trees), name=variable.name)
     shifted = [
         np.where(part > 0, part + shift, 0).astype(np.int32)
-        for part, shift in zip(found, dimension.offsets, strict=True)
+        for part, shift in zip(numbers, dimension.offsets, strict=True)
     ]
     return dimension, shifted
 
@@ -154,9 +154,9 @@ def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification
     codes, values = cube.codes[at], cube.values[at]
     occurring = np.flatnonzero(np.bincount(codes, minlength=1))
     texts = values.gather(occurring).to_list()
-    given = [text for text in texts if text is not None]
-    tree = _found_tree(variable.name, tuple(given))
-    if len(given) < len(texts):
+    filled = [text for text in texts if text is not None]
+    tree = _found_tree(variable.name, tuple(filled))
+    if len(filled) < len(texts):
         tree = _with_missing(tree)
     named = (tree.missing if text is None else text for text in texts)
     table = np.array([tree.index[code] for code in named], dtype=np.int32)

@@ -59,8 +59,10 @@ class BatchEngine(Engine):
         if one.layout.largest or (key is not None and not engines_add(self.task.schema[key])):
             return True
         # One reading is enough for all tables of a filter.
-        asked = one.asked if isinstance(one.asked, str) else ""
-        alike = (query for query in self.task.queries if query.opaque or query.where_text == asked)
+        condition = one.asked if isinstance(one.asked, str) else ""
+        alike = (
+            query for query in self.task.queries if query.opaque or query.where_text == condition
+        )
         polars = self.task.records.implementation is _POLARS
         return polars and any(self._cells(query.axes) > FEW_CELLS for query in alike)
 
@@ -72,14 +74,14 @@ class BatchEngine(Engine):
 
         Bad records are found batch by batch; the engine then counts all of them for the error.
         """
-        frame, found = self.task.records, dict[int, Cube]()
+        frame, by_place = self.task.records, dict[int, Cube]()
         assert isinstance(frame, nw.LazyFrame)
         for at, first in enumerate(passes):
-            if at not in found:
+            if at not in by_place:
                 places = [
                     place
                     for place, one in enumerate(passes)
-                    if place >= at and place not in found and _filter(one) == _filter(first)
+                    if place >= at and place not in by_place and _filter(one) == _filter(first)
                 ]
                 together = [passes[place] for place in places]
                 try:
@@ -88,8 +90,8 @@ class BatchEngine(Engine):
                     for one in passes:
                         raise_flaws(frame, one, self.task.record_key, self.task.grid)
                     raise
-                found.update(zip(places, cubes, strict=False))
-            yield found.pop(at)
+                by_place.update(zip(places, cubes, strict=False))
+            yield by_place.pop(at)
 
 
 def _filter(one: Pass) -> str | int:

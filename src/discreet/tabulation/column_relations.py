@@ -46,7 +46,7 @@ def column_relations(
         return []
     own = [f"value {at}" for at in range(len(terms))]
     selected = frame.select(
-        *(term.alias(each) for each, term in zip(own, terms.values(), strict=True))
+        *(term.alias(column) for column, term in zip(own, terms.values(), strict=True))
     )
     with refusals(filtered=bool(where.strip())):
         some = [_read(selected.head(_FIRST), own)]
@@ -85,5 +85,5 @@ def _contradicted(relation: ValueRelation, columns: dict[str, str]) -> nw.Expr:
 
 
 def _read(frame: Any, columns: Sequence[str]) -> FloatArray:
-    found: FloatArray = collected(frame).select(columns).to_numpy().astype(np.float64)
-    return found
+    numbers: FloatArray = collected(frame).select(columns).to_numpy().astype(np.float64)
+    return numbers

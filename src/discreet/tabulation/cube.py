@@ -94,10 +94,10 @@ def _distinct(
         return [], np.zeros(count, dtype=np.int64)
     numbers, size = CellIndex(tuple(sizes)).joined(codes)
     if size <= max(_SMALL, _DENSE_SHARE * count):
-        found = np.zeros(size, dtype=np.bool_)
-        found[numbers] = True
-        places = (np.cumsum(found) - 1)[numbers]
-        first = np.empty(int(found.sum()), dtype=np.int64)
+        occupied = np.zeros(size, dtype=np.bool_)
+        occupied[numbers] = True
+        places = (np.cumsum(occupied) - 1)[numbers]
+        first = np.empty(int(occupied.sum()), dtype=np.int64)
         first[places] = np.arange(count)
     else:
         _, first, places = np.unique(numbers, return_index=True, return_inverse=True)
@@ -240,19 +240,19 @@ def _roll_up_largest(
     """Lists of every cell: those of children merged into their parent's, level by level."""
     places = np.searchsorted(cells, finest)
     lists = {}
-    for name, given in largest.items():
-        lists[name] = Largest.empty(len(cells), given.k, weighted=given.weighted)
-        lists[name].add_lists(places, given)
-    made = np.zeros(len(cells), dtype=np.bool_)
-    made[places] = True
+    for name, own in largest.items():
+        lists[name] = Largest.empty(len(cells), own.k, weighted=own.weighted)
+        lists[name].add_lists(places, own)
+    filled = np.zeros(len(cells), dtype=np.bool_)
+    filled[places] = True
     for tree, step in zip(trees, _strides(trees), strict=True):
         position = (cells // step) % tree.size
         level_of = tree.levels[position]
         up = (tree.parents[position].astype(np.int64) - position) * step
         for level in range(int(tree.levels.max()), 0, -1):
-            here = np.flatnonzero(made & (level_of == level))
+            here = np.flatnonzero(filled & (level_of == level))
             parents = np.searchsorted(cells, cells[here] + up[here])
             for part in lists.values():
                 part.add_lists(parents, part.of_cells(here))
-            made[parents] = True
+            filled[parents] = True
     return lists

@@ -255,7 +255,7 @@ def checked_keys(cubes: DistantCubes, grid: KeyGrid, *, allowed: bool) -> KeyChe
 
 def codes_in_cubes(cubes: DistantCubes, column: str) -> list[str]:
     """All codes of a column that some record has."""
-    found: set[str] = set()
+    codes: set[str] = set()
     for file in cubes.files:
         own = [
             cube.values[cube.place[CubeAxis(column)]]
@@ -264,8 +264,8 @@ def codes_in_cubes(cubes: DistantCubes, column: str) -> list[str]:
         ]
         if not own:
             raise _absent(column)
-        found.update(own[0].drop_nulls())
-    return list(found)
+        codes.update(own[0].drop_nulls())
+    return list(codes)
 
 
 def _absent(where: str) -> MicrodataError:

@@ -179,8 +179,8 @@ class DatabaseEngine(Engine):
     def sizes(self) -> Mapping[CubeAxis, int]:
         """Number of codes per axis; of those that are not known, that among the first records."""
         known = dict(self.task.sizes)
-        asked = [axis for query in self.task.queries for axis in query.axes if axis not in known]
-        axes = list(dict.fromkeys(asked))
+        unknown = [axis for query in self.task.queries for axis in query.axes if axis not in known]
+        axes = list(dict.fromkeys(unknown))
         if not axes:
             return known
         sql, source = self._terms.sql, self._source
@@ -220,8 +220,8 @@ class DatabaseEngine(Engine):
             whole = ("integer", "null") if source.schema[name] == pl.Int64() else ()
             kinds = ("text", "null") if texts else whole or ("integer", "real", "null")
             wrong = sql.func.typeof(source.table.c[name]).not_in(kinds)
-            found = sql.select(sql.func.count()).select_from(source.table).where(wrong)
-            if connection.execute(found).scalar_one():
+            statement = sql.select(sql.func.count()).select_from(source.table).where(wrong)
+            if connection.execute(statement).scalar_one():
                 raise mixed_types(name, source.where)
 
     def _answer(self, connection: Any, statement: Any, one: Pass) -> pl.DataFrame:
@@ -270,12 +270,12 @@ class DatabaseEngine(Engine):
             cuts[f"rest{at}"] = (size - terms.floor(size / COARSE) * COARSE) * MIDDLE
         cut = self._step(ready, axes, cuts)
         totals = [sql.func.sum(cut[name]).label(name) for name in names if name[:3] != "end"]
-        for at, what in enumerate(amounts):
+        for at, source in enumerate(amounts):
             middle = terms.floor(cut[f"rest{at}"])
             fine = terms.floor((cut[f"rest{at}"] - middle) * FINE)
             for limb, part in zip(LIMBS, (cut[f"coarse{at}"], middle, fine), strict=True):
                 added = sql.func.sum(terms.whole(part * cut[f"sign{at}"]))
-                totals.append(added.label(measure_name(layout.rows[*what, limb])))
+                totals.append(added.label(measure_name(layout.rows[*source, limb])))
         for at in range(len(layout.largest)):
             totals.append(sql.func.min(cut[f"end{at}"]).label(f"low{at}"))
             totals.append(sql.func.max(cut[f"end{at}"]).label(f"high{at}"))
@@ -284,10 +284,12 @@ class DatabaseEngine(Engine):
         statement = sql.select(*cells, counted, *totals).select_from(self._last)
         return statement.group_by(*cells) if cells else statement
 
-    def _step(self, columns: Any, kept: Sequence[str], made: Mapping[str, Any]) -> Any:
+    def _step(self, columns: Any, kept: Sequence[str], parts: Mapping[str, Any]) -> Any:
         """The columns of a query with some columns of the last one and others made of them."""
         sql = self._terms.sql
-        named = [columns[name] for name in kept] + [part.label(name) for name, part in made.items()]
+        named = [columns[name] for name in kept] + [
+            part.label(name) for name, part in parts.items()
+        ]
         statement = sql.select(*(named or [sql.literal(1).label("one")]))
         self._last = statement.select_from(self._last).subquery(f"step{self._steps}")
         self._steps += 1
@@ -296,15 +298,15 @@ class DatabaseEngine(Engine):
     def _numbers(self, one: Pass, more: Sequence[Any] = ()) -> tuple[Any, dict[str, Any]]:
         """The first step: its columns, and those of weights and values by their names."""
         terms, layout, key = self._terms, one.layout, self.task.record_key
-        made = {f"axis{at}": self._axis(axis) for at, axis in enumerate(one.axes)}
+        parts = {f"axis{at}": self._axis(axis) for at, axis in enumerate(one.axes)}
         listed = list(dict.fromkeys(one.numbers))
-        made |= {f"number{at}": terms.number(name) for at, name in enumerate(listed)}
+        parts |= {f"number{at}": terms.number(name) for at, name in enumerate(listed)}
         if layout.keyed and key is not None:
-            made["key"] = terms.table.c[key]
+            parts["key"] = terms.table.c[key]
         conditions = [*more]
         if one.asked:
             conditions.append(parse_filter(str(one.asked)).built(terms))
-        named = [part.label(name) for name, part in made.items()]
+        named = [part.label(name) for name, part in parts.items()]
         statement = terms.sql.select(*(named or [terms.sql.literal(1).label("one")]))
         statement = statement.select_from(terms.table).where(*conditions)
         self._last, self._steps = statement.subquery("step0"), 1
@@ -326,8 +328,8 @@ class DatabaseEngine(Engine):
             if np.isfinite(bound)
         ]
         above = count if np.isfinite(axis.bounds[-1]) else count - 1
-        given = terms.sql.case(*below, else_=above) if below else terms.sql.literal(above)
-        return terms.sql.case((number.is_not(None), given))
+        position = terms.sql.case(*below, else_=above) if below else terms.sql.literal(above)
+        return terms.sql.case((number.is_not(None), position))
 
     def _text(self, name: str) -> Any:
         terms = self._terms
@@ -395,8 +397,8 @@ class DatabaseEngine(Engine):
                 partition_by=cells or None,
                 order_by=[part.desc() for part in [*order, numbers[name]]],
             )
-            given = [numbers[name].label(VALUE)]
-            given += [] if weight is None else [numbers[weight].label(WEIGHT)]
-            ranked = sql.select(*cells, *given, place.label(PLACE)).subquery("ranked")
+            measured = [numbers[name].label(VALUE)]
+            measured += [] if weight is None else [numbers[weight].label(WEIGHT)]
+            ranked = sql.select(*cells, *measured, place.label(PLACE)).subquery("ranked")
             statements.append(sql.select(ranked).where(ranked.c[PLACE] <= k))
         return statements

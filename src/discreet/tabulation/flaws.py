@@ -119,8 +119,8 @@ def key_columns(
         usable, finer = engine_keys(record_key, schema, grid), nw.lit(0)
     else:
         usable, finer = decimal_keys(column.cast(nw.Float64), grid)
-    given = nw.when(~column.is_nan()).then(column) if dtype.is_float() else column
-    columns = {"key": usable, "key_given": given, "key_finer": finer.cast(nw.Int8)}
+    present = nw.when(~column.is_nan()).then(column) if dtype.is_float() else column
+    columns = {"key": usable, "key_given": present, "key_finer": finer.cast(nw.Int8)}
     return columns, [
         nw.col("key").count().cast(nw.Int64).alias("usable_keys"),
         nw.col("key_given").count().cast(nw.Int64).alias("given_keys"),
@@ -130,13 +130,13 @@ def key_columns(
 
 def check_key_counts(frame: pl.DataFrame, record_key: str, grid: KeyGrid) -> None:
     """Raise unless every record had a key on the grid, by the sums of `key_columns`."""
-    records, given, usable, finer = (
+    records, present, usable, finer = (
         int(frame[name].sum() or 0) for name in ("n", "given_keys", "usable_keys", "finer_keys")
     )
-    if given < records:
-        raise unusable_keys("no key", records - given, records, record_key)
-    if usable < given:
-        raise off_grid(given - usable, records, record_key, grid)
+    if present < records:
+        raise unusable_keys("no key", records - present, records, record_key)
+    if usable < present:
+        raise off_grid(present - usable, records, record_key, grid)
     if finer:
         raise too_fine(finer, records, record_key)
 
@@ -155,8 +155,8 @@ def raise_flaws(
         totals += counts
     elif keyed and record_key is not None:
         grid_keys(collected(frame.select(record_key))[record_key], grid, column=record_key)
-    found = list(_number_flaws(one.layout, schema))
-    for at, (_, _, condition) in enumerate(found):
+    flaws = list(_number_flaws(one.layout, schema))
+    for at, (_, _, condition) in enumerate(flaws):
         columns[f"bad{at}"] = flag(condition)
         totals.append(nw.col(f"bad{at}").sum().cast(nw.Int64).alias(f"bad{at}"))
     if not columns:
@@ -165,7 +165,7 @@ def raise_flaws(
     row = collected(ready.select(*totals))
     if "usable_keys" in row.columns and record_key is not None:
         check_key_counts(row, record_key, grid)
-    for at, (name, kind, _) in enumerate(found):
+    for at, (name, kind, _) in enumerate(flaws):
         if count := int(row[f"bad{at}"].sum() or 0):
             raise unusable_numbers(kind, count, name)
 

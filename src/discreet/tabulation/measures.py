@@ -284,10 +284,10 @@ class Largest:
             else:
                 loops.add_weighted_values(cells, values, weights, self.lists, self.k)
             return
-        given = ~np.isnan(values)
-        if not bool(given.all()):
-            cells, values = cells[given], values[given]
-            weights = None if weights is None else weights[given]
+        present = ~np.isnan(values)
+        if not bool(present.all()):
+            cells, values = cells[present], values[present]
+            weights = None if weights is None else weights[present]
         self._widen(cells, values, values)
         self._take(cells, values + 0.0, weights)
 
@@ -300,10 +300,10 @@ class Largest:
             return
         filled = ~np.isnan(other.high)
         self._widen(cells[filled], other.low[filled], other.high[filled])
-        given = ~np.isnan(other.top)
-        repeated = np.broadcast_to(cells[:, None], given.shape)[given]
+        present = ~np.isnan(other.top)
+        repeated = np.broadcast_to(cells[:, None], present.shape)[present]
         weights = other.weights
-        self._take(repeated, other.top[given], None if weights is None else weights[given])
+        self._take(repeated, other.top[present], None if weights is None else weights[present])
 
     def _widen(self, cells: IntArray, low: FloatArray, high: FloatArray) -> None:
         """Bring smallest and largest values up to date."""

@@ -140,9 +140,9 @@ def accumulate(records: RecordArrays) -> Counted:
     if threads == 1:
         return _pass(records, spans[0], way)
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda span: _pass(records, span, way), spans))
-    total = found[0]
-    for one in found[1:]:
+        results = list(pool.map(lambda span: _pass(records, span, way), spans))
+    total = results[0]
+    for one in results[1:]:
         total.add(one)
     return total
 
@@ -454,14 +454,14 @@ class CodedRecords:
             parts=amounts.parts(layout),
             largest=amounts.largest(layout),
         )
-        positions, found = _occupied(records)
+        positions, counted = _occupied(records)
         return Cube(
             axes=tuple(axes),
             codes=tuple(positions),
             values=tuple(coding.values for coding in codings),
-            measures=found.measures,
+            measures=counted.measures,
             layout=layout,
-            largest=found.largest,
+            largest=counted.largest,
         )
 
     def _codings(self, axes: Sequence[CubeAxis]) -> list[CodedColumn]:
@@ -523,10 +523,10 @@ def _sparse(records: RecordArrays) -> tuple[list[Any], Counted]:
         .sort(by)
     )
     measures = np.vstack([grouped[name].to_numpy() for name in ["n", *names]])
-    found = Counted(measures, _sparse_largest(records, frame.select(by), grouped.select(by)))
+    counted = Counted(measures, _sparse_largest(records, frame.select(by), grouped.select(by)))
     if flat:
-        return list(records.grid.positions(grouped[_NUMBER].to_numpy())), found
-    return [grouped[name].to_numpy().astype(np.int32) for name in groups], found
+        return list(records.grid.positions(grouped[_NUMBER].to_numpy())), counted
+    return [grouped[name].to_numpy().astype(np.int32) for name in groups], counted
 
 
 def _columns_to_add(records: RecordArrays) -> list[Any]:
@@ -555,12 +555,12 @@ def _sparse_largest(
     places = occurring.with_row_index("place")
     joined = cells.join(places, on=cells.columns, how="left", maintain_order="left")
     numbers = joined["place"].to_numpy().astype(np.int64)
-    found = {}
+    largest = {}
     for name, of in records.largest.items():
-        found[name] = Largest.empty(occurring.height, of.k, weighted=of.weights is not None)
+        largest[name] = Largest.empty(occurring.height, of.k, weighted=of.weights is not None)
         compiled = _compiled_pays(records)
-        found[name].add_records(numbers, of.values, of.weights, compiled=compiled)
-    return found
+        largest[name].add_records(numbers, of.values, of.weights, compiled=compiled)
+    return largest
 
 
 #: A lazy polars frame of at most this many bytes is read once when several cubes need it.

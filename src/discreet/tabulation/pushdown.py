@@ -197,13 +197,13 @@ def _first_in_parts(
 
 
 def _read_largest(
-    cells: pl.DataFrame, found: list[pl.DataFrame], axes: int, layout: MeasureLayout
+    cells: pl.DataFrame, frames: list[pl.DataFrame], axes: int, layout: MeasureLayout
 ) -> dict[str, Largest]:
     """The lists of the cells, from their first records."""
     names = [f"axis{k}" for k in range(axes)]
     places = cells.select(names).with_row_index("cell")
     lists = {}
-    for at, ((name, k), first) in enumerate(zip(layout.largest.items(), found, strict=True)):
+    for at, ((name, k), first) in enumerate(zip(layout.largest.items(), frames, strict=True)):
         rows: Any = np.zeros(first.height, dtype=np.int64)
         if names:
             joined = first.join(

@@ -97,11 +97,11 @@ class Query:
     def variables(self) -> tuple[SpanningVariable, ...]:
         """The spanning variables, checked."""
         check_by(self.by, self.name, self.name)
-        found = tuple(SpanningVariable.of(item) for item in self.by)
+        variables = tuple(SpanningVariable.of(item) for item in self.by)
         self._check_types()
-        self._check_values([variable.name for variable in found])
+        self._check_values([variable.name for variable in variables])
         self._check_contributions()
-        return found
+        return variables
 
     def _check_types(self) -> None:
         """Texts where names are, lists where lists are, a condition where one is."""
@@ -124,9 +124,9 @@ class Query:
                 "write where=\"sex == 'w'\", or build it with narwhals.col",
             ),
         }
-        for name, (is_wrong, what, hint) in wrong.items():
+        for name, (is_wrong, message, hint) in wrong.items():
             if is_wrong:
-                raise TableError(what, code=name, where=name, hint=hint)
+                raise TableError(message, code=name, where=name, hint=hint)
 
     def _check_values(self, names: Sequence[str]) -> None:
         """Each column of sums needs a name of its own in the table."""
@@ -168,10 +168,12 @@ class Query:
     def largest(self) -> dict[str, int]:
         """Per value column whose largest contributions are wanted, how many."""
         if isinstance(self.contributions, Mapping):
-            each = dict(self.contributions)
+            numbers = dict(self.contributions)
         else:
-            each = dict.fromkeys(self.values, self.contributions)
-        return {name: int(each[name]) for name in dict.fromkeys(self.values) if each.get(name)}
+            numbers = dict.fromkeys(self.values, self.contributions)
+        return {
+            name: int(numbers[name]) for name in dict.fromkeys(self.values) if numbers.get(name)
+        }
 
     @cached_property
     def axes(self) -> tuple[CubeAxis, ...]:
@@ -206,10 +208,10 @@ class Query:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the data that the query names."""
-        found = [column for axis in self.axes for column in axis.columns]
-        found += sorted(self.filter.columns) if self.filter else []
-        found += [self.weight] if self.weight else []
-        return tuple(dict.fromkeys([*found, *self.values]))
+        columns = [column for axis in self.axes for column in axis.columns]
+        columns += sorted(self.filter.columns) if self.filter else []
+        columns += [self.weight] if self.weight else []
+        return tuple(dict.fromkeys([*columns, *self.values]))
 
 
 #: A joint cube may have so many possible cells, whatever the number of records …

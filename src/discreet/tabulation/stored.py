@@ -168,9 +168,11 @@ class _StorePass:
     def __init__(self, store: StoredRecords, one: Pass, grid: KeyGrid) -> None:
         self.store, self.one, self.grid = store, one, grid
         self.codings = [_coding(store, axis) for axis in one.axes]
-        asked = one.asked if isinstance(one.asked, str) and one.asked else None
+        filter_text = one.asked if isinstance(one.asked, str) and one.asked else None
         self.conditions = (
-            [self._condition(part) for part in parse_filter(asked).parts()] if asked else []
+            [self._condition(part) for part in parse_filter(filter_text).parts()]
+            if filter_text
+            else []
         )
         self.passed = {name: np.ones(len(store.values(name)), np.bool_) for name in self._coded()}
         for condition in self.conditions:
@@ -259,19 +261,19 @@ class _StorePass:
         self.begin()
         one = self.one.complete()
         counted = one.numbers or one.layout.largest
-        found = self._measured(one) if counted else self._counted(one)
-        flat = np.flatnonzero(found.measures[0])
+        measured = self._measured(one) if counted else self._counted(one)
+        flat = np.flatnonzero(measured.measures[0])
         sizes = [max(len(item), 1) for item in self.kept]
         positions = np.unravel_index(flat, sizes) if sizes else ()
-        found = found.of_cells(flat)
+        measured = measured.of_cells(flat)
         codings = zip(self.codings, self.kept, strict=True)
         return Cube(
             axes=one.axes,
             codes=tuple(at.astype(np.int32) for at in positions),
             values=tuple(coding.values.gather(own) for coding, own in codings),
-            measures=found.measures,
+            measures=measured.measures,
             layout=one.layout,
-            largest=found.largest,
+            largest=measured.largest,
         )
 
     def ranges(self, step: int) -> Iterator[tuple[int, int]]:
@@ -323,9 +325,9 @@ class _StorePass:
                 counts, sums = self._counted_in(ranges, one)
             else:
                 with ThreadPoolExecutor(most) as pool:
-                    found = list(pool.map(lambda part: self._counted_in(part, one), parts))
-                counts, sums = found[0]
-                for more, keys in found[1:]:
+                    results = list(pool.map(lambda part: self._counted_in(part, one), parts))
+                counts, sums = results[0]
+                for more, keys in results[1:]:
                     counts += more
                     sums += keys - self.grid.size
                     sums += self.grid.size & (sums >> 63)

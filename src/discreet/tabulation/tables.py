@@ -201,10 +201,10 @@ def _engines(task: TabulationTask) -> list[Engine]:
     with refusals(filtered=False):
         distant = distant_records(task.records) is not None
         known = [engine for engine in known_engines() if engine.distant == distant]
-        found = [engine(task) for engine in known if engine.takes(task)]
+        engines = [engine(task) for engine in known if engine.takes(task)]
         # Records that are not counted where they are come here.
-        others = [engine for engine in known_engines() if not engine.distant] if not found else []
-        return found or [engine(task) for engine in others if engine.takes(task)]
+        others = [engine for engine in known_engines() if not engine.distant] if not engines else []
+        return engines or [engine(task) for engine in others if engine.takes(task)]
 
 
 def _counted(

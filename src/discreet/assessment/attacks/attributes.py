@@ -27,7 +27,7 @@ class GroupDisclosures:
 
 def group_disclosures(system: System) -> list[GroupDisclosures]:
     """The rows of all layers that tell a category, layers with most of them first."""
-    found = []
+    disclosures = []
     for step in system.steps():
         inside = step.whole >= 0
         place = step.whole[inside]
@@ -52,12 +52,12 @@ def group_disclosures(system: System) -> list[GroupDisclosures]:
             all_of_it = step.coarse.truth(step.coarse.ids)
             one = single & (largest == all_of_it) & (all_of_it > 0)
             true, persons = int(one.sum()), int(all_of_it[one].sum())
-        (told,) = set(step.fine.key) - set(step.coarse.key)
-        title = f"{system.title(step.coarse.key)}: {system.axes[told[0]].variable}"
-        found.append(
+        (added,) = set(step.fine.key) - set(step.coarse.key)
+        title = f"{system.title(step.coarse.key)}: {system.axes[added[0]].variable}"
+        disclosures.append(
             GroupDisclosures(
                 layer=title, rows=int(rows.sum()), single=int(single.sum()),
                 true=true, persons=persons,
             )
         )  # fmt: skip
-    return sorted(found, key=lambda each: (-each.single, each.layer))
+    return sorted(disclosures, key=lambda each: (-each.single, each.layer))

@@ -107,18 +107,18 @@ def rolled_up(system: System, layer: Layer) -> Iterator[tuple[RolledUp, int]]:
 
 def _split(system: System, layer: Layer) -> IntArray:
     """Per cell and variable, whether going up once in it joins the cell's figure with others."""
-    found = np.zeros(len(layer), dtype=np.int64)
+    marks = np.zeros(len(layer), dtype=np.int64)
     counted = (layer.value != 0).astype(np.int64)
     for at, (axis, cut) in enumerate(layer.key):
         above = (*layer.key[:at], *([(axis, cut - 1)] if cut > 1 else []), *layer.key[at + 1 :])
         if above not in system.layers:
-            found |= 1 << at
+            marks |= 1 << at
             continue
         ids = coarser(layer.ids, layer.sizes, at, system.axes[axis], cut)
         _, place = np.unique(ids, return_inverse=True)
         number = np.bincount(place, weights=counted)
-        found |= np.where((number[place] > 1) & (counted > 0), 1 << at, 0)
-    return found
+        marks |= np.where((number[place] > 1) & (counted > 0), 1 << at, 0)
+    return marks
 
 
 def _one_up(system: System, rolled: RolledUp, at: int) -> RolledUp:

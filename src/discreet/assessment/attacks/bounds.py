@@ -239,17 +239,17 @@ def likeliest(step: LayerStep, chances: NoiseChances) -> Likely | None:
     good = complete & coarse.shown & (step.unlisted == 0) & (number > 1) & (number <= _PARTS)
     order = inside[np.argsort(place, kind="stable")]
     first = starts(number)
-    found: list[tuple[IntArray, IntArray, FloatArray]] = []
+    posteriors: list[tuple[IntArray, IntArray, FloatArray]] = []
     for parts in range(2, _PARTS + 1):
         wholes = np.flatnonzero(good & (number == parts))
         for at in range(0, len(wholes), _CHUNK):
             chosen = wholes[at : at + _CHUNK]
             cells = order[first[chosen][:, None] + np.arange(parts)]
             whole = (coarse.value[chosen], coarse.official[chosen])
-            found.append((cells.ravel(), *_posterior(fine.value[cells], whole, chances)))
-    if not found:
+            posteriors.append((cells.ravel(), *_posterior(fine.value[cells], whole, chances)))
+    if not posteriors:
         return None
-    cells, count, chance = (np.concatenate(item) for item in zip(*found, strict=True))
+    cells, count, chance = (np.concatenate(item) for item in zip(*posteriors, strict=True))
     return Likely(fine, cells, count, chance)
 
 
@@ -300,7 +300,7 @@ def _likelihood(shown: IntArray, chances: NoiseChances) -> FloatArray:
 
 
 def _convolved(first: FloatArray, second: FloatArray) -> FloatArray:
-    found = np.zeros((len(first), first.shape[1] + second.shape[1] - 1))
+    convolution = np.zeros((len(first), first.shape[1] + second.shape[1] - 1))
     for k in range(second.shape[1]):
-        found[:, k : k + first.shape[1]] += first * second[:, k : k + 1]
-    return found
+        convolution[:, k : k + first.shape[1]] += first * second[:, k : k + 1]
+    return convolution

@@ -74,39 +74,39 @@ class Axis:
         """The codes of each cut."""
         leaf = np.ones(len(self.codes), dtype=np.bool_)
         leaf[self.parents[self.parents >= 0]] = False
-        found = []
+        cuts = []
         for k in range(int(self.depth.max()) + 1):
             cut = np.flatnonzero((self.depth == k) | (leaf & (self.depth < k)))
-            found.append(cut.astype(np.int32))
-        return tuple(found)
+            cuts.append(cut.astype(np.int32))
+        return tuple(cuts)
 
     @cached_property
     def places(self) -> tuple[PositionArray, ...]:
         """Per cut, the number of each code in it; -1 for others."""
-        found = []
+        places = []
         for cut in self.cuts:
             place = np.full(len(self.codes), -1, dtype=np.int32)
             place[cut] = np.arange(len(cut))
-            found.append(place)
-        return tuple(found)
+            places.append(place)
+        return tuple(places)
 
     @cached_property
     def up(self) -> tuple[PositionArray, ...]:
         """Per cut from 1 on, where each of its codes lies in the cut above."""
-        found = [np.zeros(0, dtype=np.int32)]
+        parents = [np.zeros(0, dtype=np.int32)]
         for k in range(1, len(self.cuts)):
             cut = self.cuts[k]
             above = np.where(self.depth[cut] == k, self.parents[cut], cut)
-            found.append(self.places[k - 1][above])
-        return tuple(found)
+            parents.append(self.places[k - 1][above])
+        return tuple(parents)
 
     @cached_property
     def parts(self) -> tuple[IntArray, ...]:
         """Per cut from 1 on, how many of its codes lie in each code of the cut above."""
-        found = [np.zeros(0, dtype=np.int64)]
+        parts = [np.zeros(0, dtype=np.int64)]
         for up, above in zip(self.up[1:], self.cuts, strict=False):
-            found += [np.bincount(up, minlength=len(above)).astype(np.int64)]
-        return tuple(found)
+            parts += [np.bincount(up, minlength=len(above)).astype(np.int64)]
+        return tuple(parts)
 
 
 @dataclass(repr=False, eq=False)
@@ -165,10 +165,10 @@ def coarser(ids: IntArray, sizes: Sequence[int], at: int, axis: Axis, cut: int) 
         inner *= size
     rest, low = np.divmod(ids, inner)
     high, code = np.divmod(rest, sizes[at])
-    found: IntArray = (
+    numbers: IntArray = (
         high * len(axis.cuts[cut - 1]) + axis.up[cut][code].astype(np.int64)
     ) * inner + low
-    return found
+    return numbers
 
 
 @dataclass(repr=False, eq=False)
@@ -364,7 +364,7 @@ def _whole(table: ProtectedTable, own: BoolArray) -> int:
 
 def _joined_axes(tables: Sequence[ProtectedTable]) -> list[Axis]:
     """The classifications of all tables, the same for all universes; tables leave codes out."""
-    found: dict[tuple[str, str], Axis] = {}
+    axes: dict[tuple[str, str], Axis] = {}
     for table in tables:
         for dimension in table.spanning:
             for tree in dimension.classifications:
@@ -375,10 +375,10 @@ def _joined_axes(tables: Sequence[ProtectedTable]) -> list[Axis]:
                     parents=np.asarray(tree.parents, dtype=np.int32),
                     levels=tuple(tree.level_names),
                 )
-                old = found.setdefault((dimension.name, tree.name), new)
+                old = axes.setdefault((dimension.name, tree.name), new)
                 if old.codes != new.codes:
-                    found[dimension.name, tree.name] = _joined(old, new)
-    return [found[name] for name in sorted(found)]
+                    axes[dimension.name, tree.name] = _joined(old, new)
+    return [axes[name] for name in sorted(axes)]
 
 
 def _in_turn(
@@ -415,11 +415,11 @@ class _Reading:
         cells = _ShownCells(
             value=value.astype(np.int64), shown=shown, official=status == CellStatus.official
         )
-        found = dict(_by_layer(options, index, len(value)))
+        by_choice = dict(_by_layer(options, index, len(value)))
         layers = {}
         for chosen in itertools.product(*(range(len(option)) for option in options)):
             if self._complete(safe, options, chosen):
-                layer = self._layer(options, chosen, cells, found.get(chosen))
+                layer = self._layer(options, chosen, cells, by_choice.get(chosen))
                 self._put(safe.name, layer)
                 layers[chosen] = layer.key
         return _Taken(dimensions, options, layers, 10 ** _decimals(safe, self.figure))
@@ -467,8 +467,8 @@ class _Reading:
         if safe.parts is None and not safe.suppressed_parts:
             return True
         levels = [
-            set(level_numbers(dimension)[each[at].place >= 0].tolist())
-            for dimension, each, at in zip(safe.spanning, options, chosen, strict=True)
+            set(level_numbers(dimension)[choices[at].place >= 0].tolist())
+            for dimension, choices, at in zip(safe.spanning, options, chosen, strict=True)
         ]
         if safe.several_figures:
             levels.append({0})
@@ -482,15 +482,15 @@ class _Reading:
         options: Sequence[list[_Option]],
         chosen: tuple[int, ...],
         cells: _ShownCells,
-        found: _Found | None,
+        occurring: _Found | None,
     ) -> Layer:
         key, order = _key(options, chosen)
         sizes = self.system.sizes(key)
-        if found is None:
-            found = _Found(np.zeros(0, dtype=np.int64), [np.zeros(0, np.int32)] * len(chosen))
-        ids = CellIndex(sizes).numbers([found.places[at] for at in order], len(found.rows))
+        if occurring is None:
+            occurring = _Found(np.zeros(0, dtype=np.int64), [np.zeros(0, np.int32)] * len(chosen))
+        ids = CellIndex(sizes).numbers([occurring.places[at] for at in order], len(occurring.rows))
         sort = np.argsort(ids, kind="stable")
-        rows = found.rows[sort]
+        rows = occurring.rows[sort]
         return Layer(
             key=key,
             sizes=sizes,
@@ -522,16 +522,19 @@ class _Reading:
 
 
 def _true(
-    layer: Layer, options: Sequence[list[_Option]], chosen: tuple[int, ...], found: _Found | None
+    layer: Layer,
+    options: Sequence[list[_Option]],
+    chosen: tuple[int, ...],
+    occurring: _Found | None,
 ) -> tuple[IntArray, IntArray]:
     """The cells of a layer that have records, and their places among those of the table."""
-    if found is None:
+    if occurring is None:
         none = np.zeros(0, dtype=np.int64)
         return none, none
     _, order = _key(options, chosen)
-    ids = layer.grid.numbers([found.places[at] for at in order], len(found.rows))
+    ids = layer.grid.numbers([occurring.places[at] for at in order], len(occurring.rows))
     sort = np.argsort(ids, kind="stable")
-    return ids[sort], found.rows[sort]
+    return ids[sort], occurring.rows[sort]
 
 
 @dataclass(frozen=True)
@@ -571,7 +574,7 @@ class _Found:
 def _key(options: Sequence[list[_Option]], chosen: tuple[int, ...]) -> tuple[LayerKey, list[int]]:
     """The key of a layer, and its variables by their place in the table."""
     taken = [(options[at][which], at) for at, which in enumerate(chosen)]
-    own = sorted((each.axis, each.cut, at) for each, at in taken if each.axis >= 0)
+    own = sorted((option.axis, option.cut, at) for option, at in taken if option.axis >= 0)
     return tuple((axis, cut) for axis, cut, _ in own), [at for _, _, at in own]
 
 
@@ -581,10 +584,10 @@ def _by_layer(
     """The rows of each layer; codes that end early stand in several cuts."""
     rows = np.arange(length, dtype=np.int64)
     which: list[PositionArray] = []
-    for each, part in zip(options, index, strict=True):
-        lists = [np.flatnonzero(option.place[part[rows]] >= 0) for option in each]
+    for choices, part in zip(options, index, strict=True):
+        lists = [np.flatnonzero(option.place[part[rows]] >= 0) for option in choices]
         kept = np.concatenate(lists)
-        taken = np.repeat(np.arange(len(each)), [len(item) for item in lists])
+        taken = np.repeat(np.arange(len(choices)), [len(item) for item in lists])
         rows = rows[kept]
         which = [old[kept] for old in which]
         which.append(taken.astype(np.int32))
@@ -596,8 +599,8 @@ def _by_layer(
         chosen = tuple(int(number[same[0]]) for number in which)
         own = rows[same]
         places = [
-            each[at].place[index[place][own]]
-            for place, (each, at) in enumerate(zip(options, chosen, strict=True))
+            choices[at].place[index[place][own]]
+            for place, (choices, at) in enumerate(zip(options, chosen, strict=True))
         ]
         yield chosen, _Found(own, places)
 
@@ -668,19 +671,19 @@ def _same_codes(
 ) -> tuple[IntArray, list[PositionArray]]:
     """The cells of a true table whose codes are published, by these codes."""
     names = [dimension.name for dimension in true.dimensions]
-    found = []
+    positions = []
     for dimension in dimensions:
         if dimension.name not in names:
             message = f"variable {dimension.name!r} does not span the true table"
             raise TableError(message, code="truth", where="attack")
         at = names.index(dimension.name)
         place = [dimension.index.get(code, -1) for code in true.dimensions[at].codes]
-        found.append(np.array(place, dtype=np.int32)[true.index[at]])
+        positions.append(np.array(place, dtype=np.int32)[true.index[at]])
     there = np.ones(len(true), dtype=np.bool_)
-    for part in found:
+    for part in positions:
         there &= part >= 0
     for at, dimension in enumerate(true.dimensions):
         if dimension.name not in [item.name for item in dimensions]:
             there &= true.index[at] == 0
     kept = np.flatnonzero(there)
-    return kept, [part[kept] for part in found]
+    return kept, [part[kept] for part in positions]

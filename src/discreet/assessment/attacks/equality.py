@@ -45,14 +45,14 @@ class NearTwins:
 
 def near_twins(catalogue: Catalogue) -> list[NearTwins]:
     """The twins of a publication, those with fewest unequal figures first."""
-    found: list[NearTwins] = []
+    twins: list[NearTwins] = []
     names = list(catalogue.systems)
     for at, first in enumerate(names):
         for second in names[at + 1 :]:
-            found += _of_universes(catalogue.systems[first], catalogue.systems[second])
+            twins += _of_universes(catalogue.systems[first], catalogue.systems[second])
     for system in catalogue.systems.values():
-        found += _of_codes(system)
-    return sorted(found, key=lambda twin: (twin.unequal / twin.compared, twin.first, twin.second))
+        twins += _of_codes(system)
+    return sorted(twins, key=lambda twin: (twin.unequal / twin.compared, twin.first, twin.second))
 
 
 def _is_near(compared: int, unequal: int) -> bool:
@@ -72,14 +72,14 @@ def _of_universes(one: System, other: System) -> Iterator[NearTwins]:
     ]
     if not rows:
         return
-    told = pl.col("compared") > 0
+    compared = pl.col("compared") > 0
     summed = (
         pl.concat(rows)
         .group_by("subject", maintain_order=True)
         .agg(
             pl.col("compared", "unequal").sum(),
             pl.col("cell", "layer").filter(pl.col("unequal") > 0).first(),
-            pl.col("gap").filter(told).sort_by(pl.col("compared").filter(told)).first(),
+            pl.col("gap").filter(compared).sort_by(pl.col("compared").filter(compared)).first(),
             # A layer without true counts has no sum, but nulls sum up to zero.
             pl.when(pl.col("apart") > 0).then(pl.col("apart")).max().alias("apart"),
         )
@@ -201,7 +201,7 @@ def _apart(
     system: System, rests: list[LayerKey], *codes: tuple[tuple[int, int], int]
 ) -> int | None:
     """By how many records two codes differ at least, by the smaller one of their layers."""
-    found = None
+    farthest = None
     for rest in rests:
         counts = []
         for chosen, code in codes:
@@ -217,8 +217,8 @@ def _apart(
         if len(counts) == len(codes):
             one, other = counts
             apart = sum(abs(one.get(at, 0) - other.get(at, 0)) for at in one.keys() | other.keys())
-            found = max(found or 0, apart)
-    return found
+            farthest = max(farthest or 0, apart)
+    return farthest
 
 
 def _numbered(

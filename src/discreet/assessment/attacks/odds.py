@@ -86,8 +86,8 @@ class NoiseOdds:
     def partitions_for(self, success: float = 0.95) -> int:
         """The fewest partitions that succeed so often."""
         if not 0 < success < 1:
-            what, hint = "a success lies between 0 and 1", "success=0.95"
-            raise PerturbationError(what, code="attack", where="success", hint=hint)
+            message, hint = "a success lies between 0 and 1", "success=0.95"
+            raise PerturbationError(message, code="attack", where="success", hint=hint)
         low, high = 1, 1
         while self.partitions(high) < success:
             low, high = high, 2 * high
@@ -163,5 +163,5 @@ def exposure_of(levels: Sequence[Sequence[int]]) -> float:
 def _power(share: FloatArray, times: int) -> FloatArray:
     """The distribution of a sum of so many draws."""
     size = times * (len(share) - 1) + 1
-    found = np.fft.irfft(np.fft.rfft(share, size) ** times, size)
-    return np.maximum(found, 0.0)
+    shares = np.fft.irfft(np.fft.rfft(share, size) ** times, size)
+    return np.maximum(shares, 0.0)

@@ -108,11 +108,11 @@ def attacked_panel(
     chances = NoiseChances.of(ptable)
     catalogue = panel.published(ptable, option, secret)
     pairs = list(period_pairs(catalogue, chances, option))
-    found = [_changed_cells(panel, pairs, *kind) for kind in _KINDS]
-    found += [_units(panel, pairs, event, quiet=quiet) for quiet in (False, True)
+    successes = [_changed_cells(panel, pairs, *kind) for kind in _KINDS]
+    successes += [_units(panel, pairs, event, quiet=quiet) for quiet in (False, True)
               for event in ("left", "come", "changed")]  # fmt: skip
-    found += _counts(panel, catalogue, chances, option, pairs)
-    return found
+    successes += _counts(panel, catalogue, chances, option, pairs)
+    return successes
 
 
 class _Panel:
@@ -182,14 +182,14 @@ class _Panel:
             else frame
         )
 
-    def _quiet(self, found: pl.DataFrame, old: pl.DataFrame, new: pl.DataFrame) -> BoolArray:
+    def _quiet(self, joined: pl.DataFrame, old: pl.DataFrame, new: pl.DataFrame) -> BoolArray:
         """Whether nothing else happened in the groups of known codes that a unit is in."""
         sums = [self._groups(frame) for frame in (old, new)]
-        alone = np.ones(found.height, dtype=np.bool_)
+        alone = np.ones(joined.height, dtype=np.bool_)
         for suffix, side in (("", 0), (" after", 1)):
             names = [f"{name}{suffix}" for name in self.known]
-            there = found[names[0]].is_not_null().to_numpy()
-            own = found.select("unit", *[pl.col(f"{n}{suffix}").alias(n) for n in self.by])
+            there = joined[names[0]].is_not_null().to_numpy()
+            own = joined.select("unit", *[pl.col(f"{n}{suffix}").alias(n) for n in self.by])
             mark, group = self.marks(own), own.select(self._group()).to_series()
             totals = [
                 group.replace_strict(item, default=0, return_dtype=pl.UInt64).to_numpy()
@@ -307,16 +307,16 @@ def _counts(
         still = ChangeRates(moving=0.0)
         for judged, rates in ((stayed, still), (every, pairs[-1][2].layers[key].rates)):
             last = smoothed_counts(systems[-1:], key, chances, option, rates)
-            found = smoothed_counts(systems, key, chances, option, rates)
-            rows = np.ones(len(found.ids), dtype=np.bool_)
+            smoothed = smoothed_counts(systems, key, chances, option, rates)
+            rows = np.ones(len(smoothed.ids), dtype=np.bool_)
             if judged is stayed:
-                rows = _same(sets, found.ids)
+                rows = _same(sets, smoothed.ids)
             judged.add(
-                found.ids[rows],
+                smoothed.ids[rows],
                 true,
-                found.count[rows],
+                smoothed.count[rows],
                 last.count[rows],
-                found.chance[rows] >= _SURE,
+                smoothed.chance[rows] >= _SURE,
             )
     yield stayed.success("count of a cell known to have stayed")
     yield every.success("count of any cell")

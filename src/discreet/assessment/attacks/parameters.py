@@ -63,20 +63,20 @@ class SharedNoise:
 def shared_noise(catalogue: Catalogue) -> list[SharedNoise]:
     """Pairs of universes with one noise, as found in what sums and their parts differ by."""
     known = {name: _by_sum(system) for name, system in catalogue.systems.items()}
-    found = []
+    pairs = []
     for at, (first, one) in enumerate(known.items()):
         for second, other in list(known.items())[at + 1 :]:
             both = [key for key in one.keys() & other.keys() if one[key][0] != other[key][0]]
             equal = sum(one[item][1] == other[item][1] for item in both)
             if len(both) >= _LEAST and equal >= _SAME * len(both):
                 pair = SharedNoise(first=first, second=second, sums=len(both), equal=equal)
-                found.append(pair)
-    return found
+                pairs.append(pair)
+    return pairs
 
 
 def _by_sum(system: System) -> dict[tuple[object, ...], tuple[int, int]]:
     """Per sum of large figures: the figure, and by how much it differs from its parts."""
-    found: dict[tuple[object, ...], tuple[int, int]] = {}
+    by_sum: dict[tuple[object, ...], tuple[int, int]] = {}
     for step in system.steps():
         differences, _, good = _sums(step)
         if not good.any():
@@ -85,8 +85,8 @@ def _by_sum(system: System) -> dict[tuple[object, ...], tuple[int, int]]:
         values = step.coarse.value[good].tolist()
         apart = differences[good].tolist()
         key = (step.coarse.key, step.fine.key)
-        found |= {(key, i): (v, d) for i, v, d in zip(ids, values, apart, strict=True)}
-    return found
+        by_sum |= {(key, i): (v, d) for i, v, d in zip(ids, values, apart, strict=True)}
+    return by_sum
 
 
 def found_parameters(system: System) -> FoundParameters:
@@ -95,9 +95,9 @@ def found_parameters(system: System) -> FoundParameters:
     variance = error = staying = float("nan")
     largest = 0
     if len(differences) >= _LEAST:
-        each = differences**2 / (parts + 1)
-        variance = float(each.mean())
-        error = float(each.std() / len(each) ** 0.5)
+        squares = differences**2 / (parts + 1)
+        variance = float(squares.mean())
+        error = float(squares.std() / len(squares) ** 0.5)
         largest = int(np.ceil(np.abs(differences) / (parts + 1)).max())
         pairs = differences[parts == 2]
         staying = _staying(pairs) if len(pairs) >= _MANY else staying
@@ -115,14 +115,14 @@ def found_parameters(system: System) -> FoundParameters:
 
 def _differences(system: System) -> tuple[IntArray, IntArray]:
     """Per sum of large figures, sum minus parts, and the number of parts."""
-    found: list[IntArray] = []
+    kept: list[IntArray] = []
     numbers: list[IntArray] = []
     for step in system.steps():
         differences, number, good = _sums(step)
-        found.append(differences[good])
+        kept.append(differences[good])
         numbers.append(number[good])
     none = np.zeros(0, dtype=np.int64)
-    return np.concatenate([none, *found]), np.concatenate([none, *numbers])
+    return np.concatenate([none, *kept]), np.concatenate([none, *numbers])
 
 
 def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArray, BoolArray]:
@@ -141,12 +141,12 @@ def _sums(step: LayerStep, *, official: bool = False) -> tuple[IntArray, IntArra
 
 def _official(system: System) -> int:
     """How many official sums have so few parts that they tell of their noise."""
-    found = 0
+    count = 0
     for step in system.steps():
         if step.coarse.official.any():
             _, number, good = _sums(step, official=True)
-            found += int((good & (number <= _FEW_PARTS)).sum())
-    return found
+            count += int((good & (number <= _FEW_PARTS)).sum())
+    return count
 
 
 def _constant(differences: IntArray, parts: IntArray) -> bool:

@@ -123,8 +123,8 @@ def attacked_periods(
     odds, pairs, average = NoiseOdds.of(ptable), [], {}
     for universe, periods in universes.items():
         if len(periods) < _TWO:
-            what, hint = "only one period has tables of these units", "name two periods or more"
-            raise PerturbationError(what, code="attack", where=universe or "periods", hint=hint)
+            message, hint = "only one period has tables of these units", "name two periods or more"
+            raise PerturbationError(message, code="attack", where=universe or "periods", hint=hint)
         systems = list(Catalogue.of(periods).systems.values())
         own = []
         for one, two in itertools.pairwise(systems):
@@ -146,10 +146,10 @@ def _found(one: System, two: System, odds: NoiseOdds, option: KeyOption | None) 
 
 def _compared(universe: str, pair: PeriodPair, *, stated: bool) -> ComparedPeriods:
     if not pair.layers:
-        what, hint = "the two periods have no table in common", "name releases of one programme"
+        message, hint = "the two periods have no table in common", "name releases of one programme"
         where = f"{pair.first.name}, {pair.second.name}"
-        raise PerturbationError(what, code="attack", where=where, hint=hint)
-    cells = equal = proven = told = 0
+        raise PerturbationError(message, code="attack", where=where, hint=hint)
+    cells = equal = proven = certain = 0
     examples: list[str] = []
     for key, layer in pair.layers.items():
         shown = (layer.before != 0) | (layer.after != 0)
@@ -160,13 +160,13 @@ def _compared(universe: str, pair: PeriodPair, *, stated: bool) -> ComparedPerio
         surely = pair.proven(key, touched=True)
         proven += int(surely.sum())
         if not any(set(key) < set(other) for other in pair.layers):
-            told += int(surely.sum())
+            certain += int(surely.sum())
             first = np.flatnonzero(surely)[: _SHOWN - len(examples)]
             examples += [_named(pair, key, at) for at in first.tolist()]
     return ComparedPeriods(
         universe=universe, first=pair.first.name, second=pair.second.name,
         keys="kept" if pair.option == "same" and not stated else pair.option,
-        cells=cells, equal=equal, proven=proven, told=told, examples=tuple(examples),
+        cells=cells, equal=equal, proven=proven, told=certain, examples=tuple(examples),
     )  # fmt: skip
 
 
@@ -184,9 +184,9 @@ def _averaged(systems: Sequence[System], variance: float, *, together: bool) -> 
     """How often the mean of all crossings finds a count, of all periods or the best one."""
     exposures: dict[LayerKey, list[float]] = {}
     for system in systems:
-        for key, found in averaged(system).items():
-            seen = found.layer.shown & ~found.layer.official & (found.crossings > 0)
+        for key, counts in averaged(system).items():
+            seen = counts.layer.shown & ~counts.layer.official & (counts.crossings > 0)
             if seen.any():
-                exposures.setdefault(key, []).append(float(found.exposure[seen].mean()))
+                exposures.setdefault(key, []).append(float(counts.exposure[seen].mean()))
     most = max((sum(e) if together else max(e) for e in exposures.values()), default=0.0)
     return erf(0.5 / sqrt(2 * variance / most)) if variance and most else 1.0

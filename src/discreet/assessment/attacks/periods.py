@@ -71,14 +71,14 @@ class PairedLayer:
     @property
     def before(self) -> IntArray:
         """What the cells showed in the first of the two periods."""
-        found: IntArray = self.figures[self.place]
-        return found
+        figures: IntArray = self.figures[self.place]
+        return figures
 
     @property
     def after(self) -> IntArray:
         """What they show in the second."""
-        found: IntArray = self.figures[self.place + 1]
-        return found
+        figures: IntArray = self.figures[self.place + 1]
+        return figures
 
     def at(self, ids: IntArray) -> tuple[IntArray, BoolArray]:
         """The figures of cells, a row for each period, and whether they carry noise."""
@@ -99,8 +99,8 @@ class PeriodPair:
         beside: tuple[Sequence[System], Sequence[System]] = ((), ()),
     ) -> None:
         if option not in get_args(KeyOption):
-            what, hint = f"there are no keys {option!r}", "same, period or changed"
-            raise PerturbationError(what, code="attack", where="option", hint=hint)
+            message, hint = f"there are no keys {option!r}", "same, period or changed"
+            raise PerturbationError(message, code="attack", where="option", hint=hint)
         self.first, self.second, self.chances, self.option = first, second, chances, option
         systems, place = [*beside[0], first, second, *beside[1]], len(beside[0])
         common = [key for key in first.layers if all(key in system.layers for system in systems)]
@@ -119,7 +119,7 @@ class PeriodPair:
         both = figures[place : place + 2]
         rows, cells = noisy & (both != 0).any(axis=0), CellIndex(layers[0].sizes).size
         prior = count_prior(list(both[:, noisy]), cells, self.chances)
-        found = PairedLayer(
+        paired = PairedLayer(
             ids=ids, figures=figures, place=place, noisy=noisy, prior=prior,
             rates=ChangeRates(moving=0.0), fit=0.0,
         )  # fmt: skip
@@ -134,7 +134,7 @@ class PeriodPair:
             for rates in tried
         ]
         best = int(np.argmax(likely))
-        return PairedLayer(**{**vars(found), "rates": tried[best], "fit": likely[best]})
+        return PairedLayer(**{**vars(paired), "rates": tried[best], "fit": likely[best]})
 
     def _chances(
         self,
@@ -191,15 +191,15 @@ class PeriodPair:
         if quiet:
             rates[layer.place] = ChangeRates(moving=0.0)
         without = np.log(np.maximum(self._chances(figures, layer.prior, rates), _NEVER))
-        found, others = np.zeros((2, len(steps), len(cells)))
+        odds, others = np.zeros((2, len(steps), len(cells)))
         held = figures[layer.place : layer.place + 2].mean(axis=0) + _EMPTY
         for at, step in enumerate(steps):
             chance = self._chances(figures, layer.prior, rates, step, layer.place)
             ratio = np.log(np.maximum(chance, _NEVER)) - without
-            found[at, rows] = np.where(noisy, ratio, 0.0)[back]
+            odds[at, rows] = np.where(noisy, ratio, 0.0)[back]
             rate = layer.rates.moving / 2 if step else layer.rates.rekeying
             others[at, rows] = (held * rate)[back]
-        return found, others
+        return odds, others
 
     def __repr__(self) -> str:
         return f"<PeriodPair: {len(self.layers):,} layers>"
@@ -257,15 +257,15 @@ def _skellam(intensity: FloatArray, widest: int) -> FloatArray:
     )[:, np.abs(change)]
     spread = np.maximum(intensity, _LARGE)[:, None]
     large = np.exp(-(change**2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
-    found: FloatArray = np.where(intensity[:, None] > _LARGE, large, small)
-    return found
+    chance: FloatArray = np.where(intensity[:, None] > _LARGE, large, small)
+    return chance
 
 
 def _noise_of(chances: NoiseChances, counts: IntArray) -> FloatArray:
     """Per figure and noise, the chance of that noise for the count that it leaves."""
     rows = chances.rows_of(np.maximum(counts, 0))
-    found = chances.share[rows, np.arange(len(chances.noise))]
-    chance: FloatArray = np.where(counts >= 0, found, 0.0)
+    shares = chances.share[rows, np.arange(len(chances.noise))]
+    chance: FloatArray = np.where(counts >= 0, shares, 0.0)
     return chance
 
 
@@ -302,12 +302,12 @@ def series_chances(
     other: bool = False,
 ) -> FloatArray:
     """How likely the figures of cells in a row of periods are."""
-    found = np.zeros(figures.shape[1])
-    for begin in range(0, len(found), _AT_ONCE):
+    likelihood = np.zeros(figures.shape[1])
+    for begin in range(0, len(likelihood), _AT_ONCE):
         some = figures[:, begin : begin + _AT_ONCE]
         way = _forward(chances, some, prior, rates, (step, place), kept=kept, other=other)
-        found[begin : begin + _AT_ONCE] = way.sum(axis=1)
-    return found
+        likelihood[begin : begin + _AT_ONCE] = way.sum(axis=1)
+    return likelihood
 
 
 def _forward(
@@ -326,7 +326,7 @@ def _forward(
         step is not None and (step < 1 if at <= place else step > -1) for at in range(len(figures))
     ]
     count = figures[0][:, None] - chances.noise
-    found = _noise_of(chances, count) * _prior_of(prior, count) * (count >= there[0])
+    likelihood = _noise_of(chances, count) * _prior_of(prior, count) * (count >= there[0])
     alike = np.eye(len(chances.noise))
     for at, (last, figure) in enumerate(itertools.pairwise(figures)):
         then, own = figure[:, None] - chances.noise, (step or 0) * (at == place)
@@ -337,9 +337,9 @@ def _forward(
             keep = _keeping(rates[at], others)[:, :, None] * (change == 0)
             follows += keep * (alike * (figure == last)[:, None, None] - noise)
         follows *= (then >= there[at + 1])[:, None, :]
-        found = (found[:, :, None] * follows).sum(axis=1)
+        likelihood = (likelihood[:, :, None] * follows).sum(axis=1)
         count = then
-    likely: FloatArray = found
+    likely: FloatArray = likelihood
     return likely
 
 
@@ -357,14 +357,14 @@ class GuessedUnits:
     @property
     def best(self) -> IntArray:
         """Per unit, the likeliest combination."""
-        found: IntArray = np.argmax(self.posterior, axis=1).astype(np.int64)
-        return found
+        best: IntArray = np.argmax(self.posterior, axis=1).astype(np.int64)
+        return best
 
     @property
     def sureness(self) -> FloatArray:
         """How sure the attacker is of it."""
-        found: FloatArray = self.posterior.max(axis=1)
-        return found
+        highest: FloatArray = self.posterior.max(axis=1)
+        return highest
 
     def __repr__(self) -> str:
         return f"<GuessedUnits: {len(self.posterior):,}>"
@@ -385,13 +385,13 @@ class Codes:
 
     def _number(self, name: str) -> int:
         if name not in self.names:
-            what, hint = f"no table is by {name!r}", f"classifications: {', '.join(self.names)}"
-            raise PerturbationError(what, code="attack", where=name, hint=hint)
+            message, hint = f"no table is by {name!r}", f"classifications: {', '.join(self.names)}"
+            raise PerturbationError(message, code="attack", where=name, hint=hint)
         return self.names.index(name)
 
     def positions(self, units: pl.DataFrame) -> dict[int, IntArray]:
         """Per classification, the place of each unit among its finest codes; -1 for null."""
-        found = {}
+        positions = {}
         for name in units.columns:
             known = {code: at for at, code in enumerate(self.leaves(name))}
             codes = units[name].cast(pl.String).to_list()
@@ -402,8 +402,8 @@ class Codes:
                     message, code="attack", where=name, hint=f"such as {lost[0]}"
                 )
             places = [-1 if code is None else known[code] for code in codes]
-            found[self._number(name)] = np.array(places, dtype=np.int64)
-        return found
+            positions[self._number(name)] = np.array(places, dtype=np.int64)
+        return positions
 
     def cells(self, key: LayerKey, positions: Mapping[int, IntArray]) -> IntArray | None:
         """Per unit its cell of a layer, -1 for units that are not there; None if not known."""
@@ -417,8 +417,8 @@ class Codes:
             self._up(axis, cut)[np.maximum(positions[axis], 0)].astype(np.int32)
             for axis, cut in key
         ]
-        found = CellIndex(self.system.sizes(key)).numbers(places, size)
-        return np.where(there, found, -1)
+        numbers = CellIndex(self.system.sizes(key)).numbers(places, size)
+        return np.where(there, numbers, -1)
 
     def _up(self, axis: int, cut: int) -> IntArray:
         """Where each of the finest codes lies in a coarser cut."""
@@ -444,8 +444,8 @@ def guessed_units(
     All crossings of all tables are taken together. What is unknown does not change.
     """
     if before.columns != after.columns or before.height != after.height or not before.width:
-        what, hint = "units are known by the same columns in both periods, a row for each", ""
-        raise PerturbationError(what, code="attack", where="after", hint=hint)
+        message, hint = "units are known by the same columns in both periods, a row for each", ""
+        raise PerturbationError(message, code="attack", where="after", hint=hint)
     codes = Codes(pair.first)
     values = pl.DataFrame({name: codes.leaves(name) for name in unknown[:1]})
     for name in unknown[1:]:
@@ -460,14 +460,14 @@ def guessed_units(
     knows = {codes.names.index(name) for name in before.columns}
     searched = {codes.names.index(name) for name in unknown}
     kinds = _kinds(pair, codes, sides)
-    found = sum(
+    total = sum(
         (_lattice(pair, kind, (knows, searched), quiet=quiet) for kind in kinds),
         start=np.zeros(units * many),
     )
     share = _expected(pair, codes, sides, (knows, searched), many)
     prior = share * np.exp(_presence(pair, codes, sides, searched).reshape(units, many))
     prior /= prior.sum(axis=1, keepdims=True)
-    logs = found.reshape(units, many) + np.log(share)
+    logs = total.reshape(units, many) + np.log(share)
     posterior = np.exp(logs - logs.max(axis=1, keepdims=True))
     return GuessedUnits(values, prior, posterior / posterior.sum(axis=1, keepdims=True))
 
@@ -510,29 +510,29 @@ def _lattice(
         return np.zeros(len(next(iter(touched.cells.values()))))
     events = (-1, 1, 0) if pair.option == "changed" else (-1, 1)
     steps = [touched.step, *(step for step in events if step != touched.step)]
-    told = [pair.odds(key, touched.cells[key], steps, quiet=quiet) for key in keys]
+    pairs = [pair.odds(key, touched.cells[key], steps, quiet=quiet) for key in keys]
     # Of each layer, which ones are as coarse or coarser: whoever shares its codes touches them.
     within = np.array([[set(a) <= set(b) for a in keys] for b in keys])
     fresh = ~_repeated(pair, [(key, touched.cells[key]) for key in keys], within)
-    odds = np.stack([each for each, _ in told]) * fresh[:, None, :]
+    odds = np.stack([ratio for ratio, _ in pairs]) * fresh[:, None, :]
     own: FloatArray = odds[:, 0].sum(axis=0)
     if quiet or touched.step not in events:
         return own
-    others = np.stack([each for _, each in told])
+    others = np.stack([ratio for _, ratio in pairs])
     shared = np.einsum("st,tkh->skh", within.astype(np.float64), odds)
     weight = 1 - np.exp(-others)
     none = np.exp(-others.sum(axis=(0, 1)))
     most = np.maximum(shared.max(axis=(0, 1)), 0.0)
     by_others = (weight * np.exp(shared - most)).sum(axis=(0, 1)) + none * np.exp(-most)
-    found: FloatArray = _TOGETHER * (own - np.log(by_others) - most)
-    return found
+    log_odds: FloatArray = _TOGETHER * (own - np.log(by_others) - most)
+    return log_odds
 
 
 def _presence(
     pair: PeriodPair, codes: Codes, sides: Sequence[Mapping[int, IntArray]], searched: set[int]
 ) -> FloatArray:
     """How much likelier the figures of one period are with the unit in its cells, as logs."""
-    found, cells = [], []
+    logs, cells = [], []
     for key, layer in pair.layers.items():
         before, after = (codes.cells(key, positions) for positions in sides)
         if before is None or after is None or not {axis for axis, _ in key} & searched:
@@ -542,11 +542,11 @@ def _presence(
         shown, back = np.unique(figures.astype(np.int64), return_inverse=True)
         prior = 1 - layer.prior[0] / layer.prior.sum()
         some = expected_counts(pair.chances, shown, layer.prior)[0] / max(prior, _NEVER)
-        found.append(np.log(np.maximum(some, _NEVER))[back])
+        logs.append(np.log(np.maximum(some, _NEVER))[back])
         cells.append((key, own))
     within = np.array([[set(a) <= set(b) for a, _ in cells] for b, _ in cells])
     fresh = ~_repeated(pair, cells, within)
-    total: FloatArray = (np.stack(found) * fresh).sum(axis=0)
+    total: FloatArray = (np.stack(logs) * fresh).sum(axis=0)
     return total
 
 

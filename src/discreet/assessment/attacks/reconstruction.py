@@ -120,10 +120,10 @@ def _of_layer(
 ) -> list[_Equation]:  # fmt: skip
     layer = system.layers[key]
     low, high = known.of(layer)
-    (at,) = [place for place, each in enumerate(key) if each in homes]
+    (at,) = [place for place, part in enumerate(key) if part in homes]
     axis, cut = key[at]
     wanted = system.axes[axis].places[cut][system.axes[axis].codes.index(code)]
-    rest = [each for place, each in enumerate(key) if place != at]
+    rest = [part for place, part in enumerate(key) if place != at]
     group = CellIndex(tuple(len(system.axes[a].cuts[c]) for a, c in rest))
     places = [_coarse(system, a, c)[every[others.index(a)]] for a, c in rest]
     of_combination = group.numbers(places, len(every[0]) if every else 1)
@@ -131,7 +131,7 @@ def _of_layer(
     mine = np.flatnonzero(positions[at] == wanted)
     inner = [part[mine] for place, part in enumerate(positions) if place != at]
     listed = dict(zip(group.numbers(inner, len(mine)).tolist(), mine.tolist(), strict=True))
-    found = []
+    equations = []
     for number in range(group.size):
         cell = listed.get(number)
         bounds = (0, int(known.high[0]), 0)
@@ -139,8 +139,8 @@ def _of_layer(
             bounds = (int(low[cell]), int(high[cell]), int(layer.value[cell]))
             if not layer.shown[cell]:
                 continue
-        found.append((np.flatnonzero(of_combination == number).astype(np.int64), *bounds))
-    return found
+        equations.append((np.flatnonzero(of_combination == number).astype(np.int64), *bounds))
+    return equations
 
 
 def _coarse(system: System, axis: int, cut: int) -> Any:
@@ -202,7 +202,7 @@ def _ends(number: int, equations: list[_Equation]) -> tuple[IntArray, IntArray]:
         solver.changeObjectiveSense(sense)
         for at in range(number):
             solver.changeColCost(at, 1.0)
-            found = float(_solved(solver, number)[at])
-            ends[side, at] = math.ceil(found - 1e-6) if side == 0 else math.floor(found + 1e-6)
+            bound = float(_solved(solver, number)[at])
+            ends[side, at] = math.ceil(bound - 1e-6) if side == 0 else math.floor(bound + 1e-6)
             solver.changeColCost(at, 0.0)
     return ends[0], ends[1]

@@ -241,7 +241,7 @@ def exceeded_limits(
     Raises:
         PerturbationError: There is no such rate, or it could not be worked out.
     """
-    found = []
+    exceeded = []
     for name, limit in limits.items():
         rate = rates.get(name)
         if rate is None:
@@ -251,8 +251,8 @@ def exceeded_limits(
             hint = f"rates: {', '.join(rates)}"
             raise PerturbationError(message, code="attack", where="fail-over", hint=hint)
         if rate > limit:
-            found.append(f"{name} is {_number(rate)}, above {_number(limit)}")
-    return found
+            exceeded.append(f"{name} is {_number(rate)}, above {_number(limit)}")
+    return exceeded
 
 
 def attacked(
@@ -323,12 +323,14 @@ def _growth(system: System) -> list[tuple[str, float]]:
     return list(added.items())
 
 
-def _layer(system: System, found: AveragedCounts, variance: float, staying: float) -> AveragedLayer:
+def _layer(
+    system: System, counts: AveragedCounts, variance: float, staying: float
+) -> AveragedLayer:
     """Averaging, of an attacker who takes the published figure where that is likelier right."""
-    layer = found.layer
-    seen = layer.shown & ~layer.official & (found.crossings > 0)
-    exposure, hit, unchanged, expected = found.exposure[seen], None, None, None
-    estimate = found.estimate[seen]
+    layer = counts.layer
+    seen = layer.shown & ~layer.official & (counts.crossings > 0)
+    exposure, hit, unchanged, expected = counts.exposure[seen], None, None, None
+    estimate = counts.estimate[seen]
     if np.isfinite(variance) and seen.any():
         chances = np.array(_averaged(variance, exposure))
         if np.isfinite(staying):
@@ -359,15 +361,15 @@ def _averaged(variance: float, exposure: Any) -> list[float]:
         return [1.0] * len(exposure)
     values, back = np.unique(exposure, return_inverse=True)
     chances = np.array([erf(0.5 / sqrt(2 * variance / value)) for value in values.tolist()])
-    found: list[float] = chances[back].tolist()
-    return found
+    averages: list[float] = chances[back].tolist()
+    return averages
 
 
 def _bounds(system: System, known: NoiseRange) -> BoundedCells:
-    found = resolved(system, bounded(system, known), known)
+    bounds = resolved(system, bounded(system, known), known)
     cells = determined = small = narrow = 0
     for key, layer in system.layers.items():
-        low, high = found.low[key], found.high[key]
+        low, high = bounds.low[key], bounds.high[key]
         seen = ((layer.value != 0) | ~layer.shown) & ~layer.official & (low <= high)
         cells += int(seen.sum())
         determined += int((seen & (low == high)).sum())
@@ -392,7 +394,7 @@ def _bounds(system: System, known: NoiseRange) -> BoundedCells:
         determined=determined,
         one_or_two=small,
         narrow=narrow,
-        contradicted=found.contradicted,
+        contradicted=bounds.contradicted,
         likely=likely,
         right=right,
     )
@@ -484,19 +486,19 @@ def _undone(one: AttackedUniverse) -> list[str]:
     return lines
 
 
-def _about_parameters(found: FoundParameters) -> list[str]:
-    if not found.sums:
+def _about_parameters(parameters: FoundParameters) -> list[str]:
+    if not parameters.sums:
         return ["  No sum of large figures tells anything of the noise."]
-    line = f"  {found.sums:,} sums of large figures tell of the noise"
-    if np.isfinite(found.variance):
+    line = f"  {parameters.sums:,} sums of large figures tell of the noise"
+    if np.isfinite(parameters.variance):
         line += (
-            f": variance {_number(found.variance)} ± {_number(2 * found.error)}, largest at"
-            f" least {found.largest}"
+            f": variance {_number(parameters.variance)} ± {_number(2 * parameters.error)},"
+            f" largest at least {parameters.largest}"
         )
-    if np.isfinite(found.staying):
-        line += f", some {_percent(found.staying)} unchanged"
-    if found.never:
-        line += f"; {', '.join(map(str, found.never))} never occur"
+    if np.isfinite(parameters.staying):
+        line += f", some {_percent(parameters.staying)} unchanged"
+    if parameters.never:
+        line += f"; {', '.join(map(str, parameters.never))} never occur"
     return [f"{line}."]
 
 
@@ -522,10 +524,10 @@ def _about_values(report: AttackReport) -> list[str]:
             )
         lines.append(f"{line}.")
     for bare in report.bare:
-        told = []
+        remarks = []
         if bare.whole:
-            told.append(f"{bare.whole:,} shares are of everything")
+            remarks.append(f"{bare.whole:,} shares are of everything")
         if bare.uncounted:
-            told.append(f"{bare.uncounted:,} figures stand beside a hidden count")
-        lines.append(f"{bare.figure} in {bare.table}: {' and '.join(told)}.")
+            remarks.append(f"{bare.uncounted:,} figures stand beside a hidden count")
+        lines.append(f"{bare.figure} in {bare.table}: {' and '.join(remarks)}.")
     return lines

@@ -91,7 +91,7 @@ _Crossings = list[tuple[int, IntArray, IntArray]]
 
 def _crossings(system: System) -> dict[LayerKey, _Crossings]:
     """Per layer, the crossings that divide its cells: how many figures, which cells, sums."""
-    found: dict[LayerKey, _Crossings] = {}
+    crossings: dict[LayerKey, _Crossings] = {}
     for layer in system.layers.values():
         for rolled, needed in rolled_up(system, layer):
             named = tuple(item for item in rolled.key if item[1] > 0)
@@ -103,9 +103,9 @@ def _crossings(system: System) -> dict[LayerKey, _Crossings]:
             new &= rolled.noisy > 0
             if int(new.sum()) >= min(_LEAST, len(coarse)):
                 entry = (int(rolled.noisy.sum()), at[new], rolled.total[new])
-                own = sorted([*found.get(named, []), entry], key=lambda each: each[0])
-                found[named] = own[:_CROSSINGS]
-    return found
+                own = sorted([*crossings.get(named, []), entry], key=lambda each: each[0])
+                crossings[named] = own[:_CROSSINGS]
+    return crossings
 
 
 def _estimate(layer: Layer, crossings: _Crossings) -> tuple[FloatArray, float]:
@@ -167,10 +167,10 @@ def alike_noise(catalogue: Catalogue) -> list[AlikeNoise]:
     A sum less its parts is noise alone. Where noise is drawn by keys of its own for each column and
     period, its sign agrees by chance in half of the sums.
     """
-    systems = {key: each for key, each in catalogue.values.items() if not each.means}
+    systems = {key: system for key, system in catalogue.values.items() if not system.means}
     systems |= {(name, ""): catalogue.systems[name] for name in {name for name, _ in systems}}
     differences = {key: _differences(system) for key, system in systems.items()}
-    found = []
+    pairs = []
     for one, other in itertools.combinations(sorted(systems), 2):
         if one[0] == other[0] or (one[1] and one[1] == other[1]):
             least = _OFTEN if one[0] == other[0] else _NEARLY
@@ -181,8 +181,8 @@ def alike_noise(catalogue: Catalogue) -> list[AlikeNoise]:
                 ]
                 first, second = sorted(titles)
                 sums, number = alike
-                found.append(AlikeNoise(first=first, second=second, sums=sums, alike=number))
-    return sorted(found, key=lambda pair: (-pair.alike, pair.first, pair.second))
+                pairs.append(AlikeNoise(first=first, second=second, sums=sums, alike=number))
+    return sorted(pairs, key=lambda pair: (-pair.alike, pair.first, pair.second))
 
 
 _Differences = dict[tuple[LayerKey, LayerKey], tuple[IntArray, IntArray, IntArray]]
@@ -190,7 +190,7 @@ _Differences = dict[tuple[LayerKey, LayerKey], tuple[IntArray, IntArray, IntArra
 
 def _differences(system: System) -> _Differences:
     """Per step and whole of which all parts are shown: its number, sum less parts, the sum."""
-    found: _Differences = {}
+    differences: _Differences = {}
     for step in system.steps():
         inside = step.whole >= 0
         place, size = step.whole[inside], len(step.coarse)
@@ -202,8 +202,8 @@ def _differences(system: System) -> _Differences:
         left = np.rint(step.coarse.value - total).astype(np.int64)
         good &= left != 0
         key = (step.fine.key, step.coarse.key)
-        found[key] = step.coarse.ids[good], left[good], step.coarse.value[good]
-    return found
+        differences[key] = step.coarse.ids[good], left[good], step.coarse.value[good]
+    return differences
 
 
 def _alike(one: _Differences, other: _Differences, least: float) -> tuple[int, int] | None:

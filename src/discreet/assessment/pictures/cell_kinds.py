@@ -150,8 +150,8 @@ _SAMPLES: Mapping[str, str] = {"shown": "123", "bracketed": "(123)"}
 def legend_beside(kinds: Iterable[str], language: str) -> dict[str, Any]:
     """What the colours and signs mean, one below the other."""
     text = hidden_words(language)
-    found = {"shown" if kind == "official" else kind for kind in kinds}
-    listed = [kind for kind in KIND_STYLES if kind in found]
+    drawn = {"shown" if kind == "official" else kind for kind in kinds}
+    listed = [kind for kind in KIND_STYLES if kind in drawn]
     records = [
         {
             "kind": kind,
@@ -252,7 +252,7 @@ class CellKinds:
     ) -> CellKinds:
         """Look at a table, or at one of those that were suppressed together."""
         if isinstance(table, ProtectedTable):
-            found = cls(table=table)
+            kinds = cls(table=table)
         else:
             from discreet.protection.suppression.publish.suppression import Suppression
 
@@ -262,8 +262,8 @@ class CellKinds:
                     "table",
                     "hand in what discreet.suppress or Suppression.of gave you",
                 )
-            found = cls(table=_told(table, _number(table, which)), secret=True)
-        return replace(found, figure=_figure(found.table, figure))
+            kinds = cls(table=_told(table, _number(table, which)), secret=True)
+        return replace(kinds, figure=_figure(kinds.table, figure))
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -327,10 +327,10 @@ class CellKinds:
         size = len(index[0]) if index else 1
         status = table.absent(index, size)
         value = np.zeros(size)
-        asked = np.stack(index, axis=1).tolist() if index else [[]]
-        found = {tuple(cell): at for at, cell in enumerate(asked)}
+        cells = np.stack(index, axis=1).tolist() if index else [[]]
+        places = {tuple(cell): at for at, cell in enumerate(cells)}
         for place in np.flatnonzero(stored).tolist():
-            at = found[tuple(int(part[place]) for part in table.index)]
+            at = places[tuple(int(part[place]) for part in table.index)]
             status[at], value[at] = table.status[place], table.value[place]
         return self.kinds(index, status), value
 
@@ -364,8 +364,8 @@ def place_of(dimension: Dimension, code: str) -> int:
     return dimension.index[code]
 
 
-def _wrong(what: str, where: str, hint: str) -> PublicationError:
-    return PublicationError(what, code="picture", where=where, hint=hint)
+def _wrong(message: str, where: str, hint: str) -> PublicationError:
+    return PublicationError(message, code="picture", where=where, hint=hint)
 
 
 def _number(done: Suppression, which: str | None) -> int:

@@ -205,13 +205,13 @@ class _Grid:
         return [*notes, *(side.chosen.note(side.title, language) for side in sides)]
 
 
-def _wrong(what: str, hint: str) -> PublicationError:
-    return PublicationError(what, code="picture", where="hidden_cells", hint=hint)
+def _wrong(message: str, hint: str) -> PublicationError:
+    return PublicationError(message, code="picture", where="hidden_cells", hint=hint)
 
 
-def _shown(names: list[str], asked: tuple[str | None, str | None]) -> list[str]:
+def _shown(names: list[str], axes: tuple[str | None, str | None]) -> list[str]:
     """The variables in rows and in columns: those named, else the first ones."""
-    rows, columns = asked
+    rows, columns = axes
     if rows is not None and rows == columns:
         raise _wrong("rows and columns are the same variable", "name two")
     rest = [name for name in names if name not in (rows, columns)]

@@ -227,7 +227,7 @@ def quality_curve(data: Any, *, limit: float | None = 0.15, language: str = "en"
     """
     text = words(language)
     tables = data if isinstance(data, Mapping) else {text["series"]: data}
-    lines = [CurveLine(str(name), _points(each, str(name))) for name, each in tables.items()]
+    lines = [CurveLine(str(name), _points(table, str(name))) for name, table in tables.items()]
     last = places(lines)[-1]
     top = max(*heights(lines), 100 * (limit or 0), 1) * 1.1
     sizes = [size for size in _SIZES if size <= max(last, 10)]
@@ -276,15 +276,15 @@ def risk_curve(data: Any, *, limit: float | None = None, language: str = "en") -
     """
     text = words(language)
     tables = data if isinstance(data, Mapping) else {text["series"]: data}
-    risks = {str(name): _risk(each, str(name)) for name, each in tables.items()}
-    found, origin = [], []
+    risks = {str(name): _risk(table, str(name)) for name, table in tables.items()}
+    lines, origin = [], []
     for name, risk in risks.items():
-        found.append(CurveLine(name, points_of(risk.by_count, "count", "part", where=name)))
+        lines.append(CurveLine(name, points_of(risk.by_count, "count", "part", where=name)))
         came = points_of(risk.small, "value", "from_1_or_2", where=name, factor=100, gaps=True)
         origin.append(CurveLine(name, came))
     body = {
         "hconcat": [
-            _found(found, list(risks.values()), limit, language),
+            _found(lines, list(risks.values()), limit, language),
             _came_from(origin, language),
         ],
         "spacing": 40,
@@ -341,14 +341,14 @@ def _powers_of_ten(shares: Sequence[float]) -> list[float]:
 
 
 def _domain(lines: Sequence[CurveLine]) -> list[float]:
-    found = places(lines)
-    return [found[0] - 0.3, found[-1] + 0.3]
+    positions = places(lines)
+    return [positions[0] - 0.3, positions[-1] + 0.3]
 
 
 def _whole(lines: Sequence[CurveLine]) -> list[float]:
     """Whole numbers to name on an axis."""
-    found = places(lines)
-    return found[:: 1 + len(found) // 13]
+    positions = places(lines)
+    return positions[:: 1 + len(positions) // 13]
 
 
 def _head(text: str) -> dict[str, Any]:

@@ -76,8 +76,8 @@ def plot(
     return shown.picture(kind, drawn[kind](shown))
 
 
-def _wrong(what: str, hint: str) -> PublicationError:
-    return PublicationError(what, code="picture", where="plot", hint=hint)
+def _wrong(message: str, hint: str) -> PublicationError:
+    return PublicationError(message, code="picture", where="plot", hint=hint)
 
 
 def _check(table: object) -> None:
@@ -208,12 +208,12 @@ class _DrawnFigures:
 
 
 def _placed(
-    dimensions: tuple[Dimension, ...], asked: tuple[str | None, str | None], kind: str
+    dimensions: tuple[Dimension, ...], axes: tuple[str | None, str | None], kind: str
 ) -> tuple[int, int | None]:
     """The variables down and across: those named, else those with most codes (or two)."""
     names = [dimension.name for dimension in dimensions]
     sizes = [_parts(dimension, 10**9).all for dimension in dimensions]
-    down, across = (None if name is None else names.index(name) for name in asked)
+    down, across = (None if name is None else names.index(name) for name in axes)
     if down is not None and down == across:
         raise _wrong("rows and columns are the same variable", "name two")
     free = [place for place in range(len(names)) if place not in (down, across)]

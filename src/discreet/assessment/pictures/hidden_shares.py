@@ -246,8 +246,8 @@ def hidden_by_part(
     return _picture("hidden_by_part", text["by_part"], lines, notes, looked, language)
 
 
-def _wrong(what: str, hint: str) -> PublicationError:
-    return PublicationError(what, code="picture", where="hidden_by_code", hint=hint)
+def _wrong(message: str, hint: str) -> PublicationError:
+    return PublicationError(message, code="picture", where="hidden_by_code", hint=hint)
 
 
 def _picture(
@@ -258,10 +258,10 @@ def _picture(
     looked: CellKinds,
     language: str,
 ) -> Picture:
-    told = [looked.table.title(language), *notes]
+    remarks = [looked.table.title(language), *notes]
     warning = "confidential_cells" if looked.secret else ""
     body = bars(lines, told=looked.told, language=language)
-    description = composed(body, title=title, notes=told, language=language, warning=warning)
+    description = composed(body, title=title, notes=remarks, language=language, warning=warning)
     return Picture(name, title, language, description, looked.secret)
 
 
@@ -304,9 +304,13 @@ def _tree(
     most = _MOST_LINES // (1 + sum(len(codes.codes) for codes in inside))
     outside = choose(outer, max(2, most), top)
     nested = [
-        (label if more else f"{each.title(language)}: {label}", more, counted(index[axes[1]] == at))
-        for each, codes in zip(inner, inside, strict=True)
-        for label, more, at in _entries(each, codes, language)
+        (
+            label if more else f"{dimension.title(language)}: {label}",
+            more,
+            counted(index[axes[1]] == at),
+        )
+        for dimension, codes in zip(inner, inside, strict=True)
+        for label, more, at in _entries(dimension, codes, language)
     ]
     every, entries = counted(slice(None)), _entries(outer, outside, language)
     first = 1 + max(step for _, step, _ in entries)
@@ -340,15 +344,19 @@ def _parts(looked: CellKinds, language: str) -> tuple[list[BarLine], int]:
     """The parts that have cells, coarse ones first; and how many there are."""
     index, _, kind = looked.cells
     dimensions = looked.dimensions
-    levels = [level_numbers(each)[part] for each, part in zip(dimensions, index, strict=True)]
+    levels = [
+        level_numbers(dimension)[part] for dimension, part in zip(dimensions, index, strict=True)
+    ]
     levels = levels or [np.zeros(len(kind), dtype=np.int64)]
-    found, group = np.unique(np.stack(levels), axis=1, return_inverse=True)
-    numbers = _counted(group.reshape(-1).astype(np.int64), kind, found.shape[1])
+    combinations, group = np.unique(np.stack(levels), axis=1, return_inverse=True)
+    numbers = _counted(group.reshape(-1).astype(np.int64), kind, combinations.shape[1])
     known = [levels_of(dimension) for dimension in dimensions]
     parts = []
-    for at, own in enumerate(found.T.tolist()):
-        steps = [each[level] for each, level in zip(known, own, strict=False)]
-        names = [named_level(each, step) for each, step in zip(dimensions, steps, strict=True)]
+    for at, own in enumerate(combinations.T.tolist()):
+        steps = [steps[level] for steps, level in zip(known, own, strict=False)]
+        names = [
+            named_level(dimension, step) for dimension, step in zip(dimensions, steps, strict=True)
+        ]
         depth = sum(step.depth for step in steps)
         parts.append(_PartCounts(depth, name_of_part(names, language), numbers[at]))
     parts.sort(key=lambda part: part.steps)

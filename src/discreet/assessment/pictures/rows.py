@@ -47,10 +47,10 @@ class DrawnRow:
 
     def shares(self, scale: int) -> dict[int, Fraction]:
         """The probability of each noise value, exactly."""
-        found: dict[int, int] = {}
+        widths: dict[int, int] = {}
         for segment in self.segments:
-            found[segment.noise] = found.get(segment.noise, 0) + segment.width
-        return {noise: Fraction(width, scale) for noise, width in sorted(found.items())}
+            widths[segment.noise] = widths.get(segment.noise, 0) + segment.width
+        return {noise: Fraction(width, scale) for noise, width in sorted(widths.items())}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -49,11 +49,11 @@ def tableau(
     'Überlagerung nach Originalwert und Cell-Key'
     """
     text = words(language)
-    found = rows_of(ptable, rows, most=_MOST_TABLEAU_ROWS, language=language)
+    drawn = rows_of(ptable, rows, most=_MOST_TABLEAU_ROWS, language=language)
     body = {
         "width": _TABLEAU_WIDTH,
-        "height": {"step": 26 if len(found.rows) <= 20 else 20},
-        "data": {"values": _segments(found, language)},
+        "height": {"step": 26 if len(drawn.rows) <= 20 else 20},
+        "data": {"values": _segments(drawn, language)},
         "encoding": {
             "x": {
                 "field": "lower",
@@ -65,36 +65,36 @@ def tableau(
             "y": {
                 "field": "label",
                 "type": "ordinal",
-                "sort": [row.label for row in found.rows],
+                "sort": [row.label for row in drawn.rows],
                 "scale": {"paddingInner": 0.14, "paddingOuter": 0.1},
                 "axis": {"title": text["count"], "ticks": False, "domain": False},
             },
         },
-        "layer": [_tableau_bars(found, language), _frames(found), _labels()],
+        "layer": [_tableau_bars(drawn, language), _frames(drawn), _labels()],
     }
     title = text["tableau"]
-    description = composed(body, title=title, notes=found.notes, language=language)
+    description = composed(body, title=title, notes=drawn.notes, language=language)
     return Picture("tableau", title, language, description)
 
 
-def _segments(found: DrawnRows, language: str) -> list[dict[str, Any]]:
+def _segments(drawn: DrawnRows, language: str) -> list[dict[str, Any]]:
     """One record for each interval."""
-    colours = noise_colours(found.noise())
+    colours = noise_colours(drawn.noise())
     records = []
-    for row in found.rows:
+    for row in drawn.rows:
         for part in row.segments:
-            name, share = sign(part.noise), found.share(part.width)
+            name, share = sign(part.noise), drawn.share(part.width)
             records.append(
                 {
                     "label": row.label,
                     "noise": name,
-                    "lower": found.share(part.lower),
-                    "upper": found.share(part.upper),
-                    "middle": found.share(part.lower + part.upper) / 2,
+                    "lower": drawn.share(part.lower),
+                    "upper": drawn.share(part.upper),
+                    "middle": drawn.share(part.lower + part.upper) / 2,
                     "inside": name if share * _TABLEAU_WIDTH > _DIGIT * len(name) + 3 else "",
                     "edge": _EDGE if share * _TABLEAU_WIDTH > 1.5 else 0,
                     "ink": ink_on(colours[part.noise]),
-                    "interval": found.interval(part, language),
+                    "interval": drawn.interval(part, language),
                     "share": number(f"{share:.6f}", language),
                     "published": row.published(part.noise),
                 }
@@ -102,11 +102,11 @@ def _segments(found: DrawnRows, language: str) -> list[dict[str, Any]]:
     return records
 
 
-def _tableau_bars(found: DrawnRows, language: str) -> dict[str, Any]:
+def _tableau_bars(drawn: DrawnRows, language: str) -> dict[str, Any]:
     """The intervals; a click on the legend shows one noise value alone."""
-    text, colours = words(language), noise_colours(found.noise())
+    text, colours = words(language), noise_colours(drawn.noise())
     names = [sign(value) for value in reversed(colours)]
-    keys = "interval" if found.scale > 2**16 else "keys"
+    keys = "interval" if drawn.scale > 2**16 else "keys"
     shown = [("label", "count"), ("noise", "noise"), ("published", "published")]
     shown += [("interval", keys), ("share", "share")]
     return {
@@ -138,10 +138,10 @@ def _tableau_bars(found: DrawnRows, language: str) -> dict[str, Any]:
     }
 
 
-def _frames(found: DrawnRows) -> dict[str, Any]:
+def _frames(drawn: DrawnRows) -> dict[str, Any]:
     """A line around each row, so that pale ends do not look like gaps."""
     return {
-        "data": {"values": [{"label": row.label, "lower": 0, "upper": 1} for row in found.rows]},
+        "data": {"values": [{"label": row.label, "lower": 0, "upper": 1} for row in drawn.rows]},
         "mark": {
             "type": "bar",
             "filled": False,
@@ -190,9 +190,9 @@ def transition_heatmap(
     'Transition matrix: published by original count, in %'
     """
     text = words(language)
-    found = rows_of(ptable, rows, most=_MOST_HEATMAP_ROWS, language=language)
-    cells = [cell for row in found.rows for cell in _cells(row, found.scale, language)]
-    targets = _targets(found)
+    drawn = rows_of(ptable, rows, most=_MOST_HEATMAP_ROWS, language=language)
+    cells = [cell for row in drawn.rows for cell in _cells(row, drawn.scale, language)]
+    targets = _targets(drawn)
     step = _WIDE if len(targets) <= _FEW_COLUMNS else _NARROW
     body = {
         "width": {"step": step},
@@ -208,7 +208,7 @@ def transition_heatmap(
             "y": {
                 "field": "label",
                 "type": "ordinal",
-                "sort": [row.label for row in found.rows],
+                "sort": [row.label for row in drawn.rows],
                 "scale": {"padding": 0},
                 "axis": {"title": text["count"], "ticks": False},
             },
@@ -216,7 +216,7 @@ def transition_heatmap(
         "layer": [_squares(language), *_diagonal(), _values(step)],
     }
     title = text["heatmap"]
-    notes = [*found.notes, text["diagonal"], _never(ptable, language)]
+    notes = [*drawn.notes, text["diagonal"], _never(ptable, language)]
     description = composed(body, title=title, notes=notes, language=language)
     return Picture("transition_heatmap", title, language, description)
 
@@ -242,9 +242,9 @@ def _cells(row: DrawnRow, scale: int, language: str) -> list[dict[str, Any]]:
     return cells
 
 
-def _targets(found: DrawnRows) -> list[int]:
+def _targets(drawn: DrawnRows) -> list[int]:
     """All published counts from the lowest to the highest that occur."""
-    occurring = {row.count + part.noise for row in found.rows for part in row.segments}
+    occurring = {row.count + part.noise for row in drawn.rows for part in row.segments}
     return list(range(min(occurring), max(occurring) + 1))
 
 
@@ -348,31 +348,31 @@ def row_distributions(
     """
     check_table(ptable)
     wanted = _wanted(ptable) if rows is None else rows
-    found = rows_of(ptable, wanted, most=_MOST_PANELS, language=language)
-    shares = [row.shares(found.scale) for row in found.rows]
+    drawn = rows_of(ptable, wanted, most=_MOST_PANELS, language=language)
+    shares = [row.shares(drawn.scale) for row in drawn.rows]
     highest = float(max(share for row in shares for share in row.values()) * 100)
-    reach = max(abs(value) for value in (*found.noise(), 1))
+    reach = max(abs(value) for value in (*drawn.noise(), 1))
     axes = _axes(reach, highest, words(language)["noise"])
     body = {
-        "columns": min(_COLUMNS, len(found.rows)),
+        "columns": min(_COLUMNS, len(drawn.rows)),
         "spacing": {"row": 16, "column": 20},
         "concat": [
             {
                 "width": _PANEL_WIDTH,
                 "height": _HEIGHT,
-                "title": _head(row, found.scale, language),
-                "data": {"values": _records(row, found, language)},
+                "title": _head(row, drawn.scale, language),
+                "data": {"values": _records(row, drawn, language)},
                 "encoding": axes,
                 "layer": [
                     _panel_bars(language),
                     *([_panel_labels()] if reach <= _MOST_LABELLED else []),
                 ],
             }
-            for row in found.rows
+            for row in drawn.rows
         ],
     }
     title = words(language)["distributions"]
-    description = composed(body, title=title, notes=found.notes, language=language)
+    description = composed(body, title=title, notes=drawn.notes, language=language)
     return Picture("row_distributions", title, language, description)
 
 
@@ -395,8 +395,8 @@ def _head(row: DrawnRow, scale: int, language: str) -> dict[str, Any]:
     return {"text": text, "fontSize": 10.5, "offset": 6, "frame": "group"}
 
 
-def _records(row: DrawnRow, found: DrawnRows, language: str) -> list[dict[str, Any]]:
-    colours = noise_colours(found.noise())
+def _records(row: DrawnRow, drawn: DrawnRows, language: str) -> list[dict[str, Any]]:
+    colours = noise_colours(drawn.noise())
     return [
         {
             "label": row.label,
@@ -407,7 +407,7 @@ def _records(row: DrawnRow, found: DrawnRows, language: str) -> list[dict[str, A
             "published": row.published(noise),
             "colour": colours[noise],
         }
-        for noise, share in row.shares(found.scale).items()
+        for noise, share in row.shares(drawn.scale).items()
     ]
 
 

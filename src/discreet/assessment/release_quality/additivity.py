@@ -36,11 +36,11 @@ def differences(table: ProtectedTable, grid: PartGrid) -> IntArray:
         for at in range(len(grid.dimensions)):
             for tree in range(len(grid.dimensions[at].classifications)):
                 if whole is not None:
-                    found = _compared_at_once(cells, grid, at, tree, whole)
+                    tally = _compared_at_once(cells, grid, at, tree, whole)
                 else:
-                    found = _compared(cells, grid, at, tree, hidden)
-                total[at, 1:4] += found[:3]
-                total[at, 4] = max(total[at, 4], found[3])
+                    tally = _compared(cells, grid, at, tree, hidden)
+                total[at, 1:4] += tally[:3]
+                total[at, 4] = max(total[at, 4], tally[3])
     return total
 
 
@@ -148,8 +148,8 @@ def _rest(grid: PartGrid, index: tuple[PositionArray, ...], at: int) -> tuple[In
     numbers, size = rest.joined([index[k] for k in others], len(index[at]))
     if CellIndex((size, grid.cells.sizes[at])).fits:
         return numbers, size
-    found, numbers = np.unique(numbers, return_inverse=True)
-    return numbers, len(found)
+    distinct, numbers = np.unique(numbers, return_inverse=True)
+    return numbers, len(distinct)
 
 
 def _by_place(

@@ -178,9 +178,9 @@ def table_quality(
         reasons=dict(sorted(reasons.items())),
         twins=count_twins(None if ingredients or figures else table, protected),
         gates={
-            name: made.gate
-            for name, made in sorted(ingredients.items())
-            if made.gate is not None and made.gate.cells
+            name: ingredient.gate
+            for name, ingredient in sorted(ingredients.items())
+            if ingredient.gate is not None and ingredient.gate.cells
         },
     )
 

@@ -68,9 +68,9 @@ class Overall:
     def set_aside(self) -> dict[str, int]:
         """Numbers of cells with records that are not assessed, and changes from and to zero."""
         sums = [exact_sum(self._other_rows[:, at]) for at in (2, 3, 4)]
-        found = dict(zip(("suppressed", "official", "changed_to_zero"), sums, strict=True))
+        numbers = dict(zip(("suppressed", "official", "changed_to_zero"), sums, strict=True))
         zeros = sum(table.counts.zeros_changed for table in self.tables.values())
-        return {**found, "zeros_changed": zeros}
+        return {**numbers, "zeros_changed": zeros}
 
     def alarms(self) -> list[str]:
         """What noise with proper record keys would not do: "constant", "count-alone"."""
@@ -86,25 +86,25 @@ class Overall:
 
     def deviations(self) -> dict[str, list[int]]:
         """Kind of figure → number of cells per class of relative deviation."""
-        found: dict[str, list[int]] = {}
+        deviations: dict[str, list[int]] = {}
         for table in self.tables.values():
             for name, rows in table.deviations.items():
                 kind = table.figures.get(name, name)
-                cells = found.setdefault(kind, [0] * (len(DEVIATION_CLASSES) + 1))
+                cells = deviations.setdefault(kind, [0] * (len(DEVIATION_CLASSES) + 1))
                 for _, at, number in rows.tolist():
                     cells[at] += number
-        return dict(sorted(found.items()))
+        return dict(sorted(deviations.items()))
 
     def brackets(self) -> dict[str, tuple[int, int]]:
         """Kind of figure → cells in brackets, and cells that show a number. Public."""
-        found: dict[str, list[int]] = {}
+        brackets: dict[str, list[int]] = {}
         for table in self.tables.values():
             kinds = list(table.figures.values())
             for figure, _, status, cells in table.states.tolist():
-                pair = found.setdefault(kinds[figure], [0, 0])
+                pair = brackets.setdefault(kinds[figure], [0, 0])
                 pair[0] += cells * (status == CellStatus.bracketed)
                 pair[1] += cells * (status in _NUMBERS)
-        return {kind: (pair[0], pair[1]) for kind, pair in sorted(found.items()) if pair[1]}
+        return {kind: (pair[0], pair[1]) for kind, pair in sorted(brackets.items()) if pair[1]}
 
     # -- tables ------------------------------------------------------------------
 
@@ -120,26 +120,26 @@ class Overall:
 
     def shown(self) -> dict[Shown, int]:
         """Number of tables that are shown completely, in part or not at all. Public."""
-        found = Counter(table.shown for table in self.tables.values())
+        counts = Counter(table.shown for table in self.tables.values())
         states: tuple[Shown, ...] = ("complete", "thinned", "blocked")
-        return {state: found[state] for state in states}
+        return {state: counts[state] for state in states}
 
     def shown_by_level(self) -> dict[tuple[str, str], dict[Shown, int]]:
         """The same by variable and its finest level in the table. Public."""
-        found: dict[tuple[str, str], dict[Shown, int]] = {}
+        counts: dict[tuple[str, str], dict[Shown, int]] = {}
         for table in self.tables.values():
             for variable, level in table.variables.items():
                 if level != TOTAL:
                     none: dict[Shown, int] = {"complete": 0, "thinned": 0, "blocked": 0}
-                    found.setdefault((variable, level), none)[table.shown] += 1
-        return dict(sorted(found.items()))
+                    counts.setdefault((variable, level), none)[table.shown] += 1
+        return dict(sorted(counts.items()))
 
     def reasons(self) -> dict[str, int]:
         """Reason → number of parts suppressed for it."""
-        found: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         for table in self.tables.values():
-            found.update(table.reasons)
-        return dict(sorted(found.items()))
+            reasons.update(table.reasons)
+        return dict(sorted(reasons.items()))
 
     def sums(self) -> tuple[int, int, int, int]:
         """Totals compared with their parts, that differ, sum of |difference|, largest. Public."""

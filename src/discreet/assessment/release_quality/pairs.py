@@ -296,9 +296,9 @@ def published_at(
         status[value != 0] = CellStatus.published
         return value, status
     at = find_numbers(stored, wanted)
-    found = at >= 0
-    value = np.where(found, table.value[at], 0)
-    return value, np.where(found, table.status[at], status).astype(np.int8)
+    present = at >= 0
+    value = np.where(present, table.value[at], 0)
+    return value, np.where(present, table.status[at], status).astype(np.int8)
 
 
 def key_figure_pairs(

@@ -229,5 +229,5 @@ def states(table: ProtectedTable, grid: PartGrid) -> IntArray:
     rows = CellIndex((figures, len(grid), len(CellStatus)))
     key = rows.numbers([figure, grid.part(index, table.stored), table.status])
     cells = np.bincount(key, minlength=rows.size)
-    found = np.flatnonzero(cells)
-    return np.stack([*rows.positions(found), cells[found]], axis=1).astype(np.int64)
+    filled = np.flatnonzero(cells)
+    return np.stack([*rows.positions(filled), cells[filled]], axis=1).astype(np.int64)

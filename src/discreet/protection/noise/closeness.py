@@ -82,12 +82,12 @@ class GatedCells:
             marked = rest < self.p_percent / 100 * first
         marked = np.asarray(marked) & (first > 0)
         at = np.flatnonzero(marked)
-        found = np.zeros(len(marked))
+        chances = np.zeros(len(marked))
         draw = draws.first(at, np.sign(self._made.total[at]) / first[at])
         steps = (np.arange(_STEPS) + 0.5) / _STEPS
         factors = np.array([1 + draw(step) for step in steps.tolist()])
-        found[at], _ = best_guess(factors, self.p_percent / 100)
-        failed = marked & (found > self.chance)
+        chances[at], _ = best_guess(factors, self.p_percent / 100)
+        failed = marked & (chances > self.chance)
         hidden = failed.copy()
         if number is not None:
             # Else what is hidden would tell which counts are one or two.
@@ -105,7 +105,7 @@ class GatedCells:
             beside=int((hidden & ~failed).sum()),
             shown=int(shown.sum()),
             near=float(near.sum() / max(shown.sum(), 1)),
-            chance=float(found[shown].max(initial=0.0)),
+            chance=float(chances[shown].max(initial=0.0)),
             p_percent=self.p_percent,
         )
 

@@ -140,7 +140,7 @@ def rounding_notes(round_to: int) -> tuple[Note, ...]:
     if round_to == 1:
         return ()
     kept = note_of("discreet.protection.noise", "rounded-to")
-    texts = {each: text.format(multiple=round_to) for each, text in kept.texts.items()}
+    texts = {language: text.format(multiple=round_to) for language, text in kept.texts.items()}
     return (replace(kept, texts=texts),)
 
 
@@ -327,10 +327,10 @@ def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
         "table": (table, Table),
         "ptable": (ptable, PerturbationTable),
     }
-    for name, (given, kind) in wanted.items():
-        if not isinstance(given, kind):
+    for name, (value, kind) in wanted.items():
+        if not isinstance(value, kind):
             raise PerturbationError(
-                f"a {kind.__name__} is needed, this is a {type(given).__name__}",
+                f"a {kind.__name__} is needed, this is a {type(value).__name__}",
                 code="argument",
                 where=name,
                 hint="make it with discreet.tabulate, Table.from_cells or PerturbationTable.read",

@@ -138,8 +138,8 @@ def write_ons(content: Intervals) -> str:
     raise_all(
         PerturbationError,
         [
-            Problem(f"{what} cannot be written as pcv, ckey, pvalue", "", _ANY_TABLE)
-            for what, wrong in problems.items()
+            Problem(f"{label} cannot be written as pcv, ckey, pvalue", "", _ANY_TABLE)
+            for label, wrong in problems.items()
             if wrong
         ],
         code="perturbation-format",

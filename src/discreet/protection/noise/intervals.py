@@ -417,7 +417,7 @@ def _nearest_mean(
     for bound, gap in zip(exact, gaps, strict=True):
         low = int((bound - _CLOSE).to_integral_value(ROUND_FLOOR))
         start += (low - bound) * gap
-        found: dict[tuple[int, int], _Way] = {}
+        ways: dict[tuple[int, int], _Way] = {}
         for (total, last), (cost, way) in best.items():
             for place in range(max(low, last), low + 3):
                 never = bound - before < _CLOSE and place > last  # impossible noise stays so
@@ -425,9 +425,9 @@ def _nearest_mean(
                     continue
                 state = (total + (place - low) * gap, place)
                 spent = _spent(cost, (place - last) - (bound - before))
-                if state not in found or spent < found[state][0]:
-                    found[state] = (spent, (way, place))
-        best, before = found, bound
+                if state not in ways or spent < ways[state][0]:
+                    ways[state] = (spent, (way, place))
+        best, before = ways, bound
     ends = [
         (abs(start + total), _spent(cost, before - last), way)
         for (total, last), (cost, way) in best.items()
@@ -531,15 +531,15 @@ def _row(
 
 def row_deviations(content: Intervals) -> FloatArray:
     """The standard deviation of each row's noise; computed with whole numbers."""
-    scale, found = content.scale, []
+    scale, deviations = content.scale, []
     widths = content.widths.tolist()
     starts = content.starts.tolist()
     for row, _, noise in content.rows():
         share = widths[starts[row] : starts[row + 1]]
         mean = sum(part * value for part, value in zip(share, noise, strict=True))
         square = sum(part * value * value for part, value in zip(share, noise, strict=True))
-        found.append(sqrt((square * scale - mean * mean) / (scale * scale)))
-    return np.array(found, dtype=np.float64)
+        deviations.append(sqrt((square * scale - mean * mean) / (scale * scale)))
+    return np.array(deviations, dtype=np.float64)
 
 
 def count_deviations(content: Intervals, count: IntArray) -> FloatArray:

@@ -53,12 +53,12 @@ def noise_keys(
     if grid.size == 10**digits:
         return [_rotated(key, digits, first + at) for at in range(number)]
     factor, keys = _factor(grid.size), key
-    found = []
+    all_keys = []
     for step in range(first + number):
         if step >= first:
-            found.append(keys)
+            all_keys.append(keys)
         keys = _product(keys, factor, grid.size)
-    return found
+    return all_keys
 
 
 def _rotated(key: IntArray, digits: int, by: int) -> IntArray:
@@ -105,13 +105,12 @@ def column_keys(
     They come from the records whose values make the sum, so that the same values have the
     same noise in whatever table they are added up.
     """
-    made = contributions
-    key = made.key if noise.zeros_in_key else made.nonzero_key
+    key = contributions.key if noise.zeros_in_key else contributions.nonzero_key
     assert key is not None  # tables with a grid have both
     if noise.keys == "shared":
         return noise_keys(key, grid, noise.top, same_key=noise.same_key)
     return [
-        derived_keys(key, grid, noise.purpose(made.column, number))
+        derived_keys(key, grid, noise.purpose(contributions.column, number))
         for number in range(1, noise.top + 1)
     ]
 
@@ -141,34 +140,47 @@ def cells_of(
     contributions: Contributions, noise: MagnitudeNoise, grid: KeyGrid, sensitive: BoolArray
 ) -> MagnitudeCells:
     """Take from a value column what its noise depends on."""
-    made = contributions
     # Where records of value 0 are no part of the key, they must not choose the row either.
-    counted = made.count if noise.zeros_in_key or noise.keys == "shared" else made.nonzero
+    counted = (
+        contributions.count
+        if noise.zeros_in_key or noise.keys == "shared"
+        else contributions.nonzero
+    )
     return MagnitudeCells(
-        value=made.total,
-        contributions=_taken(made, noise),
-        keys=column_keys(made, noise, grid),
+        value=contributions.total,
+        contributions=_taken(contributions, noise),
+        keys=column_keys(contributions, noise, grid),
         odd=counted % 2 == 1,
         sensitive=sensitive,
     )
 
 
-def _taken(made: Contributions, noise: MagnitudeNoise) -> FloatArray:
+def _taken(contributions: Contributions, noise: MagnitudeNoise) -> FloatArray:
     """What a unit of noise is a share of, cells × number."""
     if noise.of == "top":
-        top = made.top[:, : noise.top]
-        return top if made.top_weight is None else top * made.top_weight[:, : noise.top]
+        top = contributions.top[:, : noise.top]
+        return (
+            top
+            if contributions.top_weight is None
+            else top * contributions.top_weight[:, : noise.top]
+        )
     if noise.of == "sum":
-        taken = made.total
+        taken = contributions.total
     elif noise.of == "mean":
-        size = made.count.astype(np.float64) if made.weight is None else made.weight
-        taken = quotient(made.total, size)
+        size = (
+            contributions.count.astype(np.float64)
+            if contributions.weight is None
+            else contributions.weight
+        )
+        taken = quotient(contributions.total, size)
     else:
         # Values that are all equal, or nearly so, would be shown: their noise is that of
         # the value itself, or of a share of the largest.
-        least = noise.range_floor * np.maximum(np.abs(made.low), np.abs(made.high))
-        apart = np.maximum(made.high - made.low, least)
-        taken = np.where(made.high == made.low, made.high, apart)
+        least = noise.range_floor * np.maximum(
+            np.abs(contributions.low), np.abs(contributions.high)
+        )
+        apart = np.maximum(contributions.high - contributions.low, least)
+        taken = np.where(contributions.high == contributions.low, contributions.high, apart)
     return taken[:, np.newaxis]
 
 
@@ -208,16 +220,16 @@ def perturbed(
     for number, key in enumerate(cells.keys):
         unit, size = units[:, number], np.abs(value)
         ratio = quotient(size, unit)
-        found = np.zeros(len(value), dtype=np.float64)
+        shifts = np.zeros(len(value), dtype=np.float64)
         for part, which in groups:
-            found[which] = table_noise(part, ratio[which], key[which], grid)
+            shifts[which] = table_noise(part, ratio[which], key[which], grid)
         more = noise.more(number)
-        away = np.where(found < 0, found - more, found + more)
-        strong = np.where(cells.sensitive & (unit > 0) & (size > 0), away, found)
+        away = np.where(shifts < 0, shifts - more, shifts + more)
+        strong = np.where(cells.sensitive & (unit > 0) & (size > 0), away, shifts)
         # Noise moves a value towards zero or away from it, and never beyond zero.
         added = np.sign(value) * np.maximum(unit * strong, -size)
         value = value + added
-        steps.append(MagnitudeStep(ratio=ratio, table_noise=found, noise=added))
+        steps.append(MagnitudeStep(ratio=ratio, table_noise=shifts, noise=added))
     return value, steps
 
 
@@ -256,8 +268,8 @@ def magnitude_deviations(cells: MagnitudeCells, noise: MagnitudeNoise) -> FloatA
         for kind, which in groups:
             for mu_c, marked in ((0.0, ~cells.sensitive), (noise.more(number), cells.sensitive)):
                 at = np.flatnonzero(which & marked & (unit > 0))
-                found = _variances(noise.part(kind), ratio[at], mu_c)
-                variance[at] += unit[at] * unit[at] * found
+                variances = _variances(noise.part(kind), ratio[at], mu_c)
+                variance[at] += unit[at] * unit[at] * variances
     return np.sqrt(variance)
 
 

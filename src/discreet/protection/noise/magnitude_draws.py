@@ -43,14 +43,14 @@ class SumDraws:
 
     def of_sums(self, factor: FloatArray) -> dict[str, Draw]:
         """The noise of sums, times a factor, by the names of its keys."""
-        units, found = units_of_noise(self.cells, self.noise), {}
+        units, draws = units_of_noise(self.cells, self.noise), {}
         for number in range(units.shape[1]):
             name = self.noise.purpose(self.column, number + 1)
             if self.noise.keys == "shared":
                 step = number + (0 if self.noise.same_key else 1)
                 name = f"{CELL_KEY}, step {step}" if step else CELL_KEY
-            found[name] = self._contribution(units[:, number], number, factor)
-        return found
+            draws[name] = self._contribution(units[:, number], number, factor)
+        return draws
 
     def first(self, at: IntArray, factor: FloatArray) -> Draw:
         """The noise that the first contribution brings to some of the table's cells."""

@@ -135,13 +135,13 @@ def _checked(strength: Any, wanted: dict[str, str]) -> list[Problem]:
     """Take the parameters to plain numbers; say which are none."""
     problems = []
     for one in fields(strength):
-        rule, given = wanted[one.name], getattr(strength, one.name)
-        number = plain_number(given)
+        rule, value = wanted[one.name], getattr(strength, one.name)
+        number = plain_number(value)
         good = number is not None and number > 0
         if rule is _SHARE:
             good = good and number is not None and number <= 1
         if rule is _POWER:
-            good = good and isinstance(given, Integral) and given <= HIGHEST_EXPONENT
+            good = good and isinstance(value, Integral) and value <= HIGHEST_EXPONENT
         if not good or number is None:
             problems.append(Problem(f"{one.name} {rule}", one.name))
             continue
@@ -364,8 +364,8 @@ def _numbers(epsilon: Any) -> tuple[float, ...] | None:
     if isinstance(epsilon, str | bytes) or not isinstance(epsilon, Sequence | np.ndarray):
         return None
     numbers = [plain_number(value) for value in epsilon]
-    found = tuple(number for number in numbers if number is not None)
-    return found if len(found) == len(numbers) else None
+    present = tuple(number for number in numbers if number is not None)
+    return present if len(present) == len(numbers) else None
 
 
 def _descends(numbers: Sequence[float]) -> bool:

@@ -86,16 +86,18 @@ def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart
             problems.append(Problem("the line has another number of columns", f"line {number}"))
             continue
         stated = {name: cells[at] for name, at in places.items()}
-        found = _READ.get(stated.pop("type").lower())
+        part_kind = _READ.get(stated.pop("type").lower())
         line = _line(number, stated)
-        if found is None or line is None:
-            message = "the type is unknown" if found is None else "a column holds no number"
+        if part_kind is None or line is None:
+            message = "the type is unknown" if part_kind is None else "a column holds no number"
             problems.append(Problem(message, f"line {number}"))
             continue
-        lines.setdefault(found, []).append(line)
+        lines.setdefault(part_kind, []).append(line)
     if not lines and not problems:
         problems.append(Problem("there are no rows", source.name))
-    parts = [_part(cast("Kind", found), rows, closed, problems) for found, rows in lines.items()]
+    parts = [
+        _part(cast("Kind", part_kind), rows, closed, problems) for part_kind, rows in lines.items()
+    ]
     raise_magnitude(source.name, problems)
     return [part for part in parts if part is not None]
 

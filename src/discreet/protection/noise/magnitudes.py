@@ -158,12 +158,12 @@ def magnitude_sums(
     """Perturb the sums of a value column."""
     _check_kinds(table, noise, how)
     _raise(chain(_problems(table, noise, value), _treatment_problems(table, how)))
-    made, grid = table.contributions[value], table.grid
+    contributions, grid = table.contributions[value], table.grid
     assert grid is not None
     marked = np.zeros(len(table), dtype=np.bool_)
     if how.sensitive is not None:
         marked = np.asarray(how.sensitive)
-    cells = cells_of(made, noise, grid, marked)
+    cells = cells_of(contributions, noise, grid, marked)
     noisy, _ = perturbed(cells, noise, grid)
     counts, index, own = None, table.index, np.arange(len(table), dtype=np.int64)
     if how.ptable is not None:
@@ -178,14 +178,14 @@ def magnitude_sums(
         index = counts.cells.index
         own = _places(table, index, len(counts.value))
     size = len(own) if counts is None else len(counts.value)
-    number = made.count if made.weight is None else made.weight
+    number = contributions.count if contributions.weight is None else contributions.weight
     draws = SumDraws(
         column=value,
         noise=noise,
         grid=grid,
         cells=cells,
         own=own,
-        total=_spread(made.total, own, size),
+        total=_spread(contributions.total, own, size),
         number=_spread(number.astype(np.float64), own, size),
         counts=counts,
         ptable=how.ptable,
@@ -237,9 +237,9 @@ def _check_kinds(table: object, noise: object, how: SumTreatment) -> None:
     if how.ptable is not None:
         wanted.append(("ptable", how.ptable, PerturbationTable))
     problems = [
-        ("argument", Problem(f"a {kind.__name__} is needed, not a {type(given).__name__}", name))
-        for name, given, kind in wanted
-        if not isinstance(given, kind)
+        ("argument", Problem(f"a {kind.__name__} is needed, not a {type(value).__name__}", name))
+        for name, value, kind in wanted
+        if not isinstance(value, kind)
     ]
     if how.publish not in ("sums", "means"):
         problems.append(("publish", Problem('publish is "sums" or "means"', "publish")))
@@ -295,11 +295,11 @@ def _spread(column: Column, own: IntArray, size: int) -> Column:
 
 def _raise(problems: Iterable[Coded]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
-    found = list(problems)
-    if not found:
+    listed = list(problems)
+    if not listed:
         return
     many = "{} problems with a magnitude table"
-    raise_all(PerturbationError, (one for _, one in found), code=found[0][0], many=many, where="")
+    raise_all(PerturbationError, (one for _, one in listed), code=listed[0][0], many=many, where="")
 
 
 Shown = Literal["sum", "mean"]
@@ -378,8 +378,8 @@ def perturb_magnitudes(
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
     sums = magnitude_sums(table, noise, value, SumTreatment(*how, **gate))
     _warn_of_shared_keys(table, noise, value, level=4)
-    made = _protected(table, noise, value, sums, figure, texts)
-    return without_unpublished(made) if found_codes == "hide" else made
+    protected = _protected(table, noise, value, sums, figure, texts)
+    return without_unpublished(protected) if found_codes == "hide" else protected
 
 
 def magnitude_ingredient(
@@ -453,12 +453,12 @@ def _possible(
     one = np.ones(len(draws.total), dtype=np.float64)
     mean, size = figure == "mean", np.abs(draws.number)
     divided = quotient(one, size) if mean else one
-    found = draws.of_sums(divided)
+    all_draws = draws.of_sums(divided)
     if draws.counts is not None and draws.ptable is not None and how.publish != f"{figure}s":
         sign = -1 if mean else 1
         spread = draws.with_counts(spread, sign)
-        found = added(found, draws.of_counts(sign * divided * quotient(draws.total, size)))
-    return quotient(spread, size) if mean else spread, found
+        all_draws = added(all_draws, draws.of_counts(sign * divided * quotient(draws.total, size)))
+    return quotient(spread, size) if mean else spread, all_draws
 
 
 def _protected(

@@ -61,20 +61,20 @@ def check_entries(
     problems: Iterable[Problem] = (),
 ) -> Intervals:
     """Check stated intervals and pack them."""
-    found = list(problems)
+    flaws = list(problems)
     rows: dict[int, list[StatedInterval]] = {}
     for entry in entries:
         rows.setdefault(entry.count, []).append(entry)
-    if not rows and not found:
-        found.append(Problem("there are no rows", name))
-    found += missing_rows(rows, first=0)
-    found += _beyond_problems(beyond, max(rows, default=0))
+    if not rows and not flaws:
+        flaws.append(Problem("there are no rows", name))
+    flaws += missing_rows(rows, first=0)
+    flaws += _beyond_problems(beyond, max(rows, default=0))
     for count, row in rows.items():
-        found += _row_problems(row, closed, one)
+        flaws += _row_problems(row, closed, one)
         if count == 0 and not zeros and not _certain_zero(row, closed):
             hint = "if zeros are to be changed on purpose, declare it: zeros=True"
-            found.append(Problem("row 0 changes zeros", row[0].line, hint))
-    raise_problems(name, found)
+            flaws.append(Problem("row 0 changes zeros", row[0].line, hint))
+    raise_problems(name, flaws)
     changes_zeros = zeros and not _certain_zero(rows[0], closed)
     packed = [
         [(_unit(entry.upper, row[-1].upper, closed, scale, one), int(entry.noise)) for entry in row]
@@ -137,9 +137,9 @@ def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
     counts = set(rows)
     if not counts:
         return []
-    found = []
+    problems = []
     if min(counts) < first:
-        found.append(Problem("an original count is negative", "rows"))
+        problems.append(Problem("an original count is negative", "rows"))
     number = max(counts) + 1 - first - sum(count >= first for count in counts)
     if number > 0:
         missing = (count for count in range(first, max(counts)) if count not in counts)
@@ -147,15 +147,15 @@ def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
         more = ", …" if number > _SHOWN_ROWS else ""
         hint = "each count from 0 to the last needs one; size classes belong to magnitude tables"
         message = "1 row is missing" if number == 1 else f"{number} rows are missing"
-        found.append(Problem(f"{message}: {shown}{more}", "rows", hint))
-    return found
+        problems.append(Problem(f"{message}: {shown}{more}", "rows", hint))
+    return problems
 
 
 def _beyond_problems(beyond: Beyond, n_max: int) -> list[Problem]:
     if beyond == "last":
         return []
-    given: object = beyond
-    pair = isinstance(given, tuple | list) and len(given) == 2
+    value: object = beyond
+    pair = isinstance(value, tuple | list) and len(value) == 2
     if not pair or not all(type(part) is int for part in beyond):
         hint = 'write beyond="last" or beyond=(501, 250)'
         return [Problem("this is neither the last row nor a block of rows", "beyond", hint)]
@@ -268,11 +268,11 @@ class PerturbationFile(Unpicklable):
 
     def places(self, needed: Sequence[str], hint: str) -> dict[str, int]:
         """Where each known column stands that the file has; an error without those needed."""
-        found = {name: at for name in COLUMNS if (at := self.place(name)) is not None}
-        missing = [name for name in needed if name not in found]
+        places = {name: at for name in COLUMNS if (at := self.place(name)) is not None}
+        missing = [name for name in needed if name not in places]
         if missing:
             raise file_error(self.name, f"columns are missing: {', '.join(missing)}", hint)
-        return found
+        return places
 
     def detect(self) -> Format:
         """The format, by content."""
@@ -319,10 +319,10 @@ def check_format(name: str | None) -> None:
 
 def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
     """Read a file, unpacking it if it is gzipped."""
-    given: object = path
-    if not isinstance(given, str | os.PathLike):
+    value: object = path
+    if not isinstance(value, str | os.PathLike):
         raise PerturbationError(
-            f"the path of a file is needed, this is a {type(given).__name__}",
+            f"the path of a file is needed, this is a {type(value).__name__}",
             code="perturbation-file",
             hint='such as PerturbationTable.read("ptable.csv")',
         )
@@ -385,8 +385,8 @@ def exact(text: str) -> Fraction | None:
 
 def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = False) -> Intervals:
     """Read a list of intervals: one line per count and noise, with upper bounds."""
-    found = "columns found: " + ", ".join(source.header[:10])
-    places = source.places(("i", "v", "upper"), hint=found)
+    hint = "columns found: " + ", ".join(source.header[:10])
+    places = source.places(("i", "v", "upper"), hint=hint)
     entries, problems = [], []
     fractions = 0
     other_types = set()
@@ -601,7 +601,7 @@ def row_intervals(
     """Intervals from {count: {noise: probability}}, laid out by ascending noise."""
     if not isinstance(rows, Mapping) or not all(isinstance(row, Mapping) for row in rows.values()):
         raise _not_of_form("rows are written {count: {noise: probability}}", "rows")
-    found = list(problems)
+    flaws = list(problems)
     entries = []
     for count in _integers(rows, "rows"):
         values = sorted(_integers(rows[count], "noise"))
@@ -611,15 +611,15 @@ def row_intervals(
         if any(share < 0 for share in known):
             wrong.append(Problem("a probability is negative", f"row {count}"))
         if wrong or not known:
-            found += wrong or [Problem("the row is empty", f"row {count}")]
+            flaws += wrong or [Problem("the row is empty", f"row {count}")]
             entries.append(StatedInterval(f"row {count}", count, max(0, -count), Fraction(1)))
             continue
         bounds = [_rounded(bound) for bound in accumulate(known)]
         entries += _entries(count, values, bounds)
     if not zeros:  # a row that is wrong anyway is no statement about zeros
-        zeros = any(problem.where == "row 0" for problem in found)
+        zeros = any(problem.where == "row 0" for problem in flaws)
     return check_entries(
-        entries, name=name, closed=closed, zeros=zeros, beyond=beyond, problems=found
+        entries, name=name, closed=closed, zeros=zeros, beyond=beyond, problems=flaws
     )
 
 
@@ -656,24 +656,24 @@ def _number_problems(numbers: Sequence[Fraction | None], count: int) -> list[Pro
     return [Problem(f"{missing} probabilities are not numbers", f"row {count}")] if missing else []
 
 
-def _integers(values: Iterable[Any], what: str) -> list[int]:
+def _integers(values: Iterable[Any], where: str) -> list[int]:
     try:
         numbers = list(values)
     except TypeError:
-        raise _not_of_form("a list of whole numbers is needed", what) from None
+        raise _not_of_form("a list of whole numbers is needed", where) from None
     for value in numbers:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise PerturbationError(
                 "these must be whole numbers",
                 code="perturbation-table",
-                where=what,
+                where=where,
                 hint="noise in fractions belongs to perturbation tables for magnitudes",
             )
     return [int(value) for value in numbers]
 
 
-def _not_of_form(what: str, where: str) -> PerturbationError:
-    return PerturbationError(what, code="perturbation-table", where=where)
+def _not_of_form(message: str, where: str) -> PerturbationError:
+    return PerturbationError(message, code="perturbation-table", where=where)
 
 
 def _number(value: Any) -> Fraction | None:

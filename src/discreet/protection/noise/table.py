@@ -249,13 +249,13 @@ class PerturbationTable(SecretTable):
             grid: The key grid. Tables for 256 or 4096 keys need that very grid.
         """
         columns = []
-        for column, what in ((count, "count"), (cell_key, "cell_key")):
+        for column, label in ((count, "count"), (cell_key, "cell_key")):
             numbers = np.asarray(column)
             if numbers.dtype.kind not in "iu" and numbers.size:
                 raise PerturbationError(
                     "whole numbers are needed",
                     code="lookup",
-                    where=what,
+                    where=label,
                     hint="discreet.keygrid.grid_keys takes decimal keys to the grid",
                 )
             columns.append(numbers.astype(np.int64, copy=False))

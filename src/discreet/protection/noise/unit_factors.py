@@ -159,19 +159,19 @@ def with_unit_noise(
         hint = "use polars, pandas, pyarrow or DuckDB, or collect the frame first"
         raise PerturbationError(message, code="engine", hint=hint)
     _check_columns(records, list(values), noise)
-    held, found = Secret.of(secret), {}
+    held, factors = Secret.of(secret), {}
     for value, decimals in values.items():
         require_new(records, noisy(value))
-        found[value] = _factors(records, value, decimals, noise, held)
+        factors[value] = _factors(records, value, decimals, noise, held)
         records = with_computed(
             records,
             [noise.unit, value],
             noisy(value),
-            partial(_noisy, value=value, noise=noise, shifts=found[value].of, digits=decimals),
+            partial(_noisy, value=value, noise=noise, shifts=factors[value].of, digits=decimals),
             as_text=False,
             distinct=True,
         )
-    return like(records, frame), found
+    return like(records, frame), factors
 
 
 def _check_columns(records: NarwhalsFrame, values: Sequence[str], noise: UnitNoise) -> None:

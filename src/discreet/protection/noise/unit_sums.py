@@ -237,7 +237,7 @@ def unit_risk(
     published = ~alone & (hit((np.abs(shown) - own[0]) / factor))
     published |= ~alone & hit((np.abs(shown) - own[1]) / factor)
     off = quotient(np.abs(np.abs(shown) - first), first)[alone]
-    told = factors[value]
+    unit_factors = factors[value]
     return UnitRisk(
         cells=int(valued.sum()),
         alone=int(alone.sum()),
@@ -248,19 +248,19 @@ def unit_risk(
         within=near,
         chance=chance,
         guessed=guessed,
-        areas=told.areas,
-        kept=told.kept,
-        outweighed=told.outweighed,
+        areas=unit_factors.areas,
+        kept=unit_factors.kept,
+        outweighed=unit_factors.outweighed,
     )
 
 
 def _published_second(
-    made: Contributions, second: FloatArray, noise: UnitNoise, scale: float
+    contributions: Contributions, second: FloatArray, noise: UnitNoise, scale: float
 ) -> tuple[FloatArray, FloatArray]:
     """What is published of the second largest unit: the second noisy value, or the first.
 
     The first where noise can have changed the order: then the worse of both is reckoned with.
     """
-    own = np.abs(np.nan_to_num(made.top[:, :2])) / scale
+    own = np.abs(np.nan_to_num(contributions.top[:, :2])) / scale
     swapped = np.abs(own[:, 0] - second) <= noise.most * second + 0.5 / scale
     return own[:, 1], np.where(swapped, own[:, 0], own[:, 1])

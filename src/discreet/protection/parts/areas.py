@@ -35,14 +35,14 @@ class AreaParts:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        parts = {code: [list(part) for part in sorted(each)] for code, each in self.hidden.items()}
+        parts = {code: [list(part) for part in sorted(keys)] for code, keys in self.hidden.items()}
         return {"variable": self.variable, "hidden": parts}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AreaParts:
         """The same from plain data."""
-        found = {code: frozenset(map(tuple, parts)) for code, parts in data["hidden"].items()}
-        return cls(variable=data["variable"], hidden=found)
+        hidden = {code: frozenset(map(tuple, parts)) for code, parts in data["hidden"].items()}
+        return cls(variable=data["variable"], hidden=hidden)
 
     def with_hidden(self, more: Mapping[str, Parts]) -> AreaParts:
         """The same with further parts hidden."""
@@ -121,7 +121,7 @@ class AreaWalk:
         self.areas, self.at = dimensions[at], at
         self.records, self.broken, self.together = records, broken, together
         self._numbers = level_numbers(self.areas).tolist()
-        others = [each for place, each in enumerate(dimensions) if place != at]
+        others = [dimension for place, dimension in enumerate(dimensions) if place != at]
         self.lattice = PartLattice.of(others)
         self.outward = self.lattice.outward
         self.finer = {
@@ -161,12 +161,12 @@ class AreaWalk:
     def children(self) -> list[list[list[int]]]:
         """Per area, the areas directly below it, apart for each classification."""
         trees = len(self.areas.classifications)
-        found: list[list[list[int]]] = [[[] for _ in range(trees)] for _ in self._numbers]
+        children: list[list[list[int]]] = [[[] for _ in range(trees)] for _ in self._numbers]
         pairs = zip(self.areas.parents.tolist(), self.areas.breakdown.tolist(), strict=True)
         for area, (parent, tree) in enumerate(pairs):
             if parent >= 0:
-                found[parent][tree].append(area)
-        return [[group for group in groups if group] for groups in found]
+                children[parent][tree].append(area)
+        return [[group for group in groups if group] for groups in children]
 
     def decided(self) -> AreaParts:
         """What is hidden of each area, besides the parts of whole levels."""
@@ -176,12 +176,13 @@ class AreaWalk:
                 self._walk(area)
         while self._hide_beside():
             pass
-        found = {
+        hidden = {
             self.areas.codes[area]: frozenset(parts & self._there[number]) - self.given[number]
             for area, (parts, number) in enumerate(zip(self.hidden, self._numbers, strict=True))
         }
         return AreaParts(
-            variable=self.areas.name, hidden={code: parts for code, parts in found.items() if parts}
+            variable=self.areas.name,
+            hidden={code: parts for code, parts in hidden.items() if parts},
         )
 
     def _walk(self, area: int) -> None:
@@ -273,19 +274,19 @@ def _hidden_cells(
     for code, parts in hidden.items():
         for part in parts if code in codes else ():
             by_part.setdefault(part, []).append(codes[code])
-    others = [each for place, each in enumerate(protected.spanning) if place != at]
+    others = [dimension for place, dimension in enumerate(protected.spanning) if place != at]
     numbers = [level_numbers(other) for other in others]
-    found = []
+    grids = []
     for part, areas in sorted(by_part.items()):
         axes = [np.flatnonzero(own == level) for own, level in zip(numbers, part, strict=True)]
         axes.insert(at, np.array(areas))
         if protected.several_figures:
             axes.append(np.arange(len(protected.dimensions[-1])))
-        found.append([item.ravel() for item in np.meshgrid(*axes, indexing="ij")])
+        grids.append([item.ravel() for item in np.meshgrid(*axes, indexing="ij")])
     empty = np.zeros(0, dtype=np.int32)
     return [
         np.concatenate([empty, *columns]).astype(np.int32)
-        for columns in (zip(*found, strict=True) if found else [()] * len(protected.dimensions))
+        for columns in (zip(*grids, strict=True) if grids else [()] * len(protected.dimensions))
     ]
 
 
@@ -320,22 +321,24 @@ def area_shares(
     at = place_of(areas.variable, dimensions, areas.variable)
     dimension = dimensions[at]
     numbers = level_numbers(dimension)
-    given: dict[int, set[PartKey]] = {}
+    withheld: dict[int, set[PartKey]] = {}
     for part in suppressed:
-        given.setdefault(part[at], set()).add((*part[:at], *part[at + 1 :]))
+        withheld.setdefault(part[at], set()).add((*part[:at], *part[at + 1 :]))
     every = 1
     for place, other in enumerate(dimensions):
         every *= 1 if place == at else len(levels_of(other))
-    state = [_state(given, areas, dimension, numbers, area, every) for area in range(len(numbers))]
-    found = []
+    state = [
+        _state(withheld, areas, dimension, numbers, area, every) for area in range(len(numbers))
+    ]
+    shares = []
     for level in sorted(levels_of(dimension).values(), key=lambda one: (one.tree, one.depth)):
         if level.depth:
-            found += list(_level_shares(dimension, level, state))
-    return tuple(found)
+            shares += list(_level_shares(dimension, level, state))
+    return tuple(shares)
 
 
 def _state(
-    given: Mapping[int, set[PartKey]],
+    withheld: Mapping[int, set[PartKey]],
     areas: AreaParts,
     dimension: Dimension,
     numbers: Any,
@@ -343,7 +346,7 @@ def _state(
     every: int,
 ) -> int:
     """0: all parts of an area are shown, 1: some are, 2: none is."""
-    hidden = given.get(int(numbers[area]), set()) | areas.hidden.get(
+    hidden = withheld.get(int(numbers[area]), set()) | areas.hidden.get(
         dimension.codes[area], _NOTHING
     )
     return 0 if not hidden else 2 if len(hidden) >= every else 1
@@ -363,14 +366,14 @@ def _level_shares(dimension: Dimension, level: Level, state: Sequence[int]) -> I
     for area in own if level.depth > 1 else ():
         groups.setdefault(dimension.codes[tops[area]], []).append(area)
     for within, members in groups.items():
-        found = [state[area] for area in members]
+        states = [state[area] for area in members]
         yield AreaShare(
             level=name or str(level.depth),
             within=within,
-            areas=len(found),
-            complete=found.count(0),
-            thinned=found.count(1),
-            blocked=found.count(2),
+            areas=len(states),
+            complete=states.count(0),
+            thinned=states.count(1),
+            blocked=states.count(2),
         )
 
 
@@ -385,10 +388,10 @@ def top_areas(dimension: Dimension, depth: int = 1) -> list[int]:
 
 def joint_areas(every: Iterable[AreaParts | None]) -> AreaParts | None:
     """What several counts of one table hide; None if no areas were looked at."""
-    found = [item for item in every if item is not None]
-    if not found:
+    present = [item for item in every if item is not None]
+    if not present:
         return None
-    joint = found[0]
-    for other in found[1:]:
+    joint = present[0]
+    for other in present[1:]:
         joint = joint.with_hidden(other.hidden)
     return joint

@@ -147,7 +147,7 @@ class PartDecisions:
                 hint="use en or de",
             )
         lines = [words.headline(self.table, self.outcome, self.universe, language)]
-        lines += [f"{at}. {each.text(language)}" for at, each in enumerate(self.parts, 1)]
+        lines += [f"{at}. {decision.text(language)}" for at, decision in enumerate(self.parts, 1)]
         lines += [suggestion.text(language) for suggestion in self.suggestions]
         if self.areas is not None:
             lines.append(words.areas_hidden(len(self.areas.hidden), language))
@@ -161,7 +161,7 @@ class PartDecisions:
             "variables": list(self.variables),
             "outcome": self.outcome,
             "universe": self.universe,
-            "parts": [_decision_as_dict(at, each) for at, each in enumerate(self.parts, 1)],
+            "parts": [_decision_as_dict(at, decision) for at, decision in enumerate(self.parts, 1)],
             "suggestions": [
                 {
                     "part": [level.number for level in suggestion.levels],
@@ -302,14 +302,16 @@ def _without_remarks(protected: ProtectedTable) -> ProtectedTable:
         return protected
     codes = zip(*(note.codes for note in single), strict=True)
     index = [
-        np.array([dimension.index.get(str(code), 0) for code in each], dtype=np.int32)
-        for dimension, each in zip(protected.dimensions, codes, strict=True)
+        np.array([dimension.index.get(str(code), 0) for code in column], dtype=np.int32)
+        for dimension, column in zip(protected.dimensions, codes, strict=True)
     ]
     status = protected.absent(index, len(single))
     lengths = (protected.stored, len(single))
     at = CellIndex.of(protected.dimensions).find(protected.index, index, lengths)
     status[at >= 0] = protected.status[at[at >= 0]]
-    gone = {id(n) for n, each in zip(single, status, strict=True) if each == CellStatus.suppressed}
+    gone = {
+        id(n) for n, state in zip(single, status, strict=True) if state == CellStatus.suppressed
+    }
     kept = tuple(note for note in protected.cell_notes if id(note) not in gone)
     return replace(protected, cell_notes=kept)
 
@@ -421,23 +423,23 @@ def release_shares(
             where="decisions",
             hint="hand in what check_parts made of each table",
         )
-    found: dict[_Key, list[tuple[bool, bool]]] = {}
+    outcomes: dict[_Key, list[tuple[bool, bool]]] = {}
     names: dict[_Key, Mapping[str, str]] = {}
     for item in logs:
         for level, states in _states(item, variable):
             name = _name(level) if level else {}
             key = (level.total, level.tree, -level.depth, name["en"]) if level else _WHOLE
             names.setdefault(key, name)
-            found.setdefault(key, []).append((all(states), any(states)))
+            outcomes.setdefault(key, []).append((all(states), any(states)))
     return tuple(
         ReleaseShare(
-            tables=len(found[key]),
-            complete=sum(whole for whole, _ in found[key]),
-            thinned=sum(some and not whole for whole, some in found[key]),
-            blocked=sum(not some for _, some in found[key]),
+            tables=len(outcomes[key]),
+            complete=sum(whole for whole, _ in outcomes[key]),
+            thinned=sum(some and not whole for whole, some in outcomes[key]),
+            blocked=sum(not some for _, some in outcomes[key]),
             names=names[key],
         )
-        for key in sorted(found)
+        for key in sorted(outcomes)
     )
 
 
@@ -445,16 +447,16 @@ def _states(
     decisions: PartDecisions, variable: str | None
 ) -> list[tuple[PartLevel | None, list[bool]]]:
     """Per level of the variable, which parts on it are released."""
-    found: dict[int, tuple[PartLevel | None, list[bool]]] = {}
+    by_level: dict[int, tuple[PartLevel | None, list[bool]]] = {}
     for decision in decisions.parts:
         released = decision.action != "suppressed"
         if variable is None:
-            found.setdefault(0, (None, []))[1].append(released)
+            by_level.setdefault(0, (None, []))[1].append(released)
             continue
         for level in decision.levels:
             if level.variable == variable:
-                found.setdefault(level.number, (level, []))[1].append(released)
-    return list(found.values())
+                by_level.setdefault(level.number, (level, []))[1].append(released)
+    return list(by_level.values())
 
 
 def _name(level: PartLevel) -> Mapping[str, str]:
@@ -487,12 +489,12 @@ def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:
     )
 
 
-def _together(found: Sequence[PartDecision]) -> PartDecision:
+def _together(decisions: Sequence[PartDecision]) -> PartDecision:
     """What becomes of a part, as the strictest of its decisions has it."""
-    hidden = [item for item in found if item.action == "suppressed"]
+    hidden = [item for item in decisions if item.action == "suppressed"]
     if not hidden:
-        checked = [item for item in found if item.action == "released"]
-        return (checked or found)[0]
+        checked = [item for item in decisions if item.action == "released"]
+        return (checked or decisions)[0]
     reasons = tuple(_once(reason for item in hidden for reason in item.reasons))
     return replace(hidden[0], reasons=reasons)
 

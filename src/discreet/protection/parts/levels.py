@@ -27,9 +27,9 @@ PartKey = tuple[int, ...]
 
 def check_kinds(*wanted: tuple[str, object, type]) -> None:
     """Raise unless each argument, given with its name, is of the kind wanted."""
-    for name, given, kind in wanted:
-        if not isinstance(given, kind):
-            message = f"a {kind.__name__} is needed, this is a {type(given).__name__}"
+    for name, value, kind in wanted:
+        if not isinstance(value, kind):
+            message = f"a {kind.__name__} is needed, this is a {type(value).__name__}"
             raise SuppressionError(message, code="argument", where=name)
 
 

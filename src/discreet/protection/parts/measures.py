@@ -82,7 +82,7 @@ class PartMeasures:
     @property
     def share_grouped(self) -> float:
         """Share of groups that give a category away, for the worst variable."""
-        return max((_share(found, groups) for groups, found in self.groups), default=0.0)
+        return max((_share(revealing, groups) for groups, revealing in self.groups), default=0.0)
 
     @property
     def share_empty(self) -> float:
@@ -189,7 +189,7 @@ class PartCells:
         """Per area, how many records it has."""
         total = [list(levels)[-1] for levels in self.levels]
         place = self.place(tuple(total))
-        whole = (slice(None) if at == self.area else each for at, each in enumerate(place))
+        whole = (slice(None) if at == self.area else position for at, position in enumerate(place))
         return np.asarray(self._totals[1][tuple(whole)])
 
     def cells_in(self, area: int) -> npt.NDArray[np.int64]:
@@ -389,26 +389,28 @@ def _relative(
 ) -> FloatArray:
     """Standard deviation in relation to the count, of each cell with records."""
     if not callable(deviation):
-        given = _deviations(deviation, len(table), table.name)
-        return np.asarray(given[occupied] / count, dtype=np.float64)
+        deviations = _deviations(deviation, len(table), table.name)
+        return np.asarray(deviations[occupied] / count, dtype=np.float64)
     distinct = np.unique(count)
-    given = _deviations(deviation(distinct), len(distinct), table.name)
-    return np.asarray((given / distinct)[np.searchsorted(distinct, count)], dtype=np.float64)
+    deviations = _deviations(deviation(distinct), len(distinct), table.name)
+    return np.asarray((deviations / distinct)[np.searchsorted(distinct, count)], dtype=np.float64)
 
 
 def _deviations(values: Any, length: int, where: str) -> FloatArray:
     try:
-        found = np.asarray(values, dtype=np.float64)
+        deviations = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.zeros((0, 0))
-    if found.shape != (length,) or not bool(np.all(np.isfinite(found) & (found >= 0))):
+        deviations = np.zeros((0, 0))
+    if deviations.shape != (length,) or not bool(
+        np.all(np.isfinite(deviations) & (deviations >= 0))
+    ):
         raise SuppressionError(
             "a standard deviation, at least 0, is needed for every cell",
             code="deviation",
             where=where,
             hint="give one number per cell of the table, or a function of counts",
         )
-    return found
+    return deviations
 
 
 _SHOWN = 10
@@ -491,13 +493,13 @@ class FilterUniverse:
 def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:
     """How many records of each cell of the universe the query counts."""
     pairs = zip(query.dimensions, every.dimensions, query.index, strict=True)
-    asked = [_positions(here, there)[part] for here, there, part in pairs]
+    positions = [_positions(here, there)[part] for here, there, part in pairs]
     lengths = (len(every.count), len(query.count))
-    found = CellIndex.of(every.dimensions).find(every.index, asked, lengths)
-    if bool((found < 0).any()):
+    rows = CellIndex.of(every.dimensions).find(every.index, positions, lengths)
+    if bool((rows < 0).any()):
         raise _no_universe(name)
     passing = np.zeros(len(every.count), dtype=np.int64)
-    passing[found] = query.count
+    passing[rows] = query.count
     if bool((passing > every.count).any()):
         raise _no_universe(name)
     return passing

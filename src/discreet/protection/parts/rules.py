@@ -114,24 +114,24 @@ class PartRules:
         """
         if not always and measures.cells < self.min_cells:
             return ()
-        found = {
+        checks = {
             "small-cells": _above(measures.share_small, self.max_share_small),
             "unique-units": _above(measures.share_unique, self.max_share_unique),
             "group-disclosure": _above(measures.share_grouped, self.max_share_grouped),
         }
-        return tuple(code for code, broken in found.items() if broken)
+        return tuple(code for code, broken in checks.items() if broken)
 
     def losses(self, measures: PartMeasures, *, always: bool = False) -> tuple[str, ...]:
         """The rules on information loss that a part breaks, by code."""
         if not always and measures.cells < self.min_cells:
             return ()
         least, average = self.min_average_size, measures.average_size
-        found = {
+        checks = {
             "empty-cells": _above(measures.share_empty, self.max_share_empty),
             "average-size": least is not None and average < least,
             "relative-error": _above(measures.relative_error, self.max_relative_error),
         }
-        return tuple(code for code, broken in found.items() if broken)
+        return tuple(code for code, broken in checks.items() if broken)
 
     def to_dict(self) -> dict[str, float | int]:
         """The thresholds that are set, by name. SECRET."""
@@ -160,20 +160,20 @@ class _Judge:
         rules, always = self.rules, self.filtered
         grouped = rules.max_share_grouped is not None
         measures = self.query.measure(part, grouped=grouped)
-        found = [PartReason(code) for code in rules.risks(measures, always=always)]
+        reasons = [PartReason(code) for code in rules.risks(measures, always=always)]
         if self.universe is not None:
             whole = self.universe.every.measure(part, grouped=grouped)
             rest = self.universe.left_out.measure(part, grouped=grouped)
-            found += [PartReason(code, "universe") for code in rules.risks(whole)]
-            found += [PartReason(code, "difference") for code in rules.risks(rest, always=always)]
+            reasons += [PartReason(code, "universe") for code in rules.risks(whole)]
+            reasons += [PartReason(code, "difference") for code in rules.risks(rest, always=always)]
             # The filter as a further variable: passing or not. All else is measured elsewhere.
-            told = (self.universe.told_by_filter(part),)
-            told_by = PartMeasures(cells=1, occupied=0, records=0, small=0, unique=0, groups=told)
+            groups = (self.universe.told_by_filter(part),)
+            told_by = PartMeasures(cells=1, occupied=0, records=0, small=0, unique=0, groups=groups)
             if grouped and rules.risks(told_by, always=always):
-                found.append(PartReason("group-disclosure", "filter"))
+                reasons.append(PartReason("group-disclosure", "filter"))
         if not risks_only:
-            found += [PartReason(code) for code in rules.losses(measures, always=always)]
-        return tuple(found)
+            reasons += [PartReason(code) for code in rules.losses(measures, always=always)]
+        return tuple(reasons)
 
     def joined(self, areas: Sequence[int]) -> _Judge:
         """The same for some areas taken together as one table."""
@@ -349,8 +349,8 @@ def _judge(
             where=table.name,
             hint="give deviation=, or leave max_relative_error out",
         )
-    asked = deviation if rules.max_relative_error is not None else None
-    query = part_cells(table, rules.small_up_to, asked, area)
+    wanted = deviation if rules.max_relative_error is not None else None
+    query = part_cells(table, rules.small_up_to, wanted, area)
     whole = (
         FilterUniverse.of(table, universe, rules.small_up_to, area)
         if isinstance(universe, Table)
@@ -409,7 +409,7 @@ def _suggestions(decisions: list[PartDecision], lattice: PartLattice) -> tuple[P
 
     First those with the fewest variables changed, then with the fewest dropped.
     """
-    found = []
+    suggestions = []
     for order, decision in enumerate(decisions):
         raised = [
             level.variable
@@ -419,5 +419,7 @@ def _suggestions(decisions: list[PartDecision], lattice: PartLattice) -> tuple[P
         dropped = sum(level.total for level in decision.levels)
         if decision.action == "released" and raised and dropped < len(decision.levels):
             rank = (len(raised), dropped, lattice.steps(decision.part), order)
-            found.append((rank, PartSuggestion(levels=decision.levels, changed=tuple(raised))))
-    return tuple(suggestion for _, suggestion in sorted(found, key=lambda entry: entry[0]))
+            suggestions.append(
+                (rank, PartSuggestion(levels=decision.levels, changed=tuple(raised)))
+            )
+    return tuple(suggestion for _, suggestion in sorted(suggestions, key=lambda entry: entry[0]))

@@ -58,7 +58,7 @@ def agreed_decisions(
                 whole.append(levels)
             else:
                 single.setdefault(variable, []).append((code, levels))
-    return {name: _agreed(each, whole, single) for name, each in decisions.items()}
+    return {name: _agreed(decided, whole, single) for name, decided in decisions.items()}
 
 
 def _levels(levels: Iterable[PartLevel]) -> _Levels:
@@ -78,12 +78,12 @@ def _area_levels(decided: PartDecisions, areas: AreaParts) -> Iterator[tuple[str
 
 def _others(decided: PartDecisions, variable: str) -> Iterator[tuple[PartLevel, ...]]:
     """The parts of a table over all but one of its variables, each once."""
-    found = {
+    levels = {
         tuple(level.number for level in others): others
         for part in decided.parts
         for others in [tuple(level for level in part.levels if level.variable != variable)]
     }
-    yield from found.values()
+    yield from levels.values()
 
 
 def _hides(hidden: _Levels, part: _Levels) -> bool:
@@ -122,11 +122,11 @@ def _more(
         key = tuple(sorted((name, level.number) for name, level in levels.items()))
         by_levels.setdefault(key, []).append(code)
         known[key] = levels
-    found: dict[str, set[tuple[int, ...]]] = {}
+    hidden: dict[str, set[tuple[int, ...]]] = {}
     for others in _others(decided, variable):
         part = tuple(level.number for level in others)
         for key, codes in by_levels.items():
             if _hides(known[key], _levels(others)):
                 for code in codes:
-                    found.setdefault(code, set()).add(part)
-    return {code: frozenset(parts) for code, parts in found.items()}
+                    hidden.setdefault(code, set()).add(part)
+    return {code: frozenset(parts) for code, parts in hidden.items()}

@@ -160,9 +160,9 @@ def tune_parts(
             )
             for item in every
         ]
-        found = _outcome(every, decided, areas, level)
-        reached = found["lowest" if reading == "each-table" else "pooled"]
-        rows.append({**stated, **found, "met": reached >= target})
+        outcome = _outcome(every, decided, areas, level)
+        reached = outcome["lowest" if reading == "each-table" else "pooled"]
+        rows.append({**stated, **outcome, "met": reached >= target})
     met = [at for at, row in enumerate(rows) if row["met"]]
     best = min(met, key=lambda at: (rows[at]["share"], at), default=None)
     return PartTuning(
@@ -192,11 +192,11 @@ def _outcome(
             "pooled": share, "pooled_where": where, "hidden": hidden,
         }  # fmt: skip
     shares: list[tuple[str, AreaShare]] = []
-    for table, each in zip(tables, decided, strict=True):
-        assert each.areas is not None
+    for table, decisions in zip(tables, decided, strict=True):
+        assert decisions.areas is not None
         own = _level(table, areas, level)
-        found = area_shares(table.dimensions, each.suppressed, each.areas)
-        shares += [(table.name, one) for one in found if one.level == own]
+        own_shares = area_shares(table.dimensions, decisions.suppressed, decisions.areas)
+        shares += [(table.name, one) for one in own_shares if one.level == own]
     name, worst = min(shares, key=lambda one: one[1].share_complete)
     together: dict[str, tuple[int, int]] = {}
     for _, one in shares:

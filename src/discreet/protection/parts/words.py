@@ -22,8 +22,8 @@ def decision(part: str, action: str, reasons: str, language: str) -> str:
 
 def headline(table: str, outcome: str, universe: str, language: str) -> str:
     """What becomes of a table."""
-    told = _texts("outcomes", language)[outcome].format(table=table)
-    return told + _texts("universes", language)[universe]
+    sentence = _texts("outcomes", language)[outcome].format(table=table)
+    return sentence + _texts("universes", language)[universe]
 
 
 def suggestion(changes: Sequence[tuple[str, bool]], language: str) -> str:

@@ -100,7 +100,7 @@ class AdditivityCost:
         words["largest"] = f"{self.largest:.{decimals}f}"
         words["exposure"] = f"{self.exposure:.1f}"
         return replace(
-            kept, texts={each: text.format(**words) for each, text in kept.texts.items()}
+            kept, texts={language: text.format(**words) for language, text in kept.texts.items()}
         )
 
 
@@ -147,17 +147,17 @@ def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTab
     _refuse(zero & (kind == _FIXED), linked.names, "is official, but all of its parts are zero")
     fitted = np.where(zero, 0.0, value)
     _fit(relations.start, relations.cell, relations.totals, fitted, kind, _SWEEPS, _NEAR)
-    found = _whole_numbers(relations, fitted, kind == _FIXED)
-    made = [
-        _changed(safe, each, found[cells], decimals)
-        for safe, each, cells in zip(tables, whole, linked.cells, strict=True)
+    values = _whole_numbers(relations, fitted, kind == _FIXED)
+    additive = [
+        _changed(safe, completed, values[cells], decimals)
+        for safe, completed, cells in zip(tables, whole, linked.cells, strict=True)
     ]
-    alone = len(made) == 1
+    alone = len(additive) == 1
     noted = []
-    for old, new in zip(tables, made, strict=True):
+    for old, new in zip(tables, additive, strict=True):
         kept = [note for note in new.notes if note.kind not in _GONE]
-        told = AdditivityCost.of([old], [new]).note(alone=alone, decimals=decimals)
-        noted.append(replace(new, notes=(*kept, told)))
+        cost = AdditivityCost.of([old], [new]).note(alone=alone, decimals=decimals)
+        noted.append(replace(new, notes=(*kept, cost)))
     return tuple(noted)
 
 
@@ -198,7 +198,7 @@ def _told_twice(table: Table) -> int:
     inner = [own.is_leaf[at] for own, at in zip(table.dimensions, table.index, strict=True)]
     number = 0
     for axis, dimension in enumerate(table.dimensions):
-        others = [each for place, each in enumerate(inner) if place != axis]
+        others = [part for place, part in enumerate(inner) if place != axis]
         whole = np.logical_and.reduce([table.index[axis] == 0, *others])
         number += (len(dimension.classifications) - 1) * int(whole.sum())
     return number
@@ -209,8 +209,8 @@ def _check(tables: Sequence[ProtectedTable]) -> None:
     problems = []
     hint = "take hidden cells away, or make the table additive before cells are hidden"
     for safe in tables:
-        given: object = safe
-        if not isinstance(given, ProtectedTable):
+        value: object = safe
+        if not isinstance(value, ProtectedTable):
             problems.append(Problem("a ProtectedTable is needed", "safe"))
             continue
         figures = safe.figures
@@ -298,8 +298,8 @@ def _occupied(
             return joined, zero
 
 
-def _refuse(wrong: BoolArray, names: Any, what: str) -> None:
-    problems = [Problem(f"this figure {what}", names(int(at))) for at in np.flatnonzero(wrong)]
+def _refuse(wrong: BoolArray, names: Any, reason: str) -> None:
+    problems = [Problem(f"this figure {reason}", names(int(at))) for at in np.flatnonzero(wrong)]
     raise_all(CountRoundingError, problems, code="additive", where="tables")
 
 
@@ -325,10 +325,10 @@ def _fit_row(cells: Any, top: int, value: Any, kind: Any) -> float:
             stays += value[cell]
         elif cell != top:
             moves += value[cell]
-    found, before, parts = stays + moves, value[top], len(cells) - 1
-    wanted = (found + parts * before) / (parts + 1)
+    total, before, parts = stays + moves, value[top], len(cells) - 1
+    wanted = (total + parts * before) / (parts + 1)
     if kind[top] == _FREE or moves == 0.0:
-        wanted = found
+        wanted = total
     elif kind[top] == _FIXED:
         wanted = before
     wanted = max(wanted, stays)
@@ -337,7 +337,7 @@ def _fit_row(cells: Any, top: int, value: Any, kind: Any) -> float:
             value[cell] *= (wanted - stays) / moves
     if kind[top] != _FIXED:
         value[top] = wanted
-    missed: float = abs(found - before)
+    missed: float = abs(total - before)
     return missed
 
 
@@ -348,9 +348,9 @@ def _whole_numbers(relations: Relations, fitted: FloatArray, fixed: BoolArray) -
     if not network and len(near) > (_MOST if fixed.any() else _SOLVED):
         return _sums_of_inner(relations, near, fixed) // _PARTS
     for steps in _STEPS:
-        found = nearest_multiples(relations, near, _PARTS, steps, fixed=fixed)
-        if found is not None:
-            return found // _PARTS
+        multiples = nearest_multiples(relations, near, _PARTS, steps, fixed=fixed)
+        if multiples is not None:
+            return multiples // _PARTS
     message = "official figures and zeros leave no whole numbers that add up"
     hint = "leave figures out of official ones, or make fewer tables additive together"
     raise CountRoundingError(message, code="additive", where="tables", hint=hint)
@@ -368,12 +368,12 @@ def _sums_of_inner(relations: Relations, near: IntArray, fixed: BoolArray) -> In
     inner, _ = InnerCells.of(linked)
     value = fitted_cells(inner, near, inner.count % _PARTS > 0, _PARTS)
     _meet(inner, value, near, np.flatnonzero(fixed))
-    found = inner.sums(value)
-    if (found[fixed] != near[fixed]).any():
+    sums = inner.sums(value)
+    if (sums[fixed] != near[fixed]).any():
         message = f"official figures cross each other in a table of more than {_MOST:,} cells"
         hint = "make those of one variable official only, or take fewer variables"
         raise CountRoundingError(message, code="additive", where="tables", hint=hint)
-    return found
+    return sums
 
 
 def _meet(inner: InnerCells, value: IntArray, near: IntArray, official: IntArray) -> None:
@@ -413,8 +413,8 @@ def _beside(before: ProtectedTable, after: ProtectedTable) -> tuple[Table, Float
     both = [cells.numbers(item.index, item.stored) for item in (before, after)]
     every = np.union1d(*both)
     shown = np.zeros((2, len(every)), dtype=np.float64)
-    for row, own, each in zip(shown, both, (before, after), strict=True):
-        row[np.searchsorted(every, own)] = each.value
+    for row, own, protected in zip(shown, both, (before, after), strict=True):
+        row[np.searchsorted(every, own)] = protected.value
     table = Table(
         dimensions=after.dimensions,
         index=tuple(cells.positions(every)),

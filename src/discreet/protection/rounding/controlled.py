@@ -49,9 +49,9 @@ def controlled_counts(
         chosen = inner.count % base > 0
         return inner.sums(fitted(inner, count, chosen, base))
     for steps in range(rounding.steps + 1):
-        found, optimal = _multiples(linked.relations, count, base, steps)
-        if found is not None:
-            return found if optimal or steps else _improved(linked, tables, base, found)
+        rounded, optimal = _multiples(linked.relations, count, base, steps)
+        if rounded is not None:
+            return rounded if optimal or steps else _improved(linked, tables, base, rounded)
     message = f"no multiples of {base} within {rounding.steps} steps of all counts add up"
     raise CountRoundingError(
         message, code="controlled", hint="allow more steps, or round fewer tables"
@@ -110,13 +110,13 @@ def _multiples(
     coef = (relations.coef[entries] * np.repeat(factor, width)).astype(np.float64)
     if np.count_nonzero(lacking[touched]) < np.count_nonzero(lacking):
         return None, True  # nothing that may change stands in these relations
-    found, optimal = _solved(
+    solution, optimal = _solved(
         (row, place, coef), lacking[touched] // base, np.concatenate(cost), np.concatenate(most)
     )
-    if found is None:
+    if solution is None:
         return None, optimal
     value = floor.copy()
-    np.add.at(value, column, (base * factor * found).astype(np.int64))
+    np.add.at(value, column, (base * factor * solution).astype(np.int64))
     if relations.residuals(value).any() or (value < 0).any():
         message = "the answer of the solver does not add up"
         raise CountRoundingError(message, code="solver", hint="report this: numbers were far apart")
@@ -131,9 +131,9 @@ def _improved(
     for number, block in enumerate(_slices(linked, tables)):
         if number >= _BLOCKS:
             break
-        found, _ = _multiples(linked.relations, linked.count, base, known=(value, block))
-        if found is not None and (now := int(np.abs(found - linked.count).sum())) < missed:
-            value, missed = found, now
+        better, _ = _multiples(linked.relations, linked.count, base, known=(value, block))
+        if better is not None and (now := int(np.abs(better - linked.count).sum())) < missed:
+            value, missed = better, now
     return value
 
 
@@ -269,8 +269,8 @@ def _cycle(
     node, length, sign = ends[cell, 0], 0, 1
     nodes[0], seen[node] = node, 0
     edge = cell
-    found = 0
-    while found == 0:
+    cycle = 0
+    while cycle == 0:
         path[length], signs[length] = edge, sign
         length += 1
         side = 1 if ends[edge, 0] == node else 0
@@ -282,7 +282,7 @@ def _cycle(
             entered = signs[first] * sides[path[first], 0 if ends[path[first], 0] == node else 1]
             if node != none and moved + entered != 0:
                 break
-            found = (first << 32) | length
+            cycle = (first << 32) | length
             break
         seen[node] = length
         k = here[node]
@@ -297,4 +297,4 @@ def _cycle(
         sign = -moved * sides[edge, 0 if ends[edge, 0] == node else 1]
     for k in range(length + 1):
         seen[nodes[k]] = -1
-    return found
+    return cycle

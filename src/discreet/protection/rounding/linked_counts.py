@@ -76,7 +76,7 @@ class LinkedCounts(Confidential):
 
     def gathered(self, columns: Sequence[npt.NDArray[Number]]) -> npt.NDArray[Number]:
         """One value for each number, from columns of the tables that agree where they meet."""
-        found = np.zeros(len(self.count), dtype=columns[0].dtype)
+        values = np.zeros(len(self.count), dtype=columns[0].dtype)
         for cells, column in zip(self.cells, columns, strict=True):
-            found[cells] = column
-        return found
+            values[cells] = column
+        return values

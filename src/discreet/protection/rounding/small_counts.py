@@ -63,19 +63,19 @@ class InnerCells(Confidential):
             pairs = np.unique(cell * number + upper)
         known = np.unique(np.concatenate([pairs, *levels]))
         width = np.bincount(known // number, minlength=number)[own]
-        found = cls(
+        control = cls(
             count=linked.count[own], start=starts(width), member=known % number, published=number
         )
         trial = np.arange(own.size, dtype=np.int64) * 7919 % 104_729  # adds up by chance hardly
-        for values, wanted in ((found.count, linked.count), (trial, None)):
-            sums = found.sums(values)
+        for values, wanted in ((control.count, linked.count), (trial, None)):
+            sums = control.sums(values)
             if relations.residuals(sums).any() or (wanted is not None and (sums != wanted).any()):
                 message = (
                     "totals are sums of different inner cells, which cannot be rounded at once"
                 )
                 hint = 'round tables one by one, or with method="controlled"'
                 raise CountRoundingError(message, code="inner-cells", hint=hint)
-        return found, own
+        return control, own
 
     def sums(self, values: IntArray) -> IntArray:
         """What the published cells are if the inner cells have these values."""
@@ -185,17 +185,17 @@ def _turn(start: Any, member: Any, up: Any, missed: Any, base: int, cell: int) -
 @compiled
 def _shared(start: Any, member: Any, one: int, other: int) -> int:
     """How many published cells two inner cells are both part of."""
-    i, j, found = start[one], start[other], 0
+    i, j, shared = start[one], start[other], 0
     while i < start[one + 1] and j < start[other + 1]:
         if member[i] == member[j]:
-            found += 1
+            shared += 1
             i += 1
             j += 1
         elif member[i] < member[j]:
             i += 1
         else:
             j += 1
-    return found
+    return shared
 
 
 @compiled_at_once

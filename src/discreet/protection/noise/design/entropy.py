@@ -81,14 +81,14 @@ class NoiseSide:
     def weights(self, tilt: Decimal, width: Decimal) -> list[Decimal]:
         """exp(−b·v − c·v²), by multiplication from one distance to the next."""
         factor, bend = width / tilt if self.sign > 0 else width * tilt, width * width
-        weight, at, found = ONE, 0, []
+        weight, at, weights = ONE, 0, []
         for distance in self.distances:
             while at < distance:
                 weight *= factor
                 factor *= bend
                 at += 1
-            found.append(weight)
-        return found
+            weights.append(weight)
+        return weights
 
 
 class PooledBlocks:
@@ -204,18 +204,18 @@ class NoiseRow:
             rest * weight / (total * size)
             for weight, size in zip(blocks.weights, blocks.sizes, strict=True)
         ]
-        found: dict[int, Decimal] = {}
+        chances: dict[int, Decimal] = {}
         if self.stay is not None:
-            found[0] = self.stay
+            chances[0] = self.stay
             for at in capped:
                 shares[at] = self.stay
         elif self.zero:
-            found[0] = shares[0]
+            chances[0] = shares[0]
         spans = [(blocks.members[at], share) for at, share in enumerate(shares)]
         spans += [(span, shares[0]) for span in blocks.centre]
         for (side, start, stop), share in spans:
-            found |= {side.sign * at: share for at in side.distances[start:stop]}
-        return dict(sorted(found.items()))
+            chances |= {side.sign * at: share for at in side.distances[start:stop]}
+        return dict(sorted(chances.items()))
 
     def _normalise(self, blocks: PooledBlocks) -> tuple[Decimal, Decimal, list[int]]:
         """Probability left for blocks below the cap, their weight, and the capped blocks.

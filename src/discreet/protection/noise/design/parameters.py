@@ -193,7 +193,7 @@ def _per_row(
     problems: list[Problem],
 ) -> dict[int, _T]:
     """One value for each row, from a single one, a mapping, or a sequence."""
-    found = dict.fromkeys(rows, default)
+    values = dict.fromkeys(rows, default)
     if isinstance(value, Mapping):
         stated_rows = dict(value)
     elif isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
@@ -201,22 +201,22 @@ def _per_row(
             message = f"{len(value)} values are given for {len(rows)} rows"
             hint = f"rows: {rows[0]} to {rows[-1]}; a mapping names single rows"
             problems.append(Problem(message, name, hint))
-            return found
+            return values
         stated_rows = dict(zip(rows, value, strict=True))
     else:
         stated_rows = dict.fromkeys(rows, value)
-    said: set[str] = set()
+    reported: set[str] = set()
     for row, single in stated_rows.items():
-        if row not in found:
+        if row not in values:
             problems.append(Problem(f"there is no row {row}", name, f"rows: {_range(rows)}"))
             continue
         try:
-            found[int(row)] = convert(single)
+            values[int(row)] = convert(single)
         except ValueError as error:
-            if str(error) not in said:
+            if str(error) not in reported:
                 problems.append(Problem(str(error), name))
-            said.add(str(error))
-    return found
+            reported.add(str(error))
+    return values
 
 
 def _range(rows: Sequence[int]) -> str:

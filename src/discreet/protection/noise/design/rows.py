@@ -174,8 +174,8 @@ def _excess(second: Decimal, variance: Decimal) -> tuple[Decimal, Decimal]:
 
 def with_variance(row: NoiseRow, variance: Decimal, start: Multipliers) -> Multipliers:
     """Multipliers of the distribution with the largest entropy and exactly `variance`."""
-    if found := _newton(row, variance, start):
-        return found
+    if solution := _newton(row, variance, start):
+        return solution
     b, moments = _balanced(row, ZERO, ZERO)
     if moments.second > variance:
         return _binding(row, variance, (b, ZERO))
@@ -341,13 +341,13 @@ def _at_most(
     return RowSolution(shares, reached, (b, c), stay, "variance" if below else None)
 
 
-def _with_lower_stay(demand: Demand, variance: Decimal, found: RowSolution) -> RowSolution:
+def _with_lower_stay(demand: Demand, variance: Decimal, solution: RowSolution) -> RowSolution:
     """Lower the stay probability step by step until the variance is reached."""
     assert demand.stay is not None
-    stay, best = demand.stay - STAY_STEP, found.variance
+    stay, best = demand.stay - STAY_STEP, solution.variance
     while stay > 0:
         try:
-            lower = _at_most(demand, stay, variance, found.start or (ZERO, ONE / variance))
+            lower = _at_most(demand, stay, variance, solution.start or (ZERO, ONE / variance))
         except ClashError:
             break
         if lower.relaxed is None:

@@ -196,7 +196,7 @@ def solve_all(
 ) -> dict[int, RowSolution]:
     """Solve every row, or raise one error with all that cannot be solved."""
     known: dict[tuple[object, ...], RowSolution] = {}
-    found: dict[int, RowSolution] = {}
+    solutions: dict[int, RowSolution] = {}
     problems: list[Problem] = []
     least = ZERO
     start = (ZERO, ONE / (2 * variance) if variance > 1 else ONE - variance.ln())
@@ -208,7 +208,7 @@ def solve_all(
                 problems.append(Problem(clash.what, clash.where, clash.hint))
                 least = max(least, clash.least)
                 continue
-        solution = found[demand.i] = known[demand.shape]
+        solution = solutions[demand.i] = known[demand.shape]
         start = solution.start or start
         if len(solution.probability) > 1 and not _noise_on_grid(solution):
             message = f"row {demand.i} has no noise left on the grid of 10^15 keys"
@@ -219,7 +219,7 @@ def solve_all(
         message = f"all rows together need a variance of at least {at_least(least / step**2)}"
         problems.append(Problem(message, "variance"))
     raise_design(problems, name)
-    return found
+    return solutions
 
 
 def _noise_on_grid(solution: RowSolution) -> bool:

@@ -195,18 +195,18 @@ def capacity_cut(
     each side of the aim.
     """
     room = np.zeros(len(movable))
-    asked = 1.0
+    needed = 1.0
     for side, own in zip(aims.sides(at), multipliers, strict=True):
         part, known = _reach_of(movable, int(aims.cell[at]), side, own)
         room += part / aims.level[at]
-        asked -= known / aims.level[at]
+        needed -= known / aims.level[at]
     if not np.isfinite(room).all():
         return None
-    asked -= float(room[movable.forced].sum()) + TOLERANCE / aims.level[at] + _SLACK
-    if asked <= _SLACK:
+    needed -= float(room[movable.forced].sum()) + TOLERANCE / aims.level[at] + _SLACK
+    if needed <= _SLACK:
         return None
     cells = np.flatnonzero((room > _NOTHING) & ~movable.forced).astype(np.int64)
-    return CuttingPlane(cells=cells, coef=np.minimum(room[cells] / asked, 1.0))
+    return CuttingPlane(cells=cells, coef=np.minimum(room[cells] / needed, 1.0))
 
 
 def _reach_of(
@@ -253,12 +253,12 @@ def _relation_cut(movable: MovableCells, aims: Aims, at: int, entry: int) -> Cut
     if not np.isfinite(room).all():
         return None
     forced = movable.forced[cells]
-    asked = 1.0 - float(room[forced].sum()) - TOLERANCE / level - _SLACK
-    if asked <= _SLACK:
+    needed = 1.0 - float(room[forced].sum()) - TOLERANCE / level - _SLACK
+    if needed <= _SLACK:
         return None
     free = ~forced & (room > _NOTHING)
     inner = np.argsort(cells[free], kind="stable")
-    coef = np.minimum(room[free] / asked, 1.0)
+    coef = np.minimum(room[free] / needed, 1.0)
     # Too little even if all are hidden: no pattern protects the cell, which others tell.
     return CuttingPlane(cells=cells[free][inner], coef=coef[inner]) if coef.sum() >= 1.0 else None
 
@@ -366,7 +366,7 @@ class Separator:
         hidden, cuts cover fewer cells.
         """
         blurred = np.where(self.movable.forced, 1.0, np.minimum(x + blur, 1.0))
-        found: dict[tuple[bytes, bytes], CuttingPlane] = {}
+        planes: dict[tuple[bytes, bytes], CuttingPlane] = {}
         missed: set[int] = set()
         again = 0
         for at in self.open_at(blurred):
@@ -377,12 +377,12 @@ class Separator:
             multipliers = self._attack(int(at), blurred)
             cut = self._cut(int(at), multipliers, x)
             if cut is not None:
-                again = again + 1 if cut.key in found else 0
-                found.setdefault(cut.key, cut)
+                again = again + 1 if cut.key in planes else 0
+                planes.setdefault(cut.key, cut)
                 missed.add(int(self.aims.cell[at]))
                 if again >= _AGAIN:
                     break
-        return list(found.values())
+        return list(planes.values())
 
     def last_cuts(self, x: FloatArray) -> list[CuttingPlane]:
         """Cuts for a pattern that is not safe though moves by at most a level do not show it."""

@@ -209,12 +209,12 @@ def _cheaper(
 ) -> DraftPattern:
     """The cheaper one of a pattern and one by covering, which is given up if it gets too dear."""
     draft = DraftPattern(above.problem)
-    most, asked = _DEARER * above.spent, 0
+    most, calls = _DEARER * above.spent, 0
 
     def enough() -> bool:
-        nonlocal asked
-        asked += 1
-        return watch.over() or draft.effort > _COVER or (asked % _LOOK == 0 and draft.spent > most)
+        nonlocal calls
+        calls += 1
+        return watch.over() or draft.effort > _COVER or (calls % _LOOK == 0 and draft.spent > most)
 
     watch.tell("prove")
     prove_by_hidden_cells(draft, enough, seed)

@@ -30,16 +30,16 @@ def with_conflicts(problem: SuppressionProblem, error: SuppressionError) -> Supp
     frozen = problem.state == CellState.fixed
     if error.code != "infeasible" or not frozen.any() or len(problem) > _LARGEST:
         return error
-    found = certify(problem, ~frozen)
-    number = np.flatnonzero(~found.protected)
+    certificate = certify(problem, ~frozen)
+    number = np.flatnonzero(~certificate.protected)
     draft = _without_frozen(problem, frozen)
     problems = []
     for at in number[:_CELLS].tolist():
-        cell = int(found.cells[at])
+        cell = int(certificate.cells[at])
         lower, upper, sliding = (
             int(level[cell]) for level in (problem.lower, problem.upper, problem.sliding)
         )
-        reach = (-float(found.low[at]), float(found.high[at]))
+        reach = (-float(certificate.low[at]), float(certificate.high[at]))
         shares = [
             far / level
             for far, level in (

@@ -119,10 +119,10 @@ def _replaced(draft: DraftPattern, users: _ProofUsers, cell: int) -> bool:
     for task in sorted(tasks, key=lambda task: (-draft.target[task], task)):
         if waiting[task] >= 0:
             continue
-        found = flow_for_task(draft, task, step, price, largest=_LARGEST)
-        if found is None:
+        flow = flow_for_task(draft, task, step, price, largest=_LARGEST)
+        if flow is None:
             return False
-        cells, moved = found
+        cells, moved = flow
         moving = moved != 0
         cells, moved = cells[moving], moved[moving]
         new = cells[price[cells] > 0]

@@ -59,15 +59,15 @@ def subtables_of(relations: Relations) -> list[Subtable]:
     """
     tree = _Tree(relations)
     covered: set[int] = set()
-    found = []
+    subtables = []
     for total in tree.totals_from_the_top():
         if total in covered:
             continue
         grid, rows = tree.expanded(total)
-        each = Subtable(grid=grid, rows=rows)
-        covered |= tree.breaking_down(each.cells, {int(row) for row in tree.family[rows]})
-        found.append(each)
-    return found
+        subtable = Subtable(grid=grid, rows=rows)
+        covered |= tree.breaking_down(subtable.cells, {int(row) for row in tree.family[rows]})
+        subtables.append(subtable)
+    return subtables
 
 
 class _Tree:
@@ -91,8 +91,8 @@ class _Tree:
 
     def breaking_down(self, cells: IntArray, families: set[int]) -> set[int]:
         """Those of the cells whose relations all belong to some families."""
-        found = ((int(cell), self.family[self.rows_below(cell)]) for cell in cells)
-        return {cell for cell, own in found if families.issuperset(own.tolist())}
+        rows = ((int(cell), self.family[self.rows_below(cell)]) for cell in cells)
+        return {cell for cell, own in rows if families.issuperset(own.tolist())}
 
     def parts(self, row: int) -> IntArray:
         """The parts of a relation."""
@@ -230,11 +230,11 @@ def protect_modular(
     def solve(subtable: Subtable, hidden: BoolArray) -> IntArray:
         own = subtable_problem(problem, subtable, hidden)
         try:
-            found = protect_fast(own, seed=seed)
+            draft = protect_fast(own, seed=seed)
         except SuppressionError:
             # What this subtable cannot protect by itself, the whole table may.
             return np.zeros(0, dtype=np.int64)
-        return subtable.cells[found.hidden]
+        return subtable.cells[draft.hidden]
 
     subtables = subtables_of(problem.relations)
     return pattern_by_subtables(problem, "modular", subtables, solve, watch or WorkTime(), seed)

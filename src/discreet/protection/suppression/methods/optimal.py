@@ -102,11 +102,11 @@ class CheapestMoves:
         farthest = np.zeros(2 * number)
         for column, goal in ((cell, up), (cell + number, 1.0 - up)):
             if goal > 0:
-                found = self._solved(cost, room, (cell, cell + number), column, goal)
-                if found is None:
+                moves = self._solved(cost, room, (cell, cell + number), column, goal)
+                if moves is None:
                     return None
-                both = np.minimum(found[:number], found[number:])
-                np.maximum(farthest, found - np.tile(both, 2), out=farthest)
+                both = np.minimum(moves[:number], moves[number:])
+                np.maximum(farthest, moves - np.tile(both, 2), out=farthest)
         return farthest
 
     def _solved(
@@ -291,20 +291,20 @@ class Branching:
             Whether it came to something; if not, it is proven, or its limits struck.
         """
         self.rounds += 1
-        found = self._solved(until)
-        if found is None:
+        solution = self._solved(until)
+        if solution is None:
             return False
-        cuts = self._cuts_at(found, until)
+        cuts = self._cuts_at(solution, until)
         if not cuts and self.effort.spent:
-            self.keep(found)
+            self.keep(solution)
             return False
-        if not cuts and len(self._certificate(found).unprotected):
-            cuts = self._last_cuts(found)
+        if not cuts and len(self._certificate(solution).unprotected):
+            cuts = self._last_cuts(solution)
         if cuts:
             self.relaxation.add(cuts)
-            self.complete(found, until)
+            self.complete(solution, until)
         else:
-            self.keep(found)
+            self.keep(solution)
         return True
 
     def _cuts_at(self, chosen: BoolArray, until: float) -> list[CuttingPlane]:
@@ -382,11 +382,11 @@ class Branching:
 
     def _interrupt_when_spent(self, solver: Any) -> None:
         """Let the solver, which tells its steps in the end only, count how often it asks."""
-        left, each = self.effort.end - self.effort.steps, _ASKED * self._each
+        left, step = self.effort.end - self.effort.steps, _ASKED * self._each
 
         def asked(event: Any) -> None:
             nonlocal left
-            left -= each
+            left -= step
             if left < 0:
                 event.interrupt()
 

@@ -103,10 +103,10 @@ class Relaxation(Confidential):
         """Find violated cuts and solve the program with them."""
         self.rounds += 1
         self._begin()
-        found = [cut for cut in self._aside if cut.missing(self.x) > 1e-6]
-        found += bridge_cuts(self.movable, self.x)
-        found += self.separator.cuts(self.x, _BLURS[self._blur], until)
-        if self.add(found):
+        cuts = [cut for cut in self._aside if cut.missing(self.x) > 1e-6]
+        cuts += bridge_cuts(self.movable, self.x)
+        cuts += self.separator.cuts(self.x, _BLURS[self._blur], until)
+        if self.add(cuts):
             self.solve()
         elif time.monotonic() < until and not self.separator.effort.spent:
             self._blur += 1
@@ -286,17 +286,17 @@ def _ascended(aims: Any, by_cell: Any, by_row: Any, cells: Any) -> float:
         own, side, level = aims[0][at], aims[1][at], aims[2][at]
         for entry in entries[first[own] : first[own + 1]]:
             begin, end = start[row[entry]], start[row[entry] + 1]
-            asked = 1.0 - TOLERANCE / level - _SLACK
+            needed = 1.0 - TOLERANCE / level - _SLACK
             for k in range(begin, end):
                 if k != entry and forced[cell[k]]:
-                    asked -= _room(-coef[k] / coef[entry], side, low, high, cell[k]) / level
-            if not asked > _SLACK:
+                    needed -= _room(-coef[k] / coef[entry], side, low, high, cell[k]) / level
+            if not needed > _SLACK:
                 continue
             most = np.inf
             for k in range(begin, end):
                 if k != entry and not forced[cell[k]]:
                     room = _room(-coef[k] / coef[entry], side, low, high, cell[k])
-                    share = min(room / (level * asked), 1.0)
+                    share = min(room / (level * needed), 1.0)
                     if share > 0.0:
                         most = min(most, price[cell[k]] / share)
             # No cell in reach at all: the problem has no solution, which is said elsewhere.
@@ -306,7 +306,7 @@ def _ascended(aims: Any, by_cell: Any, by_row: Any, cells: Any) -> float:
             for k in range(begin, end):
                 if k != entry and not forced[cell[k]]:
                     room = _room(-coef[k] / coef[entry], side, low, high, cell[k])
-                    share = min(room / (level * asked), 1.0)
+                    share = min(room / (level * needed), 1.0)
                     price[cell[k]] = max(0.0, price[cell[k]] - most * share)
     return total
 

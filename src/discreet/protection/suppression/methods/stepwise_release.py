@@ -101,10 +101,10 @@ def _origins_of(
     for i in range(start.size - 1):
         taken, spare = 0, np.int64(-1)
         for k in range(start[i], start[i + 1]):
-            found: Any = _origins(cells[k], way, row_start, row_cell, known, rank)
-            if len(found) and (spare < 0 or rank[found[0]] > rank[spare]):
-                spare = found[0]
-            for cell in found:
+            origins: Any = _origins(cells[k], way, row_start, row_cell, known, rank)
+            if len(origins) and (spare < 0 or rank[origins[0]] > rank[spare]):
+                spare = origins[0]
+            for cell in origins:
                 if taken < number and rank[cell] >= rank.size:
                     chosen.append(cell)
                     taken += 1
@@ -116,7 +116,7 @@ def _origins_of(
 @compiled
 def _origins(cell: Any, way: Any, row_start: Any, row_cell: Any, known: Any, rank: Any) -> Any:
     """The known cells that a sum comes from, those of high rank first."""
-    found = [np.int64(cell)]
+    origins = [np.int64(cell)]
     stack = [np.int64(cell)]
     while len(stack) > 0:
         top = stack.pop()
@@ -128,10 +128,10 @@ def _origins(cell: Any, way: Any, row_start: Any, row_cell: Any, known: Any, ran
             if part == top:
                 continue
             if known[part]:
-                found.append(part)
+                origins.append(part)
             else:
                 stack.append(part)
-    usable = np.array([c for c in found if rank[c] >= 0], np.int64)
+    usable = np.array([c for c in origins if rank[c] >= 0], np.int64)
     ranked = np.array([-rank[c] for c in usable], np.int64)
     return usable[np.argsort(ranked, kind="mergesort")]
 
@@ -261,19 +261,19 @@ class _StepwiseRelease:
         """Everything hidden that may be; None if too many cells cannot be moved."""
         known = self.draft.problem.state == CellState.fixed
         sums = leaf_sums(self.leaves, known, self.effort)
-        made = [exact_joint_moves(sums, self.aims, self._first_joint_moves(sums))]
-        far = [self._reached(made[0], True)]
+        moves = [exact_joint_moves(sums, self.aims, self._first_joint_moves(sums))]
+        far = [self._reached(moves[0], True)]
         missed = ~_some(far[0])
         if missed.any():
-            start = self._rest(_ReleaseState(known=known, moved=made[0]), 1)
+            start = self._rest(_ReleaseState(known=known, moved=moves[0]), 1)
             moved = joint_moves(sums, self.aims, np.repeat(missed[:, None], BAND, axis=1), start)
-            made.append(exact_joint_moves(sums, self.aims, moved))
-            far.append(self._reached(made[1], True))
+            moves.append(exact_joint_moves(sums, self.aims, moved))
+            far.append(self._reached(moves[1], True))
             missed &= ~_some(far[1])
         self.required = ~missed
         if missed.sum() > _HOPELESS * len(self.aims):
             return None
-        return _ReleaseState(known=known, moved=_needed(made, far))
+        return _ReleaseState(known=known, moved=_needed(moves, far))
 
     def published(
         self, state: _ReleaseState, cells: IntArray, watch: WorkTime
@@ -294,7 +294,7 @@ class _StepwiseRelease:
         """Take cells back until joint moves reach every aim; None if they never do."""
         known = state.known.copy()
         still = self.required.copy()
-        made: list[FloatArray] = []
+        moves: list[FloatArray] = []
         far: list[BoolArray] = []
         sums = leaf_sums(self.leaves, known, self.effort)
         for turn, back in enumerate(_TAKEN_BACK):
@@ -309,11 +309,11 @@ class _StepwiseRelease:
             else:
                 moved = state.moved[:, :JOINT_MOVES] if exact else self._first_joint_moves(sums)
             moved = exact_joint_moves(sums, self.aims, moved) if exact else moved
-            made.append(moved)
+            moves.append(moved)
             far.append(self._reached(moved, exact))
             still &= ~_some(far[-1])
             if not still.any():
-                return _ReleaseState(known=known, moved=_needed(made, far))
+                return _ReleaseState(known=known, moved=_needed(moves, far))
             if turn and still.sum() > _TOO_MANY * len(still):
                 return None
         return None
@@ -358,10 +358,10 @@ class _StepwiseRelease:
             which, self.aims.start, self.aims.at, sums.first, sums.of, sums.start, sums.at, weight,
             0.0 if number >= _ALL else _HOLDS, min(_SUMS * number, _MOST_SUMS),
         )  # fmt: skip
-        found = _origins_of(
+        origins = _origins_of(
             start, sums.cells[held_by], sums.way, links.start, links.cell, known, rank, number
         )
-        return np.unique(found)
+        return np.unique(origins)
 
     def store_proofs(self, state: _ReleaseState) -> None:
         """Hide what is not published, and store joint moves and their mirror images as proofs."""
@@ -385,9 +385,9 @@ def _some(reach: BoolArray) -> BoolArray:
     return mask
 
 
-def _needed(made: list[FloatArray], far: list[BoolArray]) -> FloatArray:
+def _needed(moves: list[FloatArray], far: list[BoolArray]) -> FloatArray:
     """The joint moves that are needed to reach all aims, those that reach most first."""
-    moved, reach = np.hstack(made), np.hstack(far)
+    moved, reach = np.hstack(moves), np.hstack(far)
     missing = _some(reach)
     chosen: list[int] = []
     while missing.any():

@@ -105,9 +105,9 @@ def released_by_exchange(
 def _one_way(draft: DraftPattern, leaves: Leaves) -> bool:
     """Whether sensitive leaves can move to one side only."""
     number = leaves.number[draft.unknowns.cells] >= 0
-    asked = number & draft.unknowns.sensitive
+    sensitive = number & draft.unknowns.sensitive
     stuck = np.minimum(draft.down, draft.up) < 1.0 - TOLERANCE
-    return bool((asked & stuck).sum() > _ONE_WAY * asked.sum())
+    return bool((sensitive & stuck).sum() > _ONE_WAY * sensitive.sum())
 
 
 class _Exchanges:
@@ -261,9 +261,9 @@ def _published(
 def _find(task: Any, sums: Any, tasks: Any, able: Any, parts: Any, mark: Any, stamp: int) -> bool:
     """Give a task a pair of leaves of the same part, one of them under its cell."""
     first, leaf = sums
-    asked, rises, pair = tasks
+    cells, rises, pair = tasks
     element, place, part, begin, end, _, outside, _ = parts
-    cell, up = asked[task], rises[task]
+    cell, up = cells[task], rises[task]
     own, others = (able[1], able[0]) if up else (able[0], able[1])
     for k in range(first[cell], first[cell + 1]):
         mark[leaf[k]] = stamp

@@ -36,24 +36,24 @@ def protected_in_whole_numbers(problem: SuppressionProblem, pattern: Pattern) ->
     if not pattern.safe:
         return pattern
     hidden = pattern.hidden
-    found = held_in_whole_numbers(problem, hidden, pattern.certificate)
-    opened = len(found.unprotected)
+    certificate = held_in_whole_numbers(problem, hidden, pattern.certificate)
+    opened = len(certificate.unprotected)
     for _ in range(_ROUNDS):
-        if not len(found.unprotected):
+        if not len(certificate.unprotected):
             break
-        more = _with_whole_moves(problem, hidden, found)
+        more = _with_whole_moves(problem, hidden, certificate)
         if not (more & ~hidden).any():
             break
         hidden = more
-        found = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
-    if len(found.unprotected):
-        raise _refused(problem, found.unprotected)
-    notes = (*pattern.notes, *untested_notes(found))
+        certificate = held_in_whole_numbers(problem, hidden, certify(problem, hidden))
+    if len(certificate.unprotected):
+        raise _refused(problem, certificate.unprotected)
+    notes = (*pattern.notes, *untested_notes(certificate))
     if not opened:
-        return replace(pattern, certificate=found, notes=notes)
-    told = f"more is hidden around {opened:,} sensitive cells that only fractions protected"
+        return replace(pattern, certificate=certificate, notes=notes)
+    note = f"more is hidden around {opened:,} sensitive cells that only fractions protected"
     known = {name: getattr(pattern, name) for name in ("bound", "complete", "seconds")}
-    known |= {"certificate": found, "notes": (*notes, told)}
+    known |= {"certificate": certificate, "notes": (*notes, note)}
     return certified(problem, hidden, pattern.method, **known)
 
 
@@ -70,14 +70,14 @@ def _refused(problem: SuppressionProblem, cells: IntArray) -> SuppressionError:
 
 
 def _with_whole_moves(
-    problem: SuppressionProblem, hidden: BoolArray, found: Certificate
+    problem: SuppressionProblem, hidden: BoolArray, certificate: Certificate
 ) -> BoolArray:
     """More cells hidden, so that each open cell moves in whole numbers as far as it must."""
     draft = DraftPattern(problem)
     draft.hidden = hidden[draft.unknowns.cells]
     draft.halve()
     step, price = relation_distances(draft), np.maximum(draft.cost, 1e-3)
-    for cell in draft.at(found.unprotected).tolist():
+    for cell in draft.at(certificate.unprotected).tolist():
         moved = moved_cells(draft, cell, MoveSearch(step=step, price=price, whole=True))
         if moved is not None:
             draft.hidden[moved] = True

@@ -66,7 +66,7 @@ def with_changed_apart(
     """
     value = np.zeros(linked.number, dtype=np.int64)
     known = np.zeros(linked.number, dtype=np.bool_)
-    found = []
+    changes = []
     for table, (own, units) in enumerate(zip(linked.cells, given, strict=True)):
         there = known[own]
         if table >= current:
@@ -75,12 +75,12 @@ def with_changed_apart(
             at = np.flatnonzero(off > 0 if (off > rounding).any() else off > rounding)
             thought = shares[table - current]
             most = np.nan if thought is None else thought
-            told = np.where(off[at] > rounding, most, 0.0)
-            found.append((np.full(at.size, table), at, own[at], units[at], told))
+            guesses = np.where(off[at] > rounding, most, 0.0)
+            changes.append((np.full(at.size, table), at, own[at], units[at], guesses))
         value[own[~there]], known[own] = units[~there], True
-    if not any(at.size for _, at, *_ in found):
+    if not any(at.size for _, at, *_ in changes):
         return linked, NO_CHANGES
-    where, place, now, then, share = (np.concatenate(part) for part in zip(*found, strict=True))
+    where, place, now, then, share = (np.concatenate(part) for part in zip(*changes, strict=True))
     apart, first, number = np.unique(
         np.stack([now, then]), axis=1, return_index=True, return_inverse=True
     )

@@ -173,8 +173,8 @@ def _units(level: Any, units: int, mask: BoolArray, table: Table) -> IntArray:
     return np.ceil(column * units - _SLACK).astype(np.int64)
 
 
-def _given(asked: Any, name: str, table: Table) -> FloatArray:
-    column = getattr(asked, name, None)
+def _given(judged: Any, name: str, table: Table) -> FloatArray:
+    column = getattr(judged, name, None)
     return np.full(len(table), np.nan) if column is None else _column(column, table)
 
 
@@ -300,8 +300,8 @@ def costs_of(
         size = _sizes(rule.of, system, tables)
     costs, coarser = whole_costs(rule, size, system.totals)
     for cells, demand in zip(system.cells, demands, strict=True):
-        told = np.isfinite(demand.cost) & (cells >= 0)
-        costs[cells[told]] = np.maximum(np.rint(demand.cost[told]), 0).astype(np.int64)
+        stated = np.isfinite(demand.cost) & (cells >= 0)
+        costs[cells[stated]] = np.maximum(np.rint(demand.cost[stated]), 0).astype(np.int64)
     hidden = np.isin(asked.state, (CellState.primary, CellState.secondary))
     return with_old_pattern_cheap(costs, system.changed, hidden), coarser
 

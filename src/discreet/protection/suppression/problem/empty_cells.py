@@ -129,17 +129,17 @@ def with_empty_cells(table: Table, found: Any) -> tuple[Table, Any]:
 
 def earlier_with_empty_cells(earlier: Earlier) -> Earlier:
     """A table published before, with its empty cells; those not listed were hidden or are not."""
-    table, found = with_empty_cells(earlier.table, earlier.primary)
+    table, primary = with_empty_cells(earlier.table, earlier.primary)
     hidden = earlier.hidden
     if not isinstance(hidden, ProtectedTable):
         hidden = np.concatenate([hidden, np.zeros(len(table) - len(hidden), dtype=np.bool_)])
-    return replace(earlier, table=table, hidden=hidden, primary=found)
+    return replace(earlier, table=table, hidden=hidden, primary=primary)
 
 
 def zeros_of(published: Sequence[ProtectedTable]) -> Literal["fixed", "partners"]:
     """Whether published tables say that zeros may be hidden ("partners") or not ("fixed")."""
-    said = any(note.kind == ZEROS_HIDDEN for table in published for note in table.notes)
-    return "partners" if said else "fixed"
+    hidden = any(note.kind == ZEROS_HIDDEN for table in published for note in table.notes)
+    return "partners" if hidden else "fixed"
 
 
 def hides_empty_cells(table: Table, published: ProtectedTable | BoolArray) -> bool:
@@ -178,4 +178,4 @@ def with_partners(
     if chosen.get("zero_cells") != "partners" and not hidden_before:
         return list(sources)
     chosen["earlier"] = [earlier_with_empty_cells(item) for item in earlier]
-    return [with_empty_cells(table, asked) for table, asked in sources]
+    return [with_empty_cells(table, primary) for table, primary in sources]

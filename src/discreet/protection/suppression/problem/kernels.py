@@ -50,14 +50,14 @@ class _LazyKernel:
         plain = self.plain
         names = set(plain.__code__.co_names)
         called = {
-            name: found.fast
-            for name, found in plain.__globals__.items()
-            if name in names and isinstance(found, _LazyKernel)
+            name: kernel.fast
+            for name, kernel in plain.__globals__.items()
+            if name in names and isinstance(kernel, _LazyKernel)
         }
         linked = FunctionType(plain.__code__, {**plain.__globals__, **called}, plain.__name__)
         linked.__qualname__, linked.__module__ = plain.__qualname__, plain.__module__
-        made: Callable[..., Any] = compile_loop(nogil=True)(linked)
-        return made
+        loop: Callable[..., Any] = compile_loop(nogil=True)(linked)
+        return loop
 
     def __call__(self, *given: Any) -> Any:
         if _spent.inside:  # by a function as it stands: so is this one
@@ -75,11 +75,11 @@ class _LazyKernel:
             _spent.seconds += time.thread_time() - begin
 
 
-def _entries(given: tuple[Any, ...]) -> int:
+def _entries(arguments: tuple[Any, ...]) -> int:
     """How many numbers there are in arrays, also those in tuples."""
     return sum(
         _entries(item) if isinstance(item, tuple) else int(getattr(item, "size", 0))
-        for item in given
+        for item in arguments
     )
 
 

@@ -185,7 +185,7 @@ def joint_problem(
     """The same, unchecked, and without what attackers think of values that have changed."""
     listed = [table for table, _ in sources] + [before.table for before in earlier]
     units = 10**decimals
-    demands = [Demands.of(asked, table, units) for table, asked in sources]
+    demands = [Demands.of(primary, table, units) for table, primary in sources]
     demands += [Demands.before(before, units) for before in earlier]
     shares = [before.change for before in earlier]
     empty = value in COUNTS and (
@@ -197,17 +197,17 @@ def joint_problem(
     )
     how: dict[str, Any] = {"repair": repair, "shares": shares, "empty": empty}
     system = _system(listed, value, decimals, same, **how)
-    asked = merged_demands(system, demands, zero_cells)
-    costs, coarser = costs_of(Cost.read(cost), system, demands, listed, asked)
+    merged = merged_demands(system, demands, zero_cells)
+    costs, coarser = costs_of(Cost.read(cost), system, demands, listed, merged)
     reader = reader_of(value, decimals, zero_cells, reasons)
-    bounds = bounds_of(system, demands, asked, knowledge, reader)
+    bounds = bounds_of(system, demands, merged, knowledge, reader)
     problem = SuppressionProblem(
-        value=system.value, cost=costs, state=asked.state, **vars(bounds),
+        value=system.value, cost=costs, state=merged.state, **vars(bounds),
         relations=system.relations, decimals=decimals, name=system.names,
         title=title or listed[0].name,
     )  # fmt: skip
     levels = ("lower", "upper", "sliding")
-    cut = np.any([getattr(problem, name) != getattr(asked, name) for name in levels], axis=0)
+    cut = np.any([getattr(problem, name) != getattr(merged, name) for name in levels], axis=0)
     judged = any(np.isfinite(demand.at_most).any() for demand in demands)
     notes = [_SHARES.format((knowledge or Knowledge()).share_text)]
     notes += reader_notes(reader, problem, judged=judged)
@@ -257,8 +257,8 @@ def reader_notes(reader: Reader, problem: SuppressionProblem, *, judged: bool) -
         notes.append("readers are taken to know that zeros may be hidden too")
     if judged:
         message = "to know the number of a minimum frequency, below which sensitive counts lie"
-        told = "" if reader.reasons == "none" else ", and from the reasons which those are"
-        notes.append(f"readers are taken {message}{told}")
+        reasons = "" if reader.reasons == "none" else ", and from the reasons which those are"
+        notes.append(f"readers are taken {message}{reasons}")
     return notes
 
 
@@ -270,10 +270,10 @@ def _sources(tables: Any, value: str | None) -> list[ProblemSource]:
     if not listed or not sound:
         message = "tables are given in pairs: a table, and its sensitive cells"
         raise SuppressionError(message, code="tables", hint="build_problem([(table, primary), …])")
-    for table, asked in listed:
-        if getattr(asked, "value", value) != value:
+    for table, primary in listed:
+        if getattr(primary, "value", value) != value:
             message = "the sensitive cells were found for another value"
-            hint = f"judged: {asked.value or 'counts'}; to be published: {value or 'counts'}"
+            hint = f"judged: {primary.value or 'counts'}; to be published: {value or 'counts'}"
             raise SuppressionError(message, code="value", where=table.name, hint=hint)
     return list(listed)
 
@@ -295,17 +295,17 @@ def _system(
 
     Cells without records take part only if `empty` ones are stored to do so.
     """
-    given = [units_of(table, value, decimals) for table in tables]
+    units = [units_of(table, value, decimals) for table in tables]
     occupied = [
-        (table.count != 0) | (own != 0) | empty for table, own in zip(tables, given, strict=True)
+        (table.count != 0) | (own != 0) | empty for table, own in zip(tables, units, strict=True)
     ]
     rounding = 0 if value is None else 1
     linked, changed = with_changed_apart(
-        linked_cells(tables, same), given, len(tables) - len(shares), shares, rounding
+        linked_cells(tables, same), units, len(tables) - len(shares), shares, rounding
     )
-    relations = _relations(tables, given, occupied, linked, rounding)
+    relations = _relations(tables, units, occupied, linked, rounding)
     how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
-    shared = shared_values(linked.number, linked.cells, given, **how)
+    shared = shared_values(linked.number, linked.cells, units, **how)
     summed, relations, repaired = additive_values(relations, shared, **how)
     used = np.zeros(linked.number, dtype=np.bool_)
     for cells, there in zip(linked.cells, occupied, strict=True):
@@ -324,7 +324,7 @@ def _system(
         notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
     return CombinedCells(
         cells=final,
-        given=given,
+        given=units,
         value=summed[kept],
         relations=relations,
         totals=totals,
@@ -336,14 +336,14 @@ def _system(
 
 def _relations(
     tables: Sequence[Table],
-    given: Sequence[IntArray],
+    units: Sequence[IntArray],
     occupied: Sequence[BoolArray],
     linked: LinkedCells,
     rounding: int,
 ) -> Relations:
     blocks = []
     lone: list[int] = []
-    for table, own, there, cells in zip(tables, given, occupied, linked.cells, strict=True):
+    for table, own, there, cells in zip(tables, units, occupied, linked.cells, strict=True):
         relations, without = table_relations(table, there)
         blocks.append((relations, cells[there]))
         lone += cells[there][without & (np.abs(own[there]) > rounding)].tolist()

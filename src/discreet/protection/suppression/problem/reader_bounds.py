@@ -71,7 +71,7 @@ def bounds_of(
 def _certain(
     system: CombinedCells,
     demands: Sequence[Demands],
-    asked: CellDemands,
+    wanted: CellDemands,
     shares: Knowledge,
     reader: Reader,
 ) -> tuple[IntArray, IntArray]:
@@ -81,9 +81,9 @@ def _certain(
     knows the rule of minimum frequency knows that sensitive counts are below its number; and,
     told which cells are sensitive, that the others are not. None of this excludes a true value.
     """
-    value, primary = system.value, asked.state == CellState.primary
+    value, primary = system.value, wanted.state == CellState.primary
     signed = shares.signed(value)
-    hidden_zero = ((value == 0) & (asked.state != CellState.fixed)).any()
+    hidden_zero = ((value == 0) & (wanted.state != CellState.fixed)).any()
     ones = reader.zero_cells == "fixed" and not signed and not hidden_zero
     least = np.full(len(value), reader.one if ones else -UNBOUNDED if signed else 0, np.int64)
     stated = _stated_bounds(system, [demand.at_most for demand in demands], np.minimum)
@@ -91,14 +91,14 @@ def _certain(
     most = np.where(bounded, stated, UNBOUNDED).astype(np.int64)
     if reader.counts and reader.reasons != "none" and shares.rules:
         spared = _stated_bounds(system, [demand.at_least for demand in demands], np.maximum)
-        told = ~bounded if reader.reasons == "rule" else ~primary
-        told &= np.isfinite(spared)
-        least[told] = np.maximum(least[told], spared[told].astype(np.int64))
+        applies = ~bounded if reader.reasons == "rule" else ~primary
+        applies &= np.isfinite(spared)
+        least[applies] = np.maximum(least[applies], spared[applies].astype(np.int64))
     return np.minimum(least, value), np.maximum(most, value)
 
 
 def _room(
-    system: CombinedCells, asked: CellDemands, least: IntArray, most: IntArray
+    system: CombinedCells, demands: CellDemands, least: IntArray, most: IntArray
 ) -> tuple[IntArray, IntArray]:
     """How far below and above its value readers can think each cell, were all but zeros hidden.
 
@@ -107,13 +107,15 @@ def _room(
     """
     value = system.value
     below, above = value - least, most - value
-    hidden = (asked.state != CellState.fixed) | (value != 0)
-    levels = max(int(level.max(initial=0)) for level in (asked.lower, asked.upper, asked.sliding))
+    hidden = (demands.state != CellState.fixed) | (value != 0)
+    levels = max(
+        int(level.max(initial=0)) for level in (demands.lower, demands.upper, demands.sliding)
+    )
     # So far is as good as any distance, and sums of such numbers are exact.
     far = 4 * int(np.abs(value).max(initial=0)) + 2 * levels + 1
     links, cells = system.relations.among(hidden)
     widest = int(np.diff(links.start).max(initial=0))
-    if not asked.state.size or not levels or far * widest > 2**52:
+    if not demands.state.size or not levels or far * widest > 2**52:
         return below, above
     nothing = np.zeros(len(cells))
     low, high = outer_bounds(
@@ -134,12 +136,12 @@ def _room(
 
 
 def _stated_bounds(
-    system: CombinedCells, given: Sequence[FloatArray], tighter: np.ufunc
+    system: CombinedCells, bounds: Sequence[FloatArray], tighter: np.ufunc
 ) -> FloatArray:
     """Bounds given by hand, the tightest of each cell; infinite where there are none."""
     loose = -np.inf if tighter is np.maximum else np.inf
     stated_bounds = np.full(len(system.value), loose)
-    for cells, bound in zip(system.cells, given, strict=True):
+    for cells, bound in zip(system.cells, bounds, strict=True):
         there = np.isfinite(bound) & (cells >= 0)
         tighter.at(stated_bounds, cells[there], np.rint(bound[there]))
     return stated_bounds

@@ -94,11 +94,11 @@ class RelatedValues:
             [_cells_of(value, numbers, self._linked, early) for value in values]
             for early in (False, True)
         )
-        self._cell = {each.name: cell for each, (cell, _) in zip(values, now, strict=True)}
-        self._true = {each.name: true for each, (_, true) in zip(values, now, strict=True)}
+        self._cell = {value.name: cell for value, (cell, _) in zip(values, now, strict=True)}
+        self._true = {value.name: true for value, (_, true) in zip(values, now, strict=True)}
         # What was published before adds up too, also where it has changed since.
-        self._before = {each.name: cell for each, (cell, _) in zip(values, before, strict=True)}
-        self._told = {each.name: true for each, (_, true) in zip(values, before, strict=True)}
+        self._before = {value.name: cell for value, (cell, _) in zip(values, before, strict=True)}
+        self._told = {value.name: true for value, (_, true) in zip(values, before, strict=True)}
         self._own = {value.name: _of_sources(value, numbers, self._linked) for value in values}
         self._parts = {
             value.name: _number_of_parts(value, self._cell[value.name]) for value in values
@@ -161,7 +161,7 @@ class RelatedValues:
     def _look(self) -> dict[ValueRelation, BoolArray]:
         """The relations that hold in the cells, filter by filter and by the values they have."""
         names = list(self.values)
-        units = {name: each.unit for name, each in self.values.items()}
+        units = {name: cells.unit for name, cells in self.values.items()}
         having = np.stack([self._cell[name] > _ABSENT for name in names], axis=1)
         groups = np.unique(np.column_stack([self._linked.filters, having.astype(np.int32)]), axis=0)
         masks: dict[ValueRelation, BoolArray] = {}
@@ -196,8 +196,8 @@ class RelatedValues:
         size = int(first[-1])
         columns = _stacked_columns(own, scales, self._costs_in_units)
         links = Relations.of(size, [])
-        for each, at, scale in zip(own, first, scales, strict=False):
-            block = each.problem.relations.renumbered(np.arange(len(each.problem)) + at, size)
+        for piece, at, scale in zip(own, first, scales, strict=False):
+            block = piece.problem.relations.renumbered(np.arange(len(piece.problem)) + at, size)
             links = links.joined(replace(block, rhs=block.rhs * scale))
         offsets = dict(zip(names, first.tolist(), strict=False))
         for relation in self.relations:
@@ -217,8 +217,8 @@ class RelatedValues:
             names=tuple(name for item in own for name in item.members.names),
             cells=tuple(
                 np.where(cells >= 0, cells + at, -1)
-                for each, at in zip(own, first.tolist(), strict=False)
-                for cells in each.members.cells
+                for piece, at in zip(own, first.tolist(), strict=False)
+                for cells in piece.members.cells
             ),
             values=tuple(part for item in own for part in item.members.values),
             differences=tuple(part for item in own for part in item.members.differences),
@@ -267,7 +267,7 @@ def _entries(
 
 
 def _cells_of(
-    each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells, early: bool
+    part: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells, early: bool
 ) -> tuple[IntArray, FloatArray]:
     """For each linked cell that of one value's problem, or why there is none; its true value.
 
@@ -275,39 +275,39 @@ def _cells_of(
     """
     cell = np.full(linked.number, _ABSENT, dtype=np.int64)
     true = np.full(linked.number, np.nan)
-    pairs = list(zip(each.tables, each.cells, strict=True))
-    split = len(each.members.cells)
+    pairs = list(zip(part.tables, part.cells, strict=True))
+    split = len(part.members.cells)
     ordered = [*pairs[:split], *pairs[split:]] if early else [*pairs[split:], *pairs[:split]]
     for table, own in ordered:
         at = numbers[id(table)]
         cell[at] = np.maximum(own, _EMPTY)
         column: Any = table.count
-        if each.value is not None:
-            column = table.weight if each.value == "weight" else table.sums[each.value]
+        if part.value is not None:
+            column = table.weight if part.value == "weight" else table.sums[part.value]
         true[at] = column
     return cell, true
 
 
 def _of_sources(
-    each: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells
+    part: ValueCells, numbers: Mapping[int, IntArray], linked: LinkedCells
 ) -> BoolArray:
     """Which linked cells one value has in tables of now."""
     own = np.zeros(linked.number, dtype=np.bool_)
-    for table in each.tables[: len(each.members.cells)] if each.current else ():
+    for table in part.tables[: len(part.members.cells)] if part.current else ():
         own[numbers[id(table)]] = True
     return own
 
 
-def _number_of_parts(each: ValueCells, cell: IntArray) -> FloatArray:
+def _number_of_parts(part: ValueCells, cell: IntArray) -> FloatArray:
     """For each linked cell, of how many finest cells it is the sum; 1 where it is not there."""
-    links = each.problem.relations
+    links = part.problem.relations
     plain = replace(links, rhs=np.zeros(len(links), dtype=np.int64))
-    parts = np.ones(len(each.problem), dtype=np.int64)
+    parts = np.ones(len(part.problem), dtype=np.int64)
     with suppress(SuppressionError):  # totals in a circle: no rounding adds up
         parts = recomputed_totals(plain, parts)
-    found = np.ones(len(cell))
-    found[cell >= 0] = np.maximum(parts[cell[cell >= 0]], 1)
-    return found
+    numbers = np.ones(len(cell))
+    numbers[cell >= 0] = np.maximum(parts[cell[cell >= 0]], 1)
+    return numbers
 
 
 def _stacked_columns(
@@ -315,12 +315,12 @@ def _stacked_columns(
 ) -> dict[str, Any]:
     """The columns of all problems in one unit, one after the other."""
     columns: dict[str, list[IntArray]] = {}
-    for each, scale in zip(own, scales, strict=True):
-        problem = each.problem
+    for part, scale in zip(own, scales, strict=True):
+        problem = part.problem
         if scale > 1 and float(np.abs(problem.value).max(initial=0)) * scale >= UNBOUNDED:
             message = "values that add up differ too much in size and decimals"
             hint = "publish fewer decimals, or all of them with the same number"
-            raise SuppressionError(message, code="values", where=each.name, hint=hint)
+            raise SuppressionError(message, code="values", where=part.name, hint=hint)
         dear = int(problem.cost.max(initial=0)) * scale > _DEAREST
         sliding = problem.sliding.copy()
         # What has no level must not be known to the last digit that is published.

@@ -227,9 +227,9 @@ def shared_values(
 ) -> IntArray:
     """One value for each cell; tables that share it must agree, but for rounding."""
     cell, value = np.concatenate(list(cells)), np.concatenate(list(values))
-    found, first = np.unique(cell, return_index=True)
+    repeated, first = np.unique(cell, return_index=True)
     shared = np.zeros(number, dtype=np.int64)
-    shared[found] = value[first]
+    shared[repeated] = value[first]
     apart = np.unique(cell[np.abs(value - shared[cell]) > rounding])
     if not repair:
         message = "tables give this cell different values"

@@ -87,8 +87,8 @@ class Attacker:
             message = "the solver found no answer to an attack"
             hint = "report this: true values always fit what is published"
             raise SuppressionError(message, code="solver", hint=hint)
-        found = column_values(self._solver) * self.scale
-        sure, self.proven, self.whole = sure_moves(self.unknowns, found)
+        moves = column_values(self._solver) * self.scale
+        sure, self.proven, self.whole = sure_moves(self.unknowns, moves)
         return sure
 
     def lowest(self, at: int) -> FloatArray:
@@ -152,19 +152,19 @@ def published_intervals(
         mine = label == block
         rows = mine[among.cell[among.start[:-1]]]
         part, at = among.among(mine)
-        asked = np.flatnonzero(wanted[at])
-        found = _bounded(part, rest[rows], (least[at], most[at]), asked)
-        low[at[asked]], high[at[asked]] = found
+        chosen = np.flatnonzero(wanted[at])
+        bounds = _bounded(part, rest[rows], (least[at], most[at]), chosen)
+        low[at[chosen]], high[at[chosen]] = bounds
     return np.floor(low[wanted] + _NEAR), np.ceil(high[wanted] - _NEAR)
 
 
 def _bounded(
-    relations: Relations, rest: FloatArray, bounds: tuple[FloatArray, FloatArray], asked: IntArray
+    relations: Relations, rest: FloatArray, bounds: tuple[FloatArray, FloatArray], chosen: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Two linear programs for each of some cells of a block; two more where numbers are large."""
     large = np.abs(rest).max(initial=0.0) > _CLOSE
     size = float(max(1.0, np.median(np.abs(rest)))) if large else 1.0
-    low, high, some = _extremes(relations, rest, bounds, asked, size)
+    low, high, some = _extremes(relations, rest, bounds, chosen, size)
     if some is None or max(np.abs(rest).max(initial=0.0), np.abs(some).max()) <= _CLOSE:
         return low, high
     # One unit beside a million of millions is lost to the solver: look from near by.
@@ -173,8 +173,8 @@ def _bounded(
         relations.row, relations.coef * some[relations.cell], minlength=len(relations)
     )
     near = (np.maximum(bounds[0] - some, -_CLOSE), np.minimum(bounds[1] - some, _CLOSE))
-    down, up, _ = _extremes(relations, left, near, asked, 1.0)
-    start = some[asked]
+    down, up, _ = _extremes(relations, left, near, chosen, 1.0)
+    start = some[chosen]
     low = np.where(down > -_CLOSE / 2, start + down, low)
     return low, np.where(up < _CLOSE / 2, start + up, high)
 
@@ -183,7 +183,7 @@ def _extremes(
     relations: Relations,
     rest: FloatArray,
     bounds: tuple[FloatArray, FloatArray],
-    asked: IntArray,
+    chosen: IntArray,
     size: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Smallest and largest value of some cells, and a solution if one is at hand.
@@ -197,9 +197,9 @@ def _extremes(
         primal_feasibility_tolerance=_FINE if size == 1.0 else _COARSE,
     )  # fmt: skip
     status = highspy.HighsModelStatus
-    ends, some = np.empty((2, asked.size)), None
+    ends, some = np.empty((2, chosen.size)), None
     for side, sense in enumerate((1.0, -1.0)):
-        for place, cell in enumerate(asked.tolist()):
+        for place, cell in enumerate(chosen.tolist()):
             solver.changeColCost(cell, sense)
             solver.run()
             answer = solver.getModelStatus()

@@ -91,7 +91,7 @@ class Estimates(Confidential):
 
 
 def _estimates(
-    found: Audit, members: TableCells, rows: Sequence[_Audited], most: int
+    audited: Audit, members: TableCells, rows: Sequence[_Audited], most: int
 ) -> Estimates | None:
     """What contributors of sensitive cells can say of each other, where that is known.
 
@@ -107,8 +107,8 @@ def _estimates(
         or not all(value in table.contributions for table in tables)
     ):
         return None
-    problem, units = found.problem, 10.0**found.problem.decimals
-    _, high = attack_intervals(problem, found.hidden, found.sensitive)
+    problem, units = audited.problem, 10.0**audited.problem.decimals
+    _, high = attack_intervals(problem, audited.hidden, audited.sensitive)
     largest, second = np.full(len(problem), np.inf), np.full(len(problem), np.inf)
     several = np.zeros(len(problem), dtype=np.bool_)
     for place, table in zip(members.cells, tables, strict=True):
@@ -116,7 +116,7 @@ def _estimates(
         if known.k <= most or known.top_weight is not None:
             return None
         mine = (place >= 0) & (known.count > 1)
-        mine[mine] = found.sensitive[place[mine]]
+        mine[mine] = audited.sensitive[place[mine]]
         first, other = _percent(known, mine, high[place[mine]] / units, most)
         np.minimum.at(largest, place[mine], first)
         np.minimum.at(second, place[mine], other)
@@ -247,7 +247,7 @@ class Audit:
             "sensitive": int(self.sensitive.sum()),
             "secondaries": int((self.hidden & ~self.sensitive).sum()),
         }
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "table": self.problem.title,
             **counted,
             "cost": int(self.problem.cost[self.hidden & ~self.sensitive].sum()),
@@ -260,18 +260,19 @@ class Audit:
             "proof": self.digest(),
         }
         if self.respondents is not None:
-            told["respondents"] = self.respondents.described()
+            fields["respondents"] = self.respondents.described()
         if self.estimates is not None:
-            told["closest_estimate_percent"] = self.estimates.closest
-        return told
+            fields["closest_estimate_percent"] = self.estimates.closest
+        return fields
 
     def text(self) -> str:
         """The verdicts in words; no true values."""
-        told = self.described()
+        numbers = self.described()
         lines = [
-            f"{told['hidden']:,} of {told['cells']:,} cells are hidden, "
-            f"{told['sensitive']:,} are sensitive.",
-            f"Unprotected: {told['unprotected']:,}, of these exactly known: {told['exact']:,}.",
+            f"{numbers['hidden']:,} of {numbers['cells']:,} cells are hidden, "
+            f"{numbers['sensitive']:,} are sensitive.",
+            f"Unprotected: {numbers['unprotected']:,}, "
+            f"of these exactly known: {numbers['exact']:,}.",
         ]
         lines += [f"  {name}" for name in self.unprotected[:_SHOWN]]
         more = len(self.unprotected) - _SHOWN
@@ -282,7 +283,7 @@ class Audit:
             lines.append(
                 f"Contributions are overestimated by {self.estimates.closest:.1f} % or more."
             )
-        lines.append(f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.")
+        lines.append(f"Proof {numbers['proof'][:16]}, {numbers['seconds']:.1f} seconds.")
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def __repr__(self) -> str:
@@ -339,13 +340,13 @@ def audit(
     if rounded is not None:
         _check_rounded(rows, problem, members, rounded, earlier)
     audit_pattern = _audit_pattern(problem, hidden, rounded, with_intervals)
-    told, notes = _respondents(audit_pattern, members, rows, coalition, earlier)
+    respondents, notes = _respondents(audit_pattern, members, rows, coalition, earlier)
     if (both := int((blank & shown).sum())) > 0:
         notes.append(f"{both:,} hidden cells are published elsewhere, or equal one")
     return replace(
         audit_pattern,
         seconds=time.monotonic() - began,
-        respondents=told,
+        respondents=respondents,
         estimates=_estimates(audit_pattern, members, rows, coalition or 0),
         notes=(*members.notes, *audit_pattern.notes, *notes),
         counted=_counted(audit_pattern, members, rows),
@@ -361,48 +362,48 @@ def _with_earlier(
     every = tuple(np.ones(len(cells), dtype=np.bool_) for cells in members.cells)
     beside = ~members.gathered(every, len(problem))
     hidden = hidden | (problem.hidden & beside)
-    for each, cells in zip(earlier, members.before, strict=True):
-        shown = Demands.before(each, 1).fixed & (cells >= 0)
+    for release, cells in zip(earlier, members.before, strict=True):
+        shown = Demands.before(release, 1).fixed & (cells >= 0)
         hidden[cells[shown]] = False
     return hidden
 
 
 def _respondents(
-    found: Audit,
+    audited: Audit,
     members: TableCells,
     rows: Sequence[_Audited],
     coalition: int | None,
     earlier: Sequence[Earlier],
 ) -> tuple[RespondentAudit | None, list[str]]:
     """What contributors find out, if that is asked for or can be told; and notes on it."""
-    told = [row.judged and row.value is not None for row in rows]
-    if coalition == 0 or (coalition is None and not any(told)):
+    valued = [row.judged and row.value is not None for row in rows]
+    if coalition == 0 or (coalition is None and not any(valued)):
         return None, []
     values = [row.value for row in rows]
-    guarded = [bool(coalition) or own for own in told]
+    guarded = [bool(coalition) or own for own in valued]
     insiders = insiders_of(
-        found.problem, members, [(row.table, row.asked) for row in rows], values, guarded, earlier
+        audited.problem, members, [(row.table, row.asked) for row in rows], values, guarded, earlier
     )
     if insiders is None and coalition is None:
         return None, [UNKNOWN_CONTRIBUTORS]
     alone = tuple(row.table.contributors(row.value) for row in rows)
-    respondents = members.numbers(alone, len(found.problem))
+    respondents = members.numbers(alone, len(audited.problem))
     both = audit_respondents(
-        found.problem, found.hidden, respondents, most=coalition or 1, insiders=insiders
+        audited.problem, audited.hidden, respondents, most=coalition or 1, insiders=insiders
     )
     return both, []
 
 
-def _counted(found: Audit, members: TableCells, rows: Sequence[_Audited]) -> dict[str, int]:
+def _counted(audited: Audit, members: TableCells, rows: Sequence[_Audited]) -> dict[str, int]:
     """Numbers of cells as they stand in the tables; whoever counts blanks finds the same."""
     shown = [(at, row.published) for at, row in enumerate(rows) if row.published is not None]
     hidden = sum(int((safe.status == CellStatus.suppressed).sum()) for _, safe in shown)
-    both = found.sensitive & found.hidden
+    both = audited.sensitive & audited.hidden
     secret = sum(int(members.hidden(both, at).sum()) for at, _ in shown)
     return {
         "cells": sum(int((members.cells[at] >= 0).sum()) for at, _ in shown),
         "hidden": hidden,
-        "sensitive": sum(int(members.hidden(found.sensitive, at).sum()) for at, _ in shown),
+        "sensitive": sum(int(members.hidden(audited.sensitive, at).sum()) for at, _ in shown),
         "secondaries": hidden - secret,
     }
 
@@ -411,8 +412,8 @@ def told_reasons(
     published: Sequence[ProtectedTable | BoolArray],
 ) -> Literal["rule", "kind", "none"]:
     """What published tables tell of their hidden cells; masks tell nothing."""
-    said = [item.withheld for item in published if isinstance(item, ProtectedTable)]
-    kinds = {note.kind for item in said if item is not None for note in item.reasons}
+    withheld = [item.withheld for item in published if isinstance(item, ProtectedTable)]
+    kinds = {note.kind for item in withheld if item is not None for note in item.reasons}
     if not kinds:
         return "none"
     return "kind" if kinds <= {"primary", "secondary"} else "rule"
@@ -430,19 +431,19 @@ class _Audited(NamedTuple):
 
 
 def _by_figure(
-    published: Sequence[ProtectedTable], true: Sequence[Table], asked: Sequence[Any]
+    published: Sequence[ProtectedTable], true: Sequence[Table], primaries: Sequence[Any]
 ) -> tuple[list[ProtectedTable], list[Table], list[Any]]:
     """Tables of several values as one for each."""
     rows: list[tuple[ProtectedTable, Table, Any]] = []
-    for safe, table, found in zip(published, true, asked, strict=True):
+    for safe, table, primary in zip(published, true, primaries, strict=True):
         if not safe.several_figures:
-            rows.append((safe, table, found))
+            rows.append((safe, table, primary))
             continue
-        each = [None] * len(safe.figures) if found is None else found
-        if not isinstance(each, list | tuple) or len(each) != len(safe.figures):
+        listed = [None] * len(safe.figures) if primary is None else primary
+        if not isinstance(listed, list | tuple) or len(listed) != len(safe.figures):
             message = "a table of several values is audited with what was found for each of them"
             raise SuppressionError(message, code="value", where=safe.name, hint="[primary(…), …]")
-        rows += [(single_figure(safe, at), table, one) for at, one in enumerate(each)]
+        rows += [(single_figure(safe, at), table, one) for at, one in enumerate(listed)]
     return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
 
 
@@ -456,16 +457,16 @@ def _checked(options: AuditOptions) -> dict[str, Any]:
 def _problem(
     published: Sequence[ProtectedTable],
     true: Sequence[Table],
-    asked: Sequence[Any],
+    primaries: Sequence[Any],
     chosen: dict[str, Any],
 ) -> tuple[list[_Audited], SuppressionProblem, TableCells]:
     """One problem of everything that is audited, and the tables in its order."""
-    values = _values(published, true, asked, chosen)
+    values = _values(published, true, primaries, chosen)
     relations = stated_relations(chosen.pop("relations", ()))
     if chosen.get("earlier") and (len(set(values)) > 1 or relations):
         message = "what was published before is audited with one value at a time"
         raise SuppressionError(message, code="earlier", where="audit")
-    rows = _with_blanks(published, true, asked, values, chosen)
+    rows = _with_blanks(published, true, primaries, values, chosen)
     if len(set(values)) > 1 or relations:
         return _several_values(rows, relations, chosen)
     chosen["value"] = values[0]
@@ -476,7 +477,7 @@ def _problem(
 def _with_blanks(
     published: Sequence[ProtectedTable],
     true: Sequence[Table],
-    asked: Sequence[Any],
+    primaries: Sequence[Any],
     values: Sequence[str | None],
     chosen: dict[str, Any],
 ) -> list[_Audited]:
@@ -492,12 +493,12 @@ def _with_blanks(
         if any(hides_empty_cells(item.table, item.hidden) for item in earlier):
             grown.add(values[0])
         chosen["earlier"] = [earlier_with_empty_cells(e) if grown else e for e in earlier]
-    for safe, table, found, value in zip(published, true, asked, values, strict=True):
-        whole, judged = with_empty_cells(table, found) if value in grown else (table, found)
+    for safe, table, primary, value in zip(published, true, primaries, values, strict=True):
+        whole, judged = with_empty_cells(table, primary) if value in grown else (table, primary)
         blank = hidden_in(whole, safe)
         if judged is None:  # what is hidden, and not empty, counts as sensitive
             judged = blank & occupied(whole)
-        rows.append(_Audited(safe, whole, judged, blank, value, found is not None))
+        rows.append(_Audited(safe, whole, judged, blank, value, primary is not None))
     return rows
 
 
@@ -518,18 +519,18 @@ def _zero_cells(
 def _values(
     published: Sequence[ProtectedTable],
     true: Sequence[Table],
-    asked: Sequence[Any],
+    primaries: Sequence[Any],
     chosen: Mapping[str, Any],
 ) -> list[str | None]:
     """The value of each table: as stated, as judged, or as it says itself."""
     if "value" in chosen:
         return [chosen["value"]] * len(published)
-    judged = [item.value for item in asked if hasattr(item, "value")]
+    judged = [item.value for item in primaries if hasattr(item, "value")]
     values = []
-    for safe, table, found in zip(published, true, asked, strict=True):
+    for safe, table, primary in zip(published, true, primaries, strict=True):
         own = _value_of(safe, table)
         unsaid = own if own is not None or safe.figures or not judged else judged[0]
-        values.append(getattr(found, "value", unsaid))
+        values.append(getattr(primary, "value", unsaid))
     return values
 
 
@@ -540,8 +541,8 @@ def _several_values(
     more = unpublished_values([(row.table, row.value) for row in rows], relations)
     every = list(rows)
     for row in rows:
-        for value, found in more.pop(id(row.table), {}).items():
-            every.append(_Audited(None, row.table, found, found.secondary, value, True))
+        for value, primary in more.pop(id(row.table), {}).items():
+            every.append(_Audited(None, row.table, primary, primary.secondary, value, True))
     parts, ordered = [], []
     for value in dict.fromkeys(row.value for row in every):
         own = [row for row in every if row.value == value]
@@ -628,9 +629,9 @@ def _units_shown(published: ProtectedTable, table: Table, decimals: int) -> IntA
         codes = [dimension.index[code] for code in published.dimensions[at].codes]
         places.append(np.array(codes, dtype=np.int32)[published.index[at]])
     cells = CellIndex.of(table.dimensions)
-    found = cells.find(places, table.index, (published.stored, len(table)))
+    rows = cells.find(places, table.index, (published.stored, len(table)))
     units = np.rint(published.value * 10.0**decimals).astype(np.int64)
-    return np.where(found >= 0, units[np.maximum(found, 0)], 0)
+    return np.where(rows >= 0, units[np.maximum(rows, 0)], 0)
 
 
 def audit_problem(
@@ -669,17 +670,17 @@ def _listed(
     single = isinstance(safe, ProtectedTable)
     published = _several(safe, ProtectedTable)
     true = _several(tables, Table)
-    asked = [primary] if single else list(primary or [None] * len(published))
-    if not published or len(true) != len(published) or len(asked) != len(published):
+    primaries = [primary] if single else list(primary or [None] * len(published))
+    if not published or len(true) != len(published) or len(primaries) != len(published):
         message = "an audit takes published tables and as many true ones"
         hint = "audit(safe, table, primary), or a list of each"
         raise SuppressionError(message, code="tables", hint=hint)
-    return published, true, asked
+    return published, true, primaries
 
 
-def _several(given: Any, kind: type[Any]) -> list[Any]:
+def _several(value: Any, kind: type[Any]) -> list[Any]:
     """One object or several of a kind as a list; nothing if they are of another kind."""
-    listed = list(given) if isinstance(given, Sequence) else [given]
+    listed = list(value) if isinstance(value, Sequence) else [value]
     return listed if all(isinstance(item, kind) for item in listed) else []
 
 

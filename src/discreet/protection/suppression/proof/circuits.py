@@ -278,8 +278,8 @@ def _closed(
             all_found = False
             while len(cells) > ends[-1]:
                 cells.pop(), shares.pop()
-    found = np.array(cells, np.int64), np.array(shares, np.int64)
-    return np.array(ends, np.int64), found[0], found[1], all_found
+    circuit = np.array(cells, np.int64), np.array(shares, np.int64)
+    return np.array(ends, np.int64), circuit[0], circuit[1], all_found
 
 
 @compiled

@@ -60,8 +60,8 @@ class DraftPattern(Confidential):
         low, high = outer_bounds(self.unknowns)
         self.down, self.up = -low, high
         self.cost = problem.cost[self.unknowns.cells].astype(np.float64)
-        given = np.ones(len(self), dtype=np.bool_)
-        self.must = problem.hidden[self.unknowns.cells] if unknowns is None else given
+        all_cells = np.ones(len(self), dtype=np.bool_)
+        self.must = problem.hidden[self.unknowns.cells] if unknowns is None else all_cells
         self.hidden = self.must.copy()
         self.target = self._targets()
         self.proofs: list[Proof] = []
@@ -164,15 +164,15 @@ class DraftPattern(Confidential):
     def variants(self, cells: IntArray, moved: FloatArray) -> list[FloatArray]:
         """The mirror image of a solution, and both stretched to the bounds, as far as they fit."""
         down, up = self.down[cells], self.up[cells]
-        found = []
+        variants = []
         for sign in (1.0, -1.0):
             turned = sign * moved
             room = np.where(turned > 0, up, down)
             far = np.abs(turned)
             most = float(np.min(room[far > 0] / far[far > 0], initial=_STRETCH))
-            found += [turned] if sign < 0 and most >= 1.0 else []
-            found += [most * turned] if most > 0 and most != 1.0 else []
-        return found
+            variants += [turned] if sign < 0 and most >= 1.0 else []
+            variants += [most * turned] if most > 0 and most != 1.0 else []
+        return variants
 
     def take_all(self, cells: IntArray, moved: FloatArray) -> tuple[IntArray, IntArray]:
         """As `take`, and note what the variants of the solution prove as well."""
@@ -196,9 +196,9 @@ class DraftPattern(Confidential):
     def raise_targets(self, cells: IntArray) -> None:
         """Ask a little more of some cells, where there is room, and prove them anew."""
         for tasks, room in ((cells, self.up), (cells + len(self), self.down)):
-            asked = self.target[tasks]
-            more = np.minimum(asked * (1 + _MORE) + _MORE, np.maximum(room[cells], asked))
-            self.target[tasks] = np.where(asked > 0, more, 0.0)
+            targets = self.target[tasks]
+            more = np.minimum(targets * (1 + _MORE) + _MORE, np.maximum(room[cells], targets))
+            self.target[tasks] = np.where(targets > 0, more, 0.0)
             self.proven[tasks] = -1
 
     @property

@@ -216,12 +216,12 @@ class InsiderProofs(Confidential):
         ruled_out = {item.aim for item in left if self._ruled_out(item)}
         return [which for which in dict.fromkeys(e.aim for e in left) if which not in ruled_out]
 
-    def _ruled_out(self, each: OpenAim) -> bool:
+    def _ruled_out(self, open_aim: OpenAim) -> bool:
         """Whether hidden cells of one relation, without the insider's, leave the cell no room."""
-        draft, aim = self.draft, self.aims[each.aim]
+        draft, aim = self.draft, self.aims[open_aim.aim]
         links = draft.unknowns.relations
         first, order = links.by_cell
-        own = self.cells_of[each.insider] if each.insider is not None else None
+        own = self.cells_of[open_aim.insider] if open_aim.insider is not None else None
         for entry in order[first[aim.cell] : first[aim.cell + 1]]:
             row = int(links.row[entry])
             inside = slice(links.start[row], links.start[row + 1])
@@ -258,20 +258,20 @@ class InsiderProofs(Confidential):
             self._turn(unseen, size)
             for _ in range(2):
                 self._turn([(a, aims[a].needing or ()) for a in chosen if aims[a].needing], size)
-        each = [(a, (who,)) for a in chosen for who in sorted(aims[a].needing or ())]
-        self._turn(each, sizes[-1])
+        pairs = [(a, (who,)) for a in chosen for who in sorted(aims[a].needing or ())]
+        self._turn(pairs, sizes[-1])
         return self._open_aims(chosen)
 
-    def _turn(self, asked: Sequence[tuple[int, Iterable[int]]], size: int) -> None:
+    def _turn(self, pairs: Sequence[tuple[int, Iterable[int]]], size: int) -> None:
         """Note circuits for aims, each without the cells of some insiders."""
         circuits, rank = self._circuits
-        for some in batches(len(asked)):
-            todo = [(self.aims[a], who) for a, who in asked[some] if not self.aims[a].met]
+        for some in batches(len(pairs)):
+            todo = [(self.aims[a], who) for a, who in pairs[some] if not self.aims[a].met]
             cells = np.array([aim.cell for aim, _ in todo], dtype=np.int64)
             far = np.array([aim.distance for aim, _ in todo])
             without = [self.cells(who) for _, who in todo]
-            found = circuits.through(cells, far, self.draft.hidden, rank, without, size)
-            for (aim, _), circuit in zip(todo, found, strict=True):
+            paths = circuits.through(cells, far, self.draft.hidden, rank, without, size)
+            for (aim, _), circuit in zip(todo, paths, strict=True):
                 if circuit is not None and not aim.met:
                     self.take(*circuit)
 
@@ -359,10 +359,10 @@ class InsiderProofs(Confidential):
         self, step: FloatArray, price: FloatArray, size: int, largest: int | None
     ) -> Callable[[_Aim, Iterable[int]], bool]:
         def look(aim: _Aim, blocked: Iterable[int]) -> bool:
-            found = self._flow(aim, blocked, step, price, size, largest)
-            if found is not None:
-                self.take(*found)
-            return found is not None
+            flow = self._flow(aim, blocked, step, price, size, largest)
+            if flow is not None:
+                self.take(*flow)
+            return flow is not None
 
         return look
 
@@ -375,9 +375,9 @@ class InsiderProofs(Confidential):
         before = step[cells]
         step[cells] = np.inf
         grown = GROWN_PATCH if largest is None else 0
-        found = flow_for_task(self.draft, aim.cell, step, price, size, largest, aim.distance, grown)
+        flow = flow_for_task(self.draft, aim.cell, step, price, size, largest, aim.distance, grown)
         step[cells] = before
-        return found
+        return flow
 
     def cells(self, insiders: Iterable[int]) -> IntArray:
         """The cells that some insiders know."""

@@ -71,12 +71,12 @@ class _Groups:
 
     def leader(self, cell: int) -> int:
         """The cell that stands for the group of a cell."""
-        found = cell
-        while self._leader[found] != found:
-            found = self._leader[found]
-        while self._leader[cell] != found:
-            self._leader[cell], cell = found, self._leader[cell]
-        return found
+        leader = cell
+        while self._leader[leader] != leader:
+            leader = self._leader[leader]
+        while self._leader[cell] != leader:
+            self._leader[cell], cell = leader, self._leader[cell]
+        return leader
 
     def join(self, one: int, other: int) -> None:
         """Put two groups together."""
@@ -106,8 +106,8 @@ def insiders_of(
     tables = [table for table, _ in sources]
     chosen = [True] * len(tables) if guarded is None else guarded
     listed = [
-        _contributors(table, asked, value) if own else np.full(len(table), SEVERAL)
-        for (table, asked), value, own in zip(sources, values, chosen, strict=True)
+        _contributors(table, primary, value) if own else np.full(len(table), SEVERAL)
+        for (table, primary), value, own in zip(sources, values, chosen, strict=True)
     ]
     alone = members.gathered(tuple(entry != SEVERAL for entry in listed), len(problem))
     counts = tuple(t.contributors(value) for t, value in zip(tables, values, strict=True))
@@ -132,9 +132,9 @@ def insiders_of(
     return Insiders(owner=owner, group=_possible_groups(owner, lone, sure))
 
 
-def _contributors(table: Table, asked: Any, value: str | None) -> IntArray:
-    found: IntArray | None = getattr(asked, "contributor", None)
-    return lone_contributors(table, value) if found is None else found
+def _contributors(table: Table, primary: Any, value: str | None) -> IntArray:
+    contributors: IntArray | None = getattr(primary, "contributor", None)
+    return lone_contributors(table, value) if contributors is None else contributors
 
 
 def _contradicted(problem: SuppressionProblem, counts: IntArray, alone: BoolArray) -> bool:
@@ -183,7 +183,7 @@ class _LoneCell:
             return self.at == other.at
         if UNNAMED not in (self.number, other.number):
             return self.number == other.number
-        theirs = {each.name: at for at, each in enumerate(other.table.dimensions)}
+        theirs = {dimension.name: at for at, dimension in enumerate(other.table.dimensions)}
         for at, dimension in enumerate(self.table.dimensions):
             if dimension.name in theirs and len(dimension.classifications) == 1:
                 place = theirs[dimension.name]
@@ -204,11 +204,11 @@ def _in_line(one: Any, other: Any, own: str, code: str) -> bool:
 
 def _above(dimension: Any, code: str) -> list[str]:
     """A code and all above it."""
-    found, at = [], dimension.index[code]
+    codes, at = [], dimension.index[code]
     while at >= 0:
-        found.append(dimension.codes[at])
+        codes.append(dimension.codes[at])
         at = int(dimension.parents[at])
-    return found
+    return codes
 
 
 #: Of more cells of the same value, all count as of one contributor.

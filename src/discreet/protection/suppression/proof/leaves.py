@@ -102,13 +102,13 @@ def leaves_of(problem: SuppressionProblem) -> Leaves | None:
     number = np.full(len(problem), -1, dtype=np.int64)
     number[cells] = np.arange(cells.size)
     value = problem.value[cells]
-    found = Leaves(
+    leaves = Leaves(
         problem=problem, cells=cells, number=number, totals=totals, total=total,
         first=first, row=row,
         down=np.maximum(value - problem.low[cells], 0).astype(np.float64),
         up=np.maximum(problem.high[cells] - value, 0).astype(np.float64),
     )  # fmt: skip
-    return found if _agree(found) else None
+    return leaves if _agree(leaves) else None
 
 
 def _agree(leaves: Leaves) -> bool:

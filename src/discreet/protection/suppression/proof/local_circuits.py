@@ -111,18 +111,18 @@ def batches(number: int) -> Iterator[slice]:
 
 @compiled_at_once
 def _circuits_through(
-    asked: Any, distance: Any, begin: Any, left_out: Any, size: int, usable: Any, rank: Any,
+    targets: Any, distance: Any, begin: Any, left_out: Any, size: int, usable: Any, rank: Any,
     room: Any, system: Any, scratch: Any,
 ) -> Any:  # fmt: skip
     """Circuits one after the other; those not found are empty."""
     down, up, most = room
     start, cell, cell_start, cell_row, cell_coef, total = system
     cell_seen, row_seen, nearest, seen, number, stamp, price = scratch
-    ends = np.zeros(asked.size + 1, dtype=np.int64)
+    ends = np.zeros(targets.size + 1, dtype=np.int64)
     cells = [np.int64(0) for _ in range(0)]
     moved = [0.0 for _ in range(0)]
-    for at in range(asked.size):
-        own, far = np.int64(asked[at]), distance[at]
+    for at in range(targets.size):
+        own, far = np.int64(targets[at]), distance[at]
         for k in range(begin[at], begin[at + 1]):
             price[left_out[k]] = np.inf
         stamp[0] += 1
@@ -162,20 +162,20 @@ def _circuit_in(
     miss = np.zeros(width.size, dtype=np.int64)
     for _ in range(_TRIES):
         order = np.append(order, place)
-        found, share = circuit_of_last(order, first, row, coef, width, miss)
-        if found.size == 0:
+        circuit, share = circuit_of_last(order, first, row, coef, width, miss)
+        if circuit.size == 0:
             return
         step = far / share[0]
         barred = np.zeros(patch.size, dtype=np.bool_)
         good = True
-        for k in range(found.size):
+        for k in range(circuit.size):
             move = step * share[k]
-            c = patch[found[k]]
+            c = patch[circuit[k]]
             if move > up[c] or -move > down[c]:
-                barred[found[k]], good = True, False
+                barred[circuit[k]], good = True, False
         if good:
-            for k in range(found.size):
-                cells.append(patch[found[k]])
+            for k in range(circuit.size):
+                cells.append(patch[circuit[k]])
                 moved.append(step * share[k])
             return
         if barred[place]:

@@ -76,14 +76,14 @@ def flow_for_task(
     while True:
         patch = draft.patches.around(seed, size, step, draft.many_ways)
         before = draft.effort
-        found = _flow_in(draft, patch, cell, distance, price)
+        flow = _flow_in(draft, patch, cell, distance, price)
         if best is not None:
             draft.patches.effort.grown += draft.effort - before
-        paid = math.inf if found is None else _paid(price, *found)
-        if found is not None and paid < least:
-            best, cheaper, least = found, paid < _CHEAPER * least, paid
+        paid = math.inf if flow is None else _paid(price, *flow)
+        if flow is not None and paid < least:
+            best, cheaper, least = flow, paid < _CHEAPER * least, paid
             late = draft.patches.effort.grown > _GROWTH
-            if not grown or late or not cheaper or not _dear(draft, *found):
+            if not grown or late or not cheaper or not _dear(draft, *flow):
                 return best
         elif best is not None:
             return best
@@ -147,11 +147,11 @@ def cover_tasks(
             continue
         if over():
             break
-        found = flow_for_task(draft, int(task), step, price, grown=grown)
-        if found is None:
+        flow = flow_for_task(draft, int(task), step, price, grown=grown)
+        if flow is None:
             failed.append(int(task))
             continue
-        new, _ = draft.take_all(*found)
+        new, _ = draft.take_all(*flow)
         step[new], price[new] = _STEP_HIDDEN, 0.0
     return failed
 
@@ -234,9 +234,9 @@ def bounds_by_patches(
     step, price = np.ones(len(draft)), np.zeros(len(draft))
     for task in draft.open:
         if draft.proven[task] < 0:
-            found = flow_for_task(draft, int(task), step, price, largest=_LARGEST)
-            if found is not None:
-                draft.take_all(*found)
+            flow = flow_for_task(draft, int(task), step, price, largest=_LARGEST)
+            if flow is not None:
+                draft.take_all(*flow)
     fit = DeviationCheck(unknowns, low.copy(), high.copy()) if check is None else check
     fitting_proofs(unknowns, draft.proofs, fit.low, fit.high, fit)
     return fit.low, fit.high, draft.solved

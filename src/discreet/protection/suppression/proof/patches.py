@@ -84,12 +84,12 @@ class Patches:
     ) -> tuple[IntArray, bool]:
         self._stamp += 1
         links = self.relations
-        found: tuple[IntArray, bool] = cells_near(
+        reached: tuple[IntArray, bool] = cells_near(
             seeds, limit, price, self._room, 0.5, links.start, links.cell, self._cell_start,
             self._cell_row, self._total if totals else self._none, self._cell_seen,
             self._row_seen, self._near, self._stamp,
         )  # fmt: skip
-        return found
+        return reached
 
     def around(self, seeds: IntArray, limit: int, price: FloatArray, totals: bool = False) -> Patch:
         """The cells nearest to some cells that can move together, of so many looked at.
@@ -111,13 +111,13 @@ class Patches:
 
 @compiled
 def _add_totals(
-    found: Any, far: float, heap: Any, price: Any, room: Any, least: float, cell_start: Any,
+    patch: Any, far: float, heap: Any, price: Any, room: Any, least: float, cell_start: Any,
     cell_row: Any, total: Any, cell_seen: Any, stamp: int,
 ) -> None:  # fmt: skip
     """All totals above the last cell found, on every level; crossed later."""
-    first = len(found) - 1
-    while first < len(found):
-        below = found[first]
+    first = len(patch) - 1
+    while first < len(patch):
+        below = patch[first]
         first += 1
         for entry in range(cell_start[below], cell_start[below + 1]):
             above = total[cell_row[entry]]
@@ -125,7 +125,7 @@ def _add_totals(
                 continue
             if abs(cell_seen[above]) != stamp:
                 cell_seen[above] = stamp
-                found.append(above)
+                patch.append(above)
                 heapq.heappush(heap, (far + price[above], above))
 
 
@@ -144,15 +144,15 @@ def cells_near(
     heap = [(0.0, seeds[0])]
     for k in range(1, seeds.size):
         heapq.heappush(heap, (0.0, seeds[k]))
-    found = [seeds[0] for _ in range(0)]
-    while len(heap) > 0 and len(found) < limit:
+    patch = [seeds[0] for _ in range(0)]
+    while len(heap) > 0 and len(patch) < limit:
         far, at = heapq.heappop(heap)
         if cell_seen[at] == -stamp:
             continue
         if cell_seen[at] != stamp:
-            found.append(at)
+            patch.append(at)
             cell_seen[at] = stamp
-            _add_totals(found, far, heap, price, room, least, cell_start, cell_row, total,
+            _add_totals(patch, far, heap, price, room, least, cell_start, cell_row, total,
                         cell_seen, stamp)  # fmt: skip
         cell_seen[at] = -stamp
         for entry in range(cell_start[at], cell_start[at + 1]):
@@ -170,7 +170,7 @@ def cells_near(
                     seen[other] = stamp
                     nearest[other] = away
                     heapq.heappush(heap, (away, other))
-    return np.array(found, np.int64), len(heap) == 0
+    return np.array(patch, np.int64), len(heap) == 0
 
 
 @compiled

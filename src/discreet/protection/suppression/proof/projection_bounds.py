@@ -56,11 +56,11 @@ def leaf_sums(leaves: Leaves, known: BoolArray, effort: ProjectionEffort) -> Lea
     cells = np.flatnonzero(known).astype(np.int64)
     ways = leaves.ways(known)
     start, at = leaves.remaining(cells, known, ways)
-    told = np.diff(start) > 0
-    start = np.concatenate([start[:-1][told], start[-1:]])
+    filled = np.diff(start) > 0
+    start = np.concatenate([start[:-1][filled], start[-1:]])
     first, of = _transposed(start, at, len(leaves))
     return LeafSums(
-        cells=cells[told], start=start, at=at, first=first, of=of, way=ways[0], effort=effort
+        cells=cells[filled], start=start, at=at, first=first, of=of, way=ways[0], effort=effort
     )
 
 
@@ -108,16 +108,16 @@ def _transposed(start: Any, at: Any, leaves: int) -> Any:
 
 
 @compiled_at_once
-def _summed(start: Any, at: Any, weight: Any, given: Any, out: Any) -> None:
+def _summed(start: Any, at: Any, weight: Any, values: Any, out: Any) -> None:
     """Weighted sums over lists, four columns at once."""
     for r in range(start.size - 1):
-        a = b = c = d = given.dtype.type(0)
+        a = b = c = d = values.dtype.type(0)
         for k in range(start[r], start[r + 1]):
             i = at[k]
-            a += given[i, 0]
-            b += given[i, 1]
-            c += given[i, 2]
-            d += given[i, 3]
+            a += values[i, 0]
+            b += values[i, 1]
+            c += values[i, 2]
+            d += values[i, 3]
         out[r, 0] = a * weight[r, 0]
         out[r, 1] = b * weight[r, 1]
         out[r, 2] = c * weight[r, 2]
@@ -404,7 +404,7 @@ def bounds_by_projection(
     sums = leaf_sums(leaves, ~hidden, ProjectionEffort())
     draw = np.random.default_rng(_SEED)
     still = np.ones(len(aims), dtype=np.bool_)
-    made, columns = 0, JOINT_MOVES
+    rounds, columns = 0, JOINT_MOVES
     wished = draw.random((len(aims), columns)) < _WISHED
     near = 0.9
     for _ in range(_TURNS):
@@ -414,7 +414,7 @@ def bounds_by_projection(
         for column in moved.T:
             size = _proven_size(unknowns, leaves, column)
             if size is not None:
-                made += 1
+                rounds += 1
                 np.minimum(low, -size, out=low)
                 np.maximum(high, size, out=high)
         before = int(still.sum())
@@ -423,7 +423,7 @@ def bounds_by_projection(
             break
         columns, near = BAND, 0.1
         wished = np.repeat(still[:, None], columns, axis=1)
-    return low, high, made
+    return low, high, rounds
 
 
 def _proven_size(unknowns: Unknowns, leaves: Leaves, column: FloatArray) -> FloatArray | None:

@@ -76,12 +76,16 @@ class Blanks:
 
     def names(self) -> list[str]:
         """Names of the cells that anyone can compute."""
-        found = []
+        names = []
         for at in np.flatnonzero(self.exact):
             pairs = zip(self.dimensions, self.index, strict=True)
-            codes = [f"{each.name}={each.codes[part[at]]}" for each, part in pairs if part[at]]
-            found.append(", ".join(codes) or "total")
-        return found
+            codes = [
+                f"{dimension.name}={dimension.codes[part[at]]}"
+                for dimension, part in pairs
+                if part[at]
+            ]
+            names.append(", ".join(codes) or "total")
+        return names
 
     def to_polars(self) -> pl.DataFrame:
         """The hidden cells: codes, low, high, exact; no bound is null."""
@@ -148,8 +152,8 @@ def audit_published(
     else:
         dimensions, index, units, hidden = _of_frame(published, by, value, decimals)
     relations = relations_of(dimensions, index)
-    told = zeros_of([published]) if isinstance(published, ProtectedTable) else zero_cells
-    smallest = 0.0 if "partners" in (told, zero_cells) else max(0.0, 1.0 - rounding)
+    zeros = zeros_of([published]) if isinstance(published, ProtectedTable) else zero_cells
+    smallest = 0.0 if "partners" in (zeros, zero_cells) else max(0.0, 1.0 - rounding)
     how: dict[str, Any] = {"negative": negative, "rounding": rounding}
     try:
         low, high = published_intervals(relations, units, hidden, smallest=smallest, **how)
@@ -278,34 +282,36 @@ def check_releases(
     named = any(release.primary is not None for release in releases)
     sensitive = masks["sensitive" if named else "secondary"]
     hidden = masks["secondary"] & ~masks["fixed"]
-    asked = _asked(problem, cells, demands, sensitive, hidden)
+    merged = _asked(problem, cells, demands, sensitive, hidden)
     known = (knowledge, _reader(releases, value, decimals))
-    bounds = vars(_bounds(problem, members, demands, asked, known))
-    problem = replace(problem, state=asked.state, **bounds)
+    bounds = vars(_bounds(problem, members, demands, merged, known))
+    problem = replace(problem, state=merged.state, **bounds)
     problem = with_changes_known(problem, members.changed)
     problem.check()
     changes = np.ones(len(problem) - len(hidden), dtype=np.bool_)
     sensitive, hidden = np.r_[sensitive, ~changes], np.r_[hidden, changes]
-    found = certify(problem, hidden, sensitive & hidden)
+    certificate = certify(problem, hidden, sensitive & hidden)
     return ReleaseCheck(
         problem=problem,
         hidden=hidden,
         shown=np.flatnonzero(masks["secondary"] & masks["fixed"]).astype(np.int64),
-        certificate=held_in_whole_numbers(problem, hidden, found),
+        certificate=held_in_whole_numbers(problem, hidden, certificate),
     )
 
 
 def _reader(releases: Sequence[Earlier], value: str | None, decimals: int) -> Reader:
     """Who reads the releases, and what they tell besides."""
-    told = [release.hidden for release in releases if isinstance(release.hidden, ProtectedTable)]
-    return reader_of(value, decimals, zeros_of(told), told_reasons(told))
+    published = [
+        release.hidden for release in releases if isinstance(release.hidden, ProtectedTable)
+    ]
+    return reader_of(value, decimals, zeros_of(published), told_reasons(published))
 
 
 def _bounds(
     problem: SuppressionProblem,
     members: TableCells,
     demands: Sequence[Demands],
-    asked: CellDemands,
+    wanted: CellDemands,
     known: tuple[Knowledge | None, Reader],
 ) -> CellBounds:
     """What attackers know of the cells, now that it is clear which are hidden."""
@@ -319,7 +325,7 @@ def _bounds(
         notes=[],
         changed=members.changed,
     )
-    return bounds_of(system, demands, asked, *known)
+    return bounds_of(system, demands, wanted, *known)
 
 
 def _all(release: Earlier) -> BoolArray:

@@ -255,14 +255,14 @@ def _coalitions(
 ) -> Iterator[IntArray]:
     """Sets of small hidden cells, single ones first; larger ones hang together by relations."""
     small = hidden & (respondents > 0) & (respondents <= most)
-    found: set[tuple[int, ...]] = {(int(cell),) for cell in np.flatnonzero(small)}
+    coalitions: set[tuple[int, ...]] = {(int(cell),) for cell in np.flatnonzero(small)}
     near = _neighbours(relations, small)
-    while found:
-        for cells in sorted(found):
+    while coalitions:
+        for cells in sorted(coalitions):
             yield np.array(cells, dtype=np.int64)
-        found = {
+        coalitions = {
             tuple(sorted((*cells, other)))
-            for cells in found
+            for cells in coalitions
             for cell in cells
             for other in near.get(cell, ())
             if other not in cells and respondents[[*cells, other]].sum() <= most

@@ -61,12 +61,12 @@ def held_in_whole_numbers(
             untested += at.size
         else:
             for cell, own in zip(at.tolist(), place.tolist(), strict=True):
-                found = attacker.reached(cell)
-                untested += found is None
-                if found is not None:
-                    columns["whole"][own] = columns["protected"][own] = found[2]
-                    if not found[2]:
-                        columns["low"][own], columns["high"][own] = found[:2]
+                reach = attacker.reached(cell)
+                untested += reach is None
+                if reach is not None:
+                    columns["whole"][own] = columns["protected"][own] = reach[2]
+                    if not reach[2]:
+                        columns["low"][own], columns["high"][own] = reach[:2]
     return replace(certificate, **columns, untested=int(untested))
 
 
@@ -121,8 +121,8 @@ def untested_notes(certificate: Certificate) -> tuple[str, ...]:
     """What was not looked at, in words; nothing if all was."""
     if not certificate.untested:
         return ()
-    told = f"{certificate.untested:,} sensitive cells stand in blocks too large to be tested "
-    return (told + "against attackers who know that values are whole numbers",)
+    note = f"{certificate.untested:,} sensitive cells stand in blocks too large to be tested "
+    return (note + "against attackers who know that values are whole numbers",)
 
 
 def is_network(relations: Relations) -> bool:

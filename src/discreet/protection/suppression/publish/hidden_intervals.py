@@ -44,8 +44,8 @@ def _signed(
     """Which cells can be negative: those of values of which some are."""
     signed = np.full(len(problem), bool((problem.value < 0).any()))
     cells: dict[Any, list[IntArray]] = {}
-    for (_, asked), own in zip(sources, members.cells, strict=True):
-        cells.setdefault(getattr(asked, "value", None), []).append(own[own >= 0])
+    for (_, primary), own in zip(sources, members.cells, strict=True):
+        cells.setdefault(getattr(primary, "value", None), []).append(own[own >= 0])
     for parts in cells.values() if len(cells) > 1 else ():
         every = np.concatenate(parts)
         signed[every] = (problem.value[every] < 0).any()

@@ -45,11 +45,11 @@ def in_harmless_words(
     weights = _weight_notes(found)
     notes = [] if reasons == wanted else [_COARSER.format(reasons)]
     zeros = chosen.get("zero_cells", "auto")
-    told: dict[str, Any] = {"reasons": reasons, "told": [*weights, *notes]}
-    told["zero_cells"] = "partners" if zeros == "partners" else "fixed"
-    ways = [told]
+    fullest: dict[str, Any] = {"reasons": reasons, "told": [*weights, *notes]}
+    fullest["zero_cells"] = "partners" if zeros == "partners" else "fixed"
+    ways = [fullest]
     if counts and reasons != "none":
-        ways.append({**told, "reasons": "none", "told": [*weights, _COARSER.format("none")]})
+        ways.append({**fullest, "reasons": "none", "told": [*weights, _COARSER.format("none")]})
     if zeros == "auto":
         ways.append({**ways[-1], "zero_cells": "partners", "told": [*ways[-1]["told"], _ZEROS]})
     refused: SuppressionError | None = None
@@ -66,9 +66,9 @@ def in_harmless_words(
     raise (_without_hope(refused, zeros) if counts else refused) from None
 
 
-def _weight_notes(found: Sequence[Any]) -> list[str]:
+def _weight_notes(primaries: Sequence[Any]) -> list[str]:
     """Which weights the rules used that found the sensitive cells, where there are weights."""
-    used = {getattr(item, "weighted", None) for item in found}
+    used = {getattr(item, "weighted", None) for item in primaries}
     words = {
         True: "rules took each record, with its contribution, as often as its weight says",
         False: "rules took each record and its contribution once, whatever its weight",
@@ -96,10 +96,10 @@ def _without_hope(error: SuppressionError, zero_cells: str) -> SuppressionError:
     )
 
 
-def _harmless(wanted: ToldReasons, found: Sequence[Any], *, counts: bool) -> ToldReasons:
+def _harmless(wanted: ToldReasons, primaries: Sequence[Any], *, counts: bool) -> ToldReasons:
     """The reasons that may be told: some make a cell as good as known, such as zeros."""
     telling = other = False
-    for item in found:
+    for item in primaries:
         opens = getattr(item, "opens", None)
         if opens is not None:
             telling |= bool((item.sensitive & opens).any())
