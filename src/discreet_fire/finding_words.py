@@ -55,10 +55,10 @@ class _Sentence:
         parts = {}
         for name, kind in self.kinds.items():
             item = match[name].split("; ") if kind == ";" else [match[name]]
-            said = [_german(one, depth + 1) if kind else one for one in item]
-            if None in said:
+            texts = [_german(one, depth + 1) if kind else one for one in item]
+            if None in texts:
                 return None
-            parts[name] = "; ".join(one for one in said if one is not None)
+            parts[name] = "; ".join(one for one in texts if one is not None)
         return _SLOT.sub(lambda slot: parts[slot[1]], self.german)
 
     def _once(self, sentence: str) -> bool:
@@ -93,8 +93,8 @@ def finding_in(found: Said, language: str) -> Said:
       Hint: einen anderen Namen wählen
     """
     plain: Any = found
-    said = "what" if hasattr(plain, "what") else "reason"
-    parts = {name: sentence_in(getattr(plain, name), language) for name in (said, "hint")}
+    field = "what" if hasattr(plain, "what") else "reason"
+    parts = {name: sentence_in(getattr(plain, name), language) for name in (field, "hint")}
     return replace(found, **parts)
 
 
@@ -105,15 +105,15 @@ def known_sentences() -> Mapping[str, str]:
     'zu wenige Fälle'
     """
     text = files("discreet_fire").joinpath("finding_words.toml").read_text("utf-8")
-    told: dict[str, str] = tomllib.loads(text)["german"]
-    return told
+    sentences: dict[str, str] = tomllib.loads(text)["german"]
+    return sentences
 
 
 @cache
 def _forms() -> tuple[Mapping[str, str], Sequence[_Sentence]]:
-    told = known_sentences()
-    exact = {english: german for english, german in told.items() if not _SLOT.search(english)}
-    slotted = [_Sentence.of(one, german) for one, german in told.items() if one not in exact]
+    sentences = known_sentences()
+    exact = {english: german for english, german in sentences.items() if not _SLOT.search(english)}
+    slotted = [_Sentence.of(one, german) for one, german in sentences.items() if one not in exact]
     # What says most in fixed words is tried first.
     slotted.sort(key=lambda one: -sum(map(len, one.fixed)))
     return exact, slotted

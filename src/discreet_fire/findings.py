@@ -90,13 +90,13 @@ class FindingCause:
         words = texts_of("discreet_fire", "rewritten", language)
         severity = texts_of("discreet_fire", "severities", language)[self.severity.value]
         line, column = self.places[0]
-        what = said_of(self.names, self.reason)
+        message = said_of(self.names, self.reason)
         if len(self.places) > 1:
             lines = [*dict.fromkeys(str(line) for line, _ in self.places)]
             some = ", ".join(lines[:_MOST_LINES]) + (", …" if len(lines) > _MOST_LINES else "")
-            what = words["times"].format(what=what, n=len(self.places), lines=some)
+            message = words["times"].format(what=message, n=len(self.places), lines=some)
         hint = f"\n  {words['hint']}: {self.hint}" if self.hint else ""
-        return f"{line}:{column} {severity} [{self.rule}] {what}{hint}"
+        return f"{line}:{column} {severity} [{self.rule}] {message}{hint}"
 
     def to_dict(self) -> dict[str, Any]:
         """The cause as plain values for JSON."""
@@ -123,8 +123,8 @@ def said_of(names: Mapping[str, int], reason: str) -> str:
     'save (2), file: writes a file'
     """
     several = len(names) > 1
-    said = [f"{name} ({n})" if several and n > 1 else name for name, n in names.items()]
-    return f"{', '.join(said)}: {reason}" if said else reason
+    listed = [f"{name} ({n})" if several and n > 1 else name for name, n in names.items()]
+    return f"{', '.join(listed)}: {reason}" if listed else reason
 
 
 def causes(findings: Iterable[Finding]) -> list[FindingCause]:
@@ -142,17 +142,19 @@ def causes(findings: Iterable[Finding]) -> list[FindingCause]:
         name, reason = match.groups() if match else ("", one.what)
         key = (one.severity, one.rule, reason, one.hint)
         grouped.setdefault(key, []).append((one.line, one.column, name))
-    made = []
+    collected = []
     for (severity, rule, reason, hint), places in grouped.items():
         places.sort()
         names = Counter(name for *_, name in places if name)
         at = tuple((line, column) for line, column, _ in places)
-        made.append(
+        collected.append(
             FindingCause(
                 rule=rule, severity=severity, reason=reason, names=names, hint=hint, places=at
             )
         )
-    return sorted(made, key=lambda cause: (-cause.severity.rank, cause.places[0], cause.reason))
+    return sorted(
+        collected, key=lambda cause: (-cause.severity.rank, cause.places[0], cause.reason)
+    )
 
 
 def gravest(findings: Iterable[Finding]) -> Severity | None:

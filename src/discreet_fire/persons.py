@@ -84,5 +84,5 @@ def look_of(name: str) -> str:
     return " ".join(frame.split())
 
 
-def _wrong(what: str, hint: str, where: str) -> OutputCheckError:
-    return OutputCheckError(what, code="queue-settings", where=where, hint=hint)
+def _wrong(message: str, hint: str, where: str) -> OutputCheckError:
+    return OutputCheckError(message, code="queue-settings", where=where, hint=hint)

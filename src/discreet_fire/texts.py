@@ -172,12 +172,12 @@ def decode_source(data: bytes, name: str | os.PathLike[str]) -> SourceText:
     text = body.decode(encoding)
     controls = _check_controls(text, path)
     source = SourceText(path, text, encoding, bom, hashlib.sha256(data).hexdigest())
-    found = _doubts(source, body)
+    doubts = _doubts(source, body)
     if controls is not None:
         message = "a control character that can hide text on a screen"
         span = controls.span()
-        found.append(source.finding("control-character", Severity.REVIEW, message, *span))
-    return replace(source, findings=tuple(found)) if found else source
+        doubts.append(source.finding("control-character", Severity.REVIEW, message, *span))
+    return replace(source, findings=tuple(doubts)) if doubts else source
 
 
 def _encoding(body: bytes, expected: str, path: Path) -> str:
@@ -222,9 +222,9 @@ def _doubts(source: SourceText, body: bytes) -> list[Finding]:
     return []
 
 
-def _error(what: str, path: Path, hint: str = "") -> OutputCheckError:
+def _error(message: str, path: Path, hint: str = "") -> OutputCheckError:
     return OutputCheckError(
-        what,
+        message,
         code="output-check",
         where=path.name,
         hint=hint or "give a do-file, a log or another text file",

@@ -133,10 +133,10 @@ def commands_where(holds: Callable[[CatalogueRow], bool]) -> frozenset[str]:
 @cache
 def _alike() -> list[tuple[CatalogueRow, list[str]]]:
     """Rows with all commands that share them."""
-    found: dict[int, tuple[CatalogueRow, list[str]]] = {}
+    names_of: dict[int, tuple[CatalogueRow, list[str]]] = {}
     for name, row in command_table().rows.items():
-        found.setdefault(id(row), (row, []))[1].append(name)
-    return list(found.values())
+        names_of.setdefault(id(row), (row, []))[1].append(name)
+    return list(names_of.values())
 
 
 #: What the names of safe commands start with.
@@ -181,14 +181,14 @@ def read_commands(told: Mapping[str, Any]) -> CommandTable:
             raise ValueError(f"classes of {part} without a command: {', '.join(sorted(unused))}")
     forms = {name: tuple(lines) for name, lines in told["forms"].items()}
     check_keys("forms", forms, {name for name in rows if name.startswith(SAFE)})
-    found = leaves(rows)
+    values = leaves(rows)
     lengths = {name: str(len(word)) for name, word in shortest.items()}
     counts = {name: str(len(lines)) for name, lines in forms.items()}
     letters = lengths | dict.fromkeys(told["also"], "also")
     for field, one_each in (("forms", counts), ("letters", letters)):
         for name, value in one_each.items():
-            found.setdefault(field, {}).setdefault(value, set()).add(name)
-    check_facts(found, told["facts"])
+            values.setdefault(field, {}).setdefault(value, set()).add(name)
+    check_facts(values, told["facts"])
     policy = {
         part: {
             key: frozenset(words.split() if isinstance(words, str) else words)
@@ -212,10 +212,10 @@ def _row(
 ) -> CatalogueRow:
     """One row, whose classes are looked up."""
     check_keys(where, fields, {one.name for one in dataclasses.fields(CatalogueRow)})
-    found = {part: known.get(fields[part]) for part, known in classes.items()}
-    if None in found.values():
+    parts = {part: known.get(fields[part]) for part, known in classes.items()}
+    if None in parts.values():
         raise ValueError(f"{where}: a class that is not there")
-    row: CatalogueRow = row_of(where, CatalogueRow, {**fields, **found})
+    row: CatalogueRow = row_of(where, CatalogueRow, {**fields, **parts})
     return row
 
 
@@ -230,12 +230,12 @@ def check_policy_names(
     rows = command_table().rows
     if differ := rows.keys() ^ set(names):
         raise ValueError(f"the policy and the catalogue differ in {', '.join(sorted(differ))}")
-    for role, told in roles.items():
-        found: dict[str, str] = {}
-        for row, each in _alike():
+    for role, own in roles.items():
+        roles_of: dict[str, str] = {}
+        for row, members in _alike():
             how = row.flow.shows if role == "shows" else row.flow.uses
-            found |= dict.fromkeys(each, how) if how != "none" else {}
-        if wrong := {name for name, _ in set(found.items()) ^ set(told.items())}:
+            roles_of |= dict.fromkeys(members, how) if how != "none" else {}
+        if wrong := {name for name, _ in set(roles_of.items()) ^ set(own.items())}:
             raise ValueError(f"{role}: policy and catalogue differ in {', '.join(sorted(wrong))}")
     if set(gather) != commands_where(lambda row: row.flow.gathers in ("shown", "both")):
         raise ValueError("the policy and the catalogue differ in prefixes that gather")

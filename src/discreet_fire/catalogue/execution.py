@@ -155,9 +155,9 @@ def facts_of(name: str) -> CommandFacts | None:
 @cache
 def execution_rows() -> Mapping[str, CommandFacts]:
     """All rows, by name."""
-    told = document("execution.toml")
-    facts = told.pop("facts")
-    rows = read_rows(told)
+    parts = document("execution.toml")
+    facts = parts.pop("facts")
+    rows = read_rows(parts)
     check_facts(leaves(rows), facts)
     return rows
 
@@ -195,23 +195,23 @@ def read_rows(told: Mapping[str, Any]) -> dict[str, CommandFacts]:
 
 def _facts(name: str, row: dict[str, Any]) -> CommandFacts:
     """One row, from all its fields."""
-    given = dict(row)
+    fields = dict(row)
     wanted = {one.name for one in dataclasses.fields(CommandFacts)} | set(_MANY)
-    check_keys(name, given, wanted - {"name"})
-    options = tuple(_options(name, {key: given.pop(key) for key in _MANY}))
-    given |= {"name": name, "options": options}
-    unseen = given["unseen"]
+    check_keys(name, fields, wanted - {"name"})
+    options = tuple(_options(name, {key: fields.pop(key) for key in _MANY}))
+    fields |= {"name": name, "options": options}
+    unseen = fields["unseen"]
     words = get_args(_Unseen)
     if not isinstance(unseen, list) or not unseen or not all(one in words for one in unseen):
         raise ValueError(f"{name}: unseen is a list of {', '.join(words)}")
-    given["unseen"] = tuple(unseen)
-    found: CommandFacts = row_of(name, CommandFacts, given)
-    return found
+    fields["unseen"] = tuple(unseen)
+    facts: CommandFacts = row_of(name, CommandFacts, fields)
+    return facts
 
 
-def _options(name: str, given: Mapping[str, Any]) -> Iterator[CommandOption]:
+def _options(name: str, fields: Mapping[str, Any]) -> Iterator[CommandOption]:
     """The options of a row: capitals are the shortest form."""
-    for key, text in given.items():
+    for key, text in fields.items():
         if not isinstance(text, str):
             raise ValueError(f"{name}: {key} is a text")
         for word in text.split():

@@ -65,15 +65,15 @@ def _may_be(kind: Any, value: Any) -> bool:
 
 def leaves(rows: Mapping[str, Any]) -> dict[str, dict[str, set[str]]]:
     """The fields of some rows that take one of several values: for each value the commands."""
-    found: dict[str, dict[str, set[str]]] = {}
+    fields: dict[str, dict[str, set[str]]] = {}
     alike: dict[int, tuple[Any, list[str]]] = {}
     for name, row in rows.items():
         alike.setdefault(id(row), (row, []))[1].append(name)
     for row, names in alike.values():
         for field, value in _choices_made(row, ""):
             if field not in _ONCE:
-                found.setdefault(field, {}).setdefault(value, set()).update(names)
-    return found
+                fields.setdefault(field, {}).setdefault(value, set()).update(names)
+    return fields
 
 
 def _choices_made(part: Any, before: str) -> Iterator[tuple[str, str]]:

@@ -99,8 +99,8 @@ class PackagePolicy:
     @property
     def digest(self) -> str:
         """SHA-256 of all rules and of the macros."""
-        made = {name: asdict(rule) for name, rule in sorted(self.rules.items())}
-        parts = [self.language, made, self.words, self.limits, self.macros]
+        rules = {name: asdict(rule) for name, rule in sorted(self.rules.items())}
+        parts = [self.language, rules, self.words, self.limits, self.macros]
         text = json.dumps(parts, sort_keys=True, default=sorted)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -187,11 +187,11 @@ def _rule(group: Mapping[str, Any], where: str, problems: list[Problem]) -> dict
     if message:
         problems.append(Problem(message, where))
         return None
-    made = None
+    options = None
     if isinstance(parts, dict):
         named = [(one, text) for names, text in parts.items() for one in names.upper().split()]
-        made = {name: _part(text, f"{where}: {name}", problems) for name, text in named}
-    return {"action": Action(action), "gate": gate, "reason": reason, "parts": made}
+        options = {name: _part(text, f"{where}: {name}", problems) for name, text in named}
+    return {"action": Action(action), "gate": gate, "reason": reason, "parts": options}
 
 
 def _part(text: object, where: str, problems: list[Problem]) -> PartRule:

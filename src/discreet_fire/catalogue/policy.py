@@ -153,8 +153,8 @@ class _PolicyReader:
             else:
                 getattr(self, f"_{section}")(content)
 
-    def _wrong(self, what: str, where: str, hint: str = "") -> None:
-        self.problems.append(Problem(what, f"{self.place}: {where}", hint))
+    def _wrong(self, message: str, where: str, hint: str = "") -> None:
+        self.problems.append(Problem(message, f"{self.place}: {where}", hint))
 
     def _unknown(self, word: str, where: str, known: tuple[str, ...]) -> None:
         near = difflib.get_close_matches(word, known, 1)
@@ -163,9 +163,9 @@ class _PolicyReader:
 
     def _commands(self, content: Mapping[str, Any]) -> None:
         for name, rule in content.items():
-            made = {"action": rule} if isinstance(rule, str) else rule
-            if isinstance(made, dict):
-                self._rule([name], made, f"commands.{name}")
+            parts = {"action": rule} if isinstance(rule, str) else rule
+            if isinstance(parts, dict):
+                self._rule([name], parts, f"commands.{name}")
             else:
                 self._wrong('write NAME = "allowed"', f"commands.{name}")
 
@@ -190,8 +190,8 @@ class _PolicyReader:
             for name in map(_full, commands):
                 for option in options:
                     pattern = WordPattern.of(option)
-                    said = dataclasses.replace(verdict, name=f"{name}, {pattern.full}")
-                    self.tables.options.setdefault(name, {})[pattern.full] = (pattern, said)
+                    named = dataclasses.replace(verdict, name=f"{name}, {pattern.full}")
+                    self.tables.options.setdefault(name, {})[pattern.full] = (pattern, named)
 
     def _rule(self, names: list[str], rule: Mapping[str, Any], where: str) -> None:
         """One rule for some names, each a command or a command with a second word."""
@@ -203,13 +203,15 @@ class _PolicyReader:
                 continue
             full = _full(head)
             pattern = WordPattern.of(word) if word else _NO_WORD
-            said = f"{full} {pattern.full}" if word else full
+            spelling = f"{full} {pattern.full}" if word else full
             if verdict is None or verdict.safe:
-                verdict = self._verdict(said, rule, where)
+                verdict = self._verdict(spelling, rule, where)
                 if verdict is None:
                     return
             else:  # what was said of the first holds for all
-                verdict = CommandVerdict(action=verdict.action, name=said, reason=verdict.reason)
+                verdict = CommandVerdict(
+                    action=verdict.action, name=spelling, reason=verdict.reason
+                )
             if word:
                 self.tables.words.setdefault(full, {})[pattern.full] = (pattern, verdict)
             else:
@@ -278,19 +280,19 @@ class _PolicyReader:
                 self._unknown(kind, "stored", ("r", "e", "s"))
                 continue
             old = self.tables.stored.get(kind, StoredRules())
-            made = {key: list(getattr(old, key)) for key in ("refused", "review", "allowed")}
+            kinds = {key: list(getattr(old, key)) for key in ("refused", "review", "allowed")}
             default = lists.get("default", old.default)
             if default not in list(Action):
                 self._unknown(str(default), f"stored.{kind}.default", tuple(Action))
                 continue
             some = {key: value for key, value in lists.items() if key != "default"}
-            for key, names in self._listed(some, f"stored.{kind}", tuple(made)):
-                made = {item: [n for n in made[item] if n not in names] for item in made}
-                made[key] += names
+            for key, names in self._listed(some, f"stored.{kind}", tuple(kinds)):
+                kinds = {item: [n for n in kinds[item] if n not in names] for item in kinds}
+                kinds[key] += names
             self.tables.stored[kind] = StoredRules(
-                refused=tuple(made["refused"]),
-                review=tuple(made["review"]),
-                allowed=tuple(made["allowed"]),
+                refused=tuple(kinds["refused"]),
+                review=tuple(kinds["review"]),
+                allowed=tuple(kinds["allowed"]),
                 default=Action(default),
             )
 
@@ -467,8 +469,8 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of all rules; the same rules give the same digest."""
-        made = asdict(self._tables)
-        text = json.dumps(made, sort_keys=True, default=sorted, ensure_ascii=True)
+        tables = asdict(self._tables)
+        text = json.dumps(tables, sort_keys=True, default=sorted, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def with_programs(self, names: Iterable[str]) -> Policy:
@@ -509,8 +511,8 @@ class Policy:
         for name, words in self._tables.words.items():
             for pattern, rule in words.values():
                 hidden = rule.action is Action.ALLOWED and self.shows(name, pattern.full)
-                made = replace(rule, action=Action.REFUSED) if hidden else rule
-                lines.append(_line(f"{name}|{pattern.full}|{pattern.shortest}", made))
+                effective = replace(rule, action=Action.REFUSED) if hidden else rule
+                lines.append(_line(f"{name}|{pattern.full}|{pattern.shortest}", effective))
         return sorted(lines)
 
 
@@ -578,10 +580,11 @@ def _outline(tables: PolicyTables) -> Outline:
         "stored": stored,
         "reasons": ((rule.action.value, rule.reason) for rule in verdicts),
     }
-    found: dict[str, dict[str, set[str]]] = {part: {} for part in parts}
+    entries: dict[str, dict[str, set[str]]] = {part: {} for part in parts}
     for part, pairs in parts.items():
         for key, one in pairs:
-            found[part].setdefault(key, set()).add(one)
+            entries[part].setdefault(key, set()).add(one)
     return {
-        part: {key: frozenset(names) for key, names in keys.items()} for part, keys in found.items()
+        part: {key: frozenset(names) for key, names in keys.items()}
+        for part, keys in entries.items()
     }

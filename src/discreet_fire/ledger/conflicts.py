@@ -88,9 +88,9 @@ class _Search:
     def _shared(self, part: int) -> IntArray:
         """How many marks each part shares with one; with itself, so many that it is done."""
         if part not in self.known:
-            found = self.index.shared(self.index.at(int(self.places[part])))[self.places]
-            found[part] += self.size
-            self.known[part] = found
+            shared = self.index.shared(self.index.at(int(self.places[part])))[self.places]
+            shared[part] += self.size
+            self.known[part] = shared
         return self.known[part]
 
     def _end(self, left: int, chosen: tuple[int, ...]) -> None:
@@ -271,22 +271,22 @@ def conflicts_with(
     new: Sequence[LedgerUniverse], shelf: ReleasedUniverses, *, size: int, unions: bool = True
 ) -> list[Conflict]:
     """Conflicts of new universes with released ones."""
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     if not len(shelf):
-        return found
+        return conflicts
     effort = CoverEffort()
     once = _each_once(new)
     largest = {id(one) for one in sorted(once, key=lambda one: -one.count)[:_MOST_UNIONS]}
     for one in once:
         places = _near_places(one, shelf, size)
-        found += [shelf.conflict("difference", one, int(at)) for at in places]
+        conflicts += [shelf.conflict("difference", one, int(at)) for at in places]
         if unions and id(one) in largest:
             relation = shelf.distinct.marks.relation(one.marks)
             sums = list(_pair_conflicts(one, shelf.distinct, relation, size))
-            found += sums
+            conflicts += sums
             if not sums and not len(places):  # else it is known already
-                found += _cover_conflicts(one, shelf.distinct, relation, size, effort)
-    return found
+                conflicts += _cover_conflicts(one, shelf.distinct, relation, size, effort)
+    return conflicts
 
 
 def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> IntArray:
@@ -309,13 +309,13 @@ def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Confli
         return []
     once = _each_once(new)
     shelf = ReleasedUniverses.of(once)
-    found = set()
+    conflicts = set()
     for at, one in enumerate(once):
         for other in _near_places(one, shelf, size).tolist():
             if other > at:
                 first, second = sorted((one.name, once[other].name))
-                found.add(Conflict(kind="difference", universe=first, earlier=(second,)))
-    return sorted(found)
+                conflicts.add(Conflict(kind="difference", universe=first, earlier=(second,)))
+    return sorted(conflicts)
 
 
 def _each_once(new: Sequence[LedgerUniverse]) -> list[LedgerUniverse]:
@@ -410,9 +410,9 @@ def _cover_conflicts(
     for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist():
         if not effort.begin():
             return
-        marks, count, given = shelf.marks.at(at), int(shelf.counts[at]), (one.marks, one.count)
+        marks, count, target = shelf.marks.at(at), int(shelf.counts[at]), (one.marks, one.count)
         lies = shelf.marks.relation(marks)
-        rest = covers(marks, count, shelf.counts, shelf.marks, lies, size, effort, given)
+        rest = covers(marks, count, shelf.counts, shelf.marks, lies, size, effort, target)
         yield from _sound("rest", one, shelf, [(at, way) for way in rest], size)
 
 

@@ -31,12 +31,12 @@ _END = 2**32
 
 def mixed(digests: UintArray) -> Marks:
     """Another digest of each digest (the last steps of SplitMix64)."""
-    found = digests.copy()
-    found ^= found >> np.uint64(30)
-    found *= np.uint64(0xBF58476D1CE4E5B9)
-    found ^= found >> np.uint64(27)
-    found *= np.uint64(0x94D049BB133111EB)
-    return (found >> np.uint64(32)).astype(np.uint32)
+    mixture = digests.copy()
+    mixture ^= mixture >> np.uint64(30)
+    mixture *= np.uint64(0xBF58476D1CE4E5B9)
+    mixture ^= mixture >> np.uint64(27)
+    mixture *= np.uint64(0x94D049BB133111EB)
+    return (mixture >> np.uint64(32)).astype(np.uint32)
 
 
 def marks_of(digests: UintArray) -> Marks:
@@ -45,19 +45,19 @@ def marks_of(digests: UintArray) -> Marks:
     >>> marks_of(np.arange(1000, dtype=np.uint64)).shape
     (256,)
     """
-    found = mixed(digests)
+    digest_marks = mixed(digests)
     few = 2 * MOST_MARKS
-    if len(found) > 4 * few:
-        smallest = np.unique(np.partition(found, few)[:few])
+    if len(digest_marks) > 4 * few:
+        smallest = np.unique(np.partition(digest_marks, few)[:few])
         if len(smallest) >= MOST_MARKS:
             return smallest[:MOST_MARKS]
-    return np.unique(found)[:MOST_MARKS]
+    return np.unique(digest_marks)[:MOST_MARKS]
 
 
 def marks_of_groups(digests: UintArray, starts: IntArray) -> list[Marks]:
     """The marks of sets that follow each other, from where each begins."""
-    found = mixed(digests)
-    return [np.unique(part)[:MOST_MARKS] for part in np.split(found, starts[1:])]
+    digest_marks = mixed(digests)
+    return [np.unique(part)[:MOST_MARKS] for part in np.split(digest_marks, starts[1:])]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -133,10 +133,10 @@ class MarkIndex:
         """Which of some marks each of some sets has."""
         place = np.full(len(self.ends), -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
-        which, found = self._rows(marks)
+        which, hits = self._rows(marks)
         table = np.zeros((len(rows), len(marks)), dtype=np.bool_)
-        inside = place[found] >= 0
-        table[place[found[inside]], which[inside]] = True
+        inside = place[hits] >= 0
+        table[place[hits[inside]], which[inside]] = True
         return table
 
     @cached_property
@@ -162,8 +162,8 @@ class MarkIndex:
         next_ones = (marks.astype(np.uint64) + np.uint64(1)) << np.uint64(32)
         width = np.searchsorted(self._sorted, next_ones) - low
         start = np.repeat(low - (np.cumsum(width) - width), width)
-        found = self._sorted[start + np.arange(int(width.sum()))] & np.uint64(0xFFFFFFFF)
-        return np.repeat(np.arange(len(marks)), width), found.astype(np.int64)
+        rows = self._sorted[start + np.arange(int(width.sum()))] & np.uint64(0xFFFFFFFF)
+        return np.repeat(np.arange(len(marks)), width), rows.astype(np.int64)
 
     @cached_property
     def _starts(self) -> IntArray:
@@ -184,10 +184,10 @@ class MarkIndex:
     @cached_property
     def _reaches(self) -> IntArray:
         """The last mark of each set that is not kept whole."""
-        found = np.full(len(self.ends), _END, dtype=np.int64)
+        reaches = np.full(len(self.ends), _END, dtype=np.int64)
         full = self.sizes >= MOST_MARKS
-        found[full] = self.flat[self.ends[full] - 1]
-        return found
+        reaches[full] = self.flat[self.ends[full] - 1]
+        return reaches
 
 
 def _words(table: BoolArray) -> UintArray:

@@ -37,15 +37,15 @@ def double_differences(
         return [], False
     whole, part = _nested(every, size)
     mine = np.flatnonzero((every.releases[whole] == 0) | (every.releases[part] == 0))
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     for first, second in _pairs(every.counts[whole] - every.counts[part], mine, size):
         if first is None or second is None:
-            return found, False
+            return conflicts, False
         hits = _hits(every, (whole[first], part[first]), (whole[second], part[second]), size)
-        found += [_told(every, *hit) for hit in hits]
-        if len(found) > _TOLD:
-            return found[:_TOLD], False
-    return found, True
+        conflicts += [_told(every, *hit) for hit in hits]
+        if len(conflicts) > _TOLD:
+            return conflicts[:_TOLD], False
+    return conflicts, True
 
 
 def _side_by_side(new: Sequence[LedgerUniverse], shelf: ReleasedUniverses) -> ReleasedUniverses:

@@ -27,22 +27,22 @@ def sums_of(digests: UintArray, size: int) -> IntArray:
     """
     if not len(digests):
         return np.zeros((len(PRIMES), 2 * size - 1), dtype=np.int64)
-    found: IntArray = sums_of_groups(digests, np.zeros(1, dtype=np.int64), size)[0]
-    return found
+    sums: IntArray = sums_of_groups(digests, np.zeros(1, dtype=np.int64), size)[0]
+    return sums
 
 
 def sums_of_groups(digests: UintArray, starts: IntArray, size: int) -> IntArray:
     """The power sums of sets that follow each other."""
-    found = np.empty((len(starts), len(PRIMES), 2 * size - 1), dtype=np.int64)
+    sums = np.empty((len(starts), len(PRIMES), 2 * size - 1), dtype=np.int64)
     halves = (digests & np.uint64(0xFFFFFFFF), digests >> np.uint64(32))
     for row, (prime, half) in enumerate(zip(PRIMES, halves, strict=True)):
         members = half.astype(np.int64) % (prime - 1) + 1
         power = np.ones(len(members), dtype=np.int64)
         for exponent in range(2 * size - 1):
             # 63 bits hold 2^32 summands
-            found[:, row, exponent] = np.add.reduceat(power, starts) % prime
+            sums[:, row, exponent] = np.add.reduceat(power, starts) % prime
             power = power * members % prime
-    return found
+    return sums
 
 
 def added(*terms: tuple[int, IntArray]) -> IntArray:

@@ -54,18 +54,18 @@ class LinkedAttack:
     ) -> None:
         self.system, self._until = system, until
         self._hidden = system.hidden if hidden is None else hidden
-        size, told = len(system.atoms), system.numbers
+        size, numbers = len(system.atoms), system.numbers
         self._rows = [at for at in range(system.cells) if system.members[at].size]
         members = [system.members[at] for at in self._rows]
-        low = np.where(self._hidden, told.floor, told.cells - told.slack)
-        high = np.where(self._hidden, np.inf, told.cells + told.slack)
+        low = np.where(self._hidden, numbers.floor, numbers.cells - numbers.slack)
+        high = np.where(self._hidden, np.inf, numbers.cells + numbers.slack)
         self._solver: Any = loaded_solver(
             (
                 starts([len(one) for one in members]),
                 np.concatenate(members) if members else np.zeros(0, dtype=np.int64),
                 np.ones(sum(map(len, members))),
             ),
-            np.full(size, -np.inf if told.signed else 0.0),
+            np.full(size, -np.inf if numbers.signed else 0.0),
             np.full(size, np.inf),
             rows=(low[self._rows], high[self._rows]),
         )
@@ -76,14 +76,14 @@ class LinkedAttack:
         wish = np.zeros(len(self.system.atoms))
         wish[self.system.members[cell]] = 1.0
         low, high = self._ask(wish), -self._ask(-wish)
-        told = self.system.numbers
-        if told.whole:
+        numbers = self.system.numbers
+        if numbers.whole:
             single = bool(np.floor(high + _NEAR) - np.ceil(low - _NEAR) < 1)
         else:  # no closer than it would be shown
-            single = bool(high - low <= told.rounding + _NEAR)
-        n = float(told.cells[cell])
-        near = high < n + told.upper[cell] - _NEAR or low > n - told.lower[cell] + _NEAR
-        is_open = single or (bool(told.small[cell]) and bool(near))
+            single = bool(high - low <= numbers.rounding + _NEAR)
+        n = float(numbers.cells[cell])
+        near = high < n + numbers.upper[cell] - _NEAR or low > n - numbers.lower[cell] + _NEAR
+        is_open = single or (bool(numbers.small[cell]) and bool(near))
         return CellRange(cell=cell, low=low, high=high, determined=single, open=is_open)
 
     def opened(self, cells: Sequence[int]) -> list[CellRange]:
@@ -96,7 +96,7 @@ class LinkedAttack:
         Among all ways to put shown cells together so that they bound the cell as closely, the one
         that takes least.
         """
-        system, told = self.system, self.system.numbers
+        system, numbers = self.system, self.system.numbers
         shown = [at for at in self._rows if not self._hidden[at]]
         if not shown or not np.isfinite(found.high):
             return []
@@ -106,19 +106,19 @@ class LinkedAttack:
                 held[atom].append(number)
         wanted = np.zeros(len(held))
         wanted[system.members[found.cell]] = 1.0
-        counts = told.cells[shown]
-        near = _NEAR + float(told.slack[shown].sum())
-        above = wanted if told.signed else np.full(len(wanted), np.inf)
+        counts = numbers.cells[shown]
+        near = _NEAR + float(numbers.slack[shown].sum())
+        above = wanted if numbers.signed else np.full(len(wanted), np.inf)
         width = len(shown)
         rows = [*held, list(range(width))]
         column = np.array([*itertools.chain.from_iterable(rows)], dtype=np.int64)
         coef = np.concatenate([np.ones(len(column) - width), -counts])
-        each = starts([2 * len(row) for row in rows])
+        row_starts = starts([2 * len(row) for row in rows])
         ends = np.cumsum([len(row) for row in rows])[:-1]
         both = [np.concatenate([one, one + width]) for one in np.split(column, ends)]
         signs = [np.concatenate([one, -one]) for one in np.split(coef, ends)]
         solver = loaded_solver(
-            (each, np.concatenate(both), np.concatenate(signs)),
+            (row_starts, np.concatenate(both), np.concatenate(signs)),
             np.zeros(2 * width),
             np.full(2 * width, np.inf),
             cost=np.ones(2 * width),

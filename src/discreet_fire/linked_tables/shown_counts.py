@@ -50,8 +50,8 @@ class ShownCounts:
     @cached_property
     def withheld(self) -> BoolArray:
         """Which cells and margins were asked for, have records, and are not shown."""
-        asked = self.hidden & (self.counts > 0)
-        return asked & ~margins_of(self.hidden.shape) if self.silent else asked
+        positive = self.hidden & (self.counts > 0)
+        return positive & ~margins_of(self.hidden.shape) if self.silent else positive
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ class ShownCounts:
         owners = np.unique(self.owners, return_inverse=True)[1].ravel().astype(np.int64)
         if len(owners) == int(owners.max(initial=-1)) + 1:  # each has one record
             return self.counts
-        found = np.zeros(self.counts.shape, dtype=np.int64)
+        cases = np.zeros(self.counts.shape, dtype=np.int64)
         for total in itertools.product((False, True), repeat=len(self.axes)):
             place = tuple(-1 if one else slice(None, -1) for one in total)
             kept = [axis for axis, one in zip(self.axes, total, strict=True) if not one]
@@ -90,8 +90,8 @@ class ShownCounts:
             pairs = np.unique(codes * (int(owners.max(initial=0)) + 1) + owners)
             size = int(np.prod(sizes, dtype=np.int64))
             cells = pairs // (int(owners.max(initial=0)) + 1)
-            found[place] = np.bincount(cells, minlength=size).reshape(sizes)
-        return found
+            cases[place] = np.bincount(cells, minlength=size).reshape(sizes)
+        return cases
 
     def place(self, at: int) -> str:
         """The name of a cell or margin, from its number."""
@@ -187,11 +187,11 @@ def shown_sums(
     known = values.cast(pl.Float64).to_numpy()[kept]
     # Of nobody nothing is withheld; everyone sees which cells are empty.
     table = replace(table, hidden=table.hidden & (table.counts > 0))
-    found = ShownSums(place=table, variable=values.name, values=known, digits=digits)
-    told = numbers * (table.counts if means else 1)
-    near = 10.0 ** (2 - digits) * np.maximum(np.abs(found.sums), np.abs(known).sum() * 1e-9)
-    wrong = np.abs(told - found.sums) > near
-    return None if (wrong & ~np.isnan(told) & (table.counts > 0)).any() else found
+    sums = ShownSums(place=table, variable=values.name, values=known, digits=digits)
+    totals = numbers * (table.counts if means else 1)
+    near = 10.0 ** (2 - digits) * np.maximum(np.abs(sums.sums), np.abs(known).sum() * 1e-9)
+    wrong = np.abs(totals - sums.sums) > near
+    return None if (wrong & ~np.isnan(totals) & (table.counts > 0)).any() else sums
 
 
 def _placed(
@@ -250,12 +250,12 @@ def _texts(shown: pl.DataFrame, width: int) -> list[tuple[str, ...]] | None:
     """The categories of each axis, without the total; None if this is not such a table."""
     if shown.width != width + 1 or not shown.height:
         return None
-    found = []
+    texts = []
     for column in shown.columns[:-1]:
         if shown.schema[column] != pl.String:
             return None
-        found.append(tuple(dict.fromkeys(shown[column].to_list()))[:-1])
-    return found if math.prod(len(one) + 1 for one in found) == shown.height else None
+        texts.append(tuple(dict.fromkeys(shown[column].to_list()))[:-1])
+    return texts if math.prod(len(one) + 1 for one in texts) == shown.height else None
 
 
 def _codes(column: pl.Series, labels: Sequence[str]) -> IntArray | None:

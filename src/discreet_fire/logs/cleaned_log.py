@@ -71,12 +71,12 @@ def changes_of(lines: Sequence[LogLine], cuts: Iterable[LogCut]) -> list[SourceC
     by_line: dict[int, list[LogCut]] = {}
     for cut in cuts:
         by_line.setdefault(cut.line, []).append(cut)
-    found: list[SourceChange] = []
+    changes: list[SourceChange] = []
     for number in sorted(by_line):
         line = lines[number]
         for cut in _without_overlaps(line, by_line[number]):
-            found += _carried_out(line, cut)
-    return found
+            changes += _carried_out(line, cut)
+    return changes
 
 
 def applied(source: str, changes: Sequence[SourceChange]) -> str:
@@ -203,8 +203,8 @@ class LogFinding(Finding):
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values."""
-        told = asdict(self)
-        return told | {"severity": self.severity.value, "lines": list(self.lines)}
+        fields = asdict(self)
+        return fields | {"severity": self.severity.value, "lines": list(self.lines)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -334,14 +334,14 @@ def _by_cause(findings: Iterable[Finding], words: Mapping[str, str]) -> Iterator
         yield LogFinding(**first, lines=lines)
 
 
-def _said(what: str, words: Mapping[str, str]) -> str:
+def _said(message: str, words: Mapping[str, str]) -> str:
     """What was found, in a language; what a centre has written stays as it is."""
     unknown = _EN["unknown"].format(names="")
-    if what.startswith(unknown):
-        names = what.removeprefix(unknown) or words["nothing"]
+    if message.startswith(unknown):
+        names = message.removeprefix(unknown) or words["nothing"]
         return words["unknown"].format(names=names)
-    name = next((name for name, text in _EN.items() if text == what), None)
-    return what if name is None else words[name]
+    name = next((name for name, text in _EN.items() if text == message), None)
+    return message if name is None else words[name]
 
 
 def _end_place(place: int, moves: Sequence[PlaceMoves]) -> int:
@@ -384,15 +384,15 @@ def _round(
     blocks = dict.fromkeys(("silent", "safe", "cleaned", "withheld", "review"), 0)
     judgements = list(_judgements(lines, passages, checked=checked, listing=listing))
     add_related_counts(lines, judgements, passages.rules)
-    for block, found in judgements:
-        more = list(_known_passages(lines, block, found, passages))
-        cuts += found.cuts + more
-        withheld += found.withheld
-        notes = list(_findings(lines, block, found, passages, places))
+    for block, judgement in judgements:
+        more = list(_known_passages(lines, block, judgement, passages))
+        cuts += judgement.cuts + more
+        withheld += judgement.withheld
+        notes = list(_findings(lines, block, judgement, passages, places))
         findings += notes
-        if notes or found.withheld:
+        if notes or judgement.withheld:
             state = "review" if notes else "withheld"
-        elif found.cuts or more:
+        elif judgement.cuts or more:
             state = "cleaned"
         else:
             shown = any(lines[at].text.strip() for at in range(block.start, block.end))
@@ -401,8 +401,8 @@ def _round(
     for at, line in enumerate(lines):
         if line.hidden:
             findings.append(_note(lines, at, places, "hidden-text", _EN["hidden"]))
-    said = WITHHELD[passages.rules.language]
-    put = f"{{txt}}{said}" if smcl else said
+    withheld_text = WITHHELD[passages.rules.language]
+    put = f"{{txt}}{withheld_text}" if smcl else withheld_text
     gone = [
         SourceChange(lines[first].start, lines[last].end, put, "withheld")
         for first, last in withheld
@@ -422,14 +422,14 @@ def _judgements(
 
 
 def _known_passages(
-    lines: Sequence[LogLine], block: EchoBlock, found: BlockJudgement, passages: Passages
+    lines: Sequence[LogLine], block: EchoBlock, judgement: BlockJudgement, passages: Passages
 ) -> Iterator[LogCut]:
     """Messages, paths and texts of the centre's own list."""
     for at in block.echo:
         yield from passages.in_command(lines[at].text, at)
         yield from observation_numbers(lines[at].text, at)
     for at in range(block.start, block.end):
-        if at in found.tabled:
+        if at in judgement.tabled:
             yield from passages.everywhere(lines[at].text, at)
         else:
             yield from passages.in_output(lines[at].text, at)
@@ -437,35 +437,35 @@ def _known_passages(
 
 def _merged(whole: list[SourceChange], single: list[SourceChange]) -> list[SourceChange]:
     """All changes in order; inside what goes as a whole there are no others."""
-    found: list[SourceChange] = []
+    changes: list[SourceChange] = []
     end = -1
     for change in sorted([*whole, *single], key=lambda one: (one.start, -one.end)):
         if change.start >= end:
-            found.append(change)
+            changes.append(change)
             end = change.end
-    return found
+    return changes
 
 
 def _findings(
     lines: Sequence[LogLine],
     block: EchoBlock,
-    found: BlockJudgement,
+    judgement: BlockJudgement,
     passages: Passages,
     places: Lines,
 ) -> Iterator[Finding]:
     """What a person must look at in one block."""
-    if found.unknown:
-        what = _EN["unknown"].format(names=", ".join(block.names[:_SHOWN_NAMES]))
-        yield _note(lines, found.unknown[0], places, "unknown-output", what)
-    for at, why in found.reasons:
+    if judgement.unknown:
+        message = _EN["unknown"].format(names=", ".join(block.names[:_SHOWN_NAMES]))
+        yield _note(lines, judgement.unknown[0], places, "unknown-output", message)
+    for at, why in judgement.reasons:
         yield _note(lines, at, places, "doubtful-output", why)
     for at in range(block.start, block.end):
-        if at in found.tabled:
+        if at in judgement.tabled:
             continue
         for name, why in passages.reviews(lines[at].text):
             yield _note(lines, at, places, name, why)
 
 
-def _note(lines: Sequence[LogLine], at: int, places: Lines, rule: str, what: str) -> Finding:
+def _note(lines: Sequence[LogLine], at: int, places: Lines, rule: str, message: str) -> Finding:
     start, end = lines[at].start, lines[at].end
-    return places.finding(rule, Severity.REVIEW, what, start, end)
+    return places.finding(rule, Severity.REVIEW, message, start, end)

@@ -60,14 +60,14 @@ def _heading(table: Sequence[LogLine]) -> re.Match[str] | None:
 
 def _groups(table: Sequence[LogLine]) -> str:
     """Why a person must look: means, totals or shares of groups, not of all cases."""
-    found = _heading(table)
-    if found is None or found["heading"] not in _OF_GROUPS:
+    heading = _heading(table)
+    if heading is None or heading["heading"] not in _OF_GROUPS:
         return ""
     named = [
         line.text.partition("|")[0].strip() for line in table if _FORM.section.fullmatch(line.text)
     ]
     sections = any(name not in ("", "_at") for name in named)
-    if found["heading"] == "Proportion" or sections or found["stub"].strip() == "Over":
+    if heading["heading"] == "Proportion" or sections or heading["stub"].strip() == "Over":
         return "statistics of groups without their number of cases"
     return ""
 
@@ -80,8 +80,8 @@ def _is_alone(text: str) -> bool:
 
 def _shares(table: Sequence[LogLine], rows: Sequence[str]) -> str:
     """What the figures of a table are called that may be shares or numbers of all cases."""
-    found = _heading(table)
-    heading = "" if found is None else found["heading"]
+    table_heading = _heading(table)
+    heading = "" if table_heading is None else table_heading["heading"]
     alone = len(rows) == 1 and rows[0].partition("|")[0].strip() == "_cons"
     return heading if alone or heading in _OF_GROUPS else ""
 
@@ -210,8 +210,8 @@ def _has_few_left(key: str, rules: CleaningRules) -> bool:
 def _cases(header: Sequence[LogLine]) -> float | None:
     """The number of observations that a header tells."""
     parts = (part for line in header for part in _FORM.part.finditer(line.text))
-    told = (part for part in parts if part["key"] in ("Number of obs", "Number of observations"))
-    return next((numeric(part["value"]) for part in told), None)
+    counts = (part for part in parts if part["key"] in ("Number of obs", "Number of observations"))
+    return next((numeric(part["value"]) for part in counts), None)
 
 
 def _values(text: str, at: int) -> Iterator[LogCut]:

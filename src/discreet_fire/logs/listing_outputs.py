@@ -242,8 +242,8 @@ def _generic(known: Sequence[FigureRole]) -> bool:
 def _unknown(table: ListingTable) -> TableJudgement:
     """All figures of a table go, in labels too; without a frame or headings also the words."""
     cells = table.figures() + [one for one in table.figures(0) if is_figure(one)]
-    told = table.heads and table.rows and any(table.heads)
-    whole = table.odd or table.doubtful or table.bare or not told
+    regular = table.heads and table.rows and any(table.heads)
+    whole = table.odd or table.doubtful or table.bare or not regular
     cuts = list(dict.fromkeys(withheld(cells, "unknown-table")))
     return TableJudgement(cuts, UNKNOWN, whole=whole)
 

@@ -128,21 +128,21 @@ class ListingTable:
 
         What is blank in a label is as in the row above; a label goes on in lines without figures.
         """
-        found: list[tuple[list[_LabelPiece], ListingRow]] = []
+        labels: list[tuple[list[_LabelPiece], ListingRow]] = []
         above: list[_LabelPiece] = []
         for row in self.rows:
             own = _pieces(_label_text(row, first, tabs=not self.spans))
             if row.filled(first):
                 from_above = own[0].start if own else 0
                 above = [one.until(from_above) for one in above if one.start < from_above] + own
-                found.append((above, row))
-            elif found and not row.ruled:
+                labels.append((above, row))
+            elif labels and not row.ruled:
                 for piece in own:
                     near = [one for one in above if one.start <= piece.start]
                     (near[-1] if near else piece).text += f" {piece.text}" if near else ""
             else:
                 above = own
-        return [(" ".join(one.text for one in label), row) for label, row in found]
+        return [(" ".join(one.text for one in label), row) for label, row in labels]
 
 
 @dataclass(slots=True)
@@ -365,16 +365,16 @@ def spaced_table(
 
 def _body(texts: Sequence[str], start: int, end: int) -> list[int]:
     """The lines with figures behind a label; headings start right of where figures do."""
-    found: list[tuple[int, int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     for at in range(start, end):
         words = list(_WORD.finditer(texts[at]))
         last = len(words)
         while last > 1 and _shows(words[last - 1][0]):
             last -= 1
         if last < len(words):
-            found.append((at, words[0].start(), words[last].start()))
-    left = min((figures for _, _, figures in found), default=0)
-    return [at for at, label, _ in found if label < left]
+            rows.append((at, words[0].start(), words[last].start()))
+    left = min((figures for _, _, figures in rows), default=0)
+    return [at for at, label, _ in rows if label < left]
 
 
 def _shows(word: str) -> bool:
@@ -391,7 +391,7 @@ def _all_figures(texts: Sequence[str], body: Sequence[int], span: tuple[int, int
 
 def _spaced_head(lines: Sequence[str], starts: Sequence[int], at: int) -> list[str]:
     """What stands in headings above a column: a text that starts there, or reaches over it."""
-    found: list[str] = []
+    heads: list[str] = []
     for text in lines:
         edges = [
             start
@@ -402,8 +402,8 @@ def _spaced_head(lines: Sequence[str], starts: Sequence[int], at: int) -> list[s
         end = min((edge for edge in edges if edge > starts[at]), default=len(text))
         piece = text[begin:end].split("  ")[0].rstrip()
         if piece and begin + len(piece) > starts[at]:
-            found.append(piece.strip())
-    return found
+            heads.append(piece.strip())
+    return heads
 
 
 # Columns ------------------------------------------------------------------------------------------

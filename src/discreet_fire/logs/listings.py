@@ -314,12 +314,12 @@ class _ListingReader:
         cuts = [LogCut(at, *one.span(), "small-cells", align="none") for one in numbers]
         return self.put(at, at + 1, cuts)
 
-    def _counts_only(self, said: str) -> bool:
+    def _counts_only(self, text: str) -> bool:
         """Whether the figures of a note are numbers of cases, which have rules."""
         for message in self.rules.messages:
-            if message.may_be_in(said):
-                said = message.find.sub("", said)
-        return not _DIGIT.search(said)
+            if message.may_be_in(text):
+                text = message.find.sub("", text)
+        return not _DIGIT.search(text)
 
     def _is_safe(self, text: str) -> bool:
         return len(text) <= _LONGEST and any(form.fullmatch(text) for form in self.safe)
@@ -391,11 +391,11 @@ class _ListingReader:
         pairs: list[tuple[str, LogFigure]] = []
         end = last = at
         while end < len(self.texts):
-            found = _pairs_of(self._cells(end))
-            if self.texts[end].strip() and not found:
+            count = _pairs_of(self._cells(end))
+            if self.texts[end].strip() and not count:
                 break
-            pairs += found
-            last = end if found else last
+            pairs += count
+            last = end if count else last
             end += 1
         if not pairs:
             return 0

@@ -40,15 +40,15 @@ def decide(
     with queue.writing():
         who = _allowed(queue, number, person, version)
         check_contents(queue, number)
-        found = standing_of(queue, number)
-        chosen = _checked(decisions, found, f"submission {number}")
+        current = standing_of(queue, number)
+        chosen = _checked(decisions, current, f"submission {number}")
         exceptional = any(one[0] != PartVerdict.accept.value for one in chosen.values()) or any(
-            one.verdict is not PartVerdict.accept for one in found.decisions.values()
+            one.verdict is not PartVerdict.accept for one in current.decisions.values()
         )
-        needed = queue.settings.approvals if exceptional else found.needed
+        needed = queue.settings.approvals if exceptional else current.needed
         payload: dict[str, object] = {
             "decisions": chosen,
-            "needed": max(needed, found.needed),
+            "needed": max(needed, current.needed),
         }
         queue.append("decided", person=who, reason=reason, submission=number, payload=payload)
         after = standing_of(queue, number)
@@ -58,10 +58,10 @@ def decide(
 
 
 def _checked(
-    decisions: Mapping[int, OutputDecision], found: Standing, where: str
+    decisions: Mapping[int, OutputDecision], current: Standing, where: str
 ) -> dict[str, list[str]]:
     """Decisions as they are written down; an error if one is about nothing, or says no reason."""
-    known = {one.number for one in found.parts}
+    known = {one.number for one in current.parts}
     if not decisions:
         raise queue_error("no output is named", "decision", where, "name outputs by their number")
     unknown = sorted(set(decisions) - known)
@@ -107,17 +107,17 @@ def approve(
     with queue.writing():
         who = _allowed(queue, number, person, version)
         check_contents(queue, number)
-        found = standing_of(queue, number)
-        if found.question:
-            message = f"the researcher has not answered yet: {found.question}"
+        current = standing_of(queue, number)
+        if current.question:
+            message = f"the researcher has not answered yet: {current.question}"
             raise queue_error(message, "asked", f"submission {number}", "wait, or send it back")
-        check_decided(queue, number, found)
+        check_decided(queue, number, current)
         conflicts = conflict_sentences(queue, number)
         if conflicts and not despite_conflicts:
             hint = "reject it, or approve with --despite-conflicts and say why"
             message = "; ".join(conflicts[:5])
             raise queue_error(message, "conflict", f"submission {number}", hint)
-        payload: dict[str, object] = {"conflicts": conflicts, "decided": found.decided}
+        payload: dict[str, object] = {"conflicts": conflicts, "decided": current.decided}
         queue.append("approved", person=who, reason=reason, submission=number, payload=payload)
         return standing_of(queue, number)
 
@@ -160,11 +160,11 @@ def ask(queue: Queue, number: int, *, person: str, text: str) -> Standing:
 def answer(queue: Queue, number: int, *, researcher: str, text: str) -> Standing:
     """Answer what was asked, as the researcher who handed the submission in."""
     with queue.writing():
-        found = standing_of(queue, number)
+        current = standing_of(queue, number)
         if not same_person(queue.told(number, "researcher"), researcher):
             message = "only who handed it in answers"
             raise queue_error(message, "unknown-person", plain_name(researcher))
-        if not found.question:
+        if not current.question:
             raise queue_error("nothing was asked", "asked", f"submission {number}")
         return _talk(queue, number, ANSWERED, plain_name(researcher), text)
 
@@ -185,9 +185,9 @@ def _officer(queue: Queue, number: int, person: str) -> str:
 
 def _talk(queue: Queue, number: int, kind: str, who: str, text: str) -> Standing:
     """An entry of a conversation, within a transaction."""
-    found = standing_of(queue, number)
-    if not found.state.open:
-        message = f"the submission is closed: {found.state.value}"
+    current = standing_of(queue, number)
+    if not current.state.open:
+        message = f"the submission is closed: {current.state.value}"
         raise queue_error(message, "closed", f"submission {number}")
     queue.append(kind, person=who, reason=text, submission=number)
     return standing_of(queue, number)
@@ -203,12 +203,12 @@ def _end(queue: Queue, number: int, kind: str, person: str, reason: str, version
 def standing_of(queue: Queue, number: int) -> Standing:
     """Where a submission stands."""
     known = 0 < number < 1 << 63  # what the database takes for a number
-    found = list(events(queue.connection, number)) if known else []
-    if not found:
+    history = list(events(queue.connection, number)) if known else []
+    if not history:
         hint = "see: discreet fire queue list"
         raise queue_error("there is no such submission", "submission", str(number), hint)
     with intact(f"submission {number}"):
-        return standing(found)
+        return standing(history)
 
 
 def check_version(found: Standing, number: int, version: int) -> None:
@@ -222,10 +222,10 @@ def check_version(found: Standing, number: int, version: int) -> None:
 def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
     """The person, if they may decide on the submission now."""
     who = queue.settings.person(person)
-    found = standing_of(queue, number)
-    check_version(found, number, version)
-    if not found.state.open:
-        message = f"the submission is closed: {found.state.value}"
+    current = standing_of(queue, number)
+    check_version(current, number, version)
+    if not current.state.open:
+        message = f"the submission is closed: {current.state.value}"
         raise queue_error(message, "closed", f"submission {number}")
     check_not_own(queue, number, who)
     return who

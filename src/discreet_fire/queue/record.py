@@ -46,8 +46,8 @@ class Event:
     @property
     def facts(self) -> dict[str, Any]:
         """The further facts."""
-        found: dict[str, Any] = json.loads(self.payload)
-        return found
+        facts: dict[str, Any] = json.loads(self.payload)
+        return facts
 
 
 def seal(key: bytes, event: Event) -> str:

@@ -83,8 +83,8 @@ def _complete(queue: Queue, number: int, reason: str, target: Path) -> None:
     """Say in the record that the folder is there."""
     try:
         with queue.writing():
-            found = standing_of(queue, number)
-            queue.append("released", person=found.releaser, reason=reason, submission=number)
+            current = standing_of(queue, number)
+            queue.append("released", person=current.releaser, reason=reason, submission=number)
     except OutputCheckError as error:
         message = f"the folder is released, but the record is not complete yet ({error.what})"
         hint = "the next command completes it; make room, or wait for others"
@@ -94,16 +94,16 @@ def _complete(queue: Queue, number: int, reason: str, target: Path) -> None:
 def _intend(queue: Queue, number: int, person: str, reason: str, version: int, target: Path) -> str:
     """Take down what will be released, within a transaction; the digest of the entry."""
     who = queue.settings.person(person)
-    found = standing_of(queue, number)
-    check_version(found, number, version)
+    current = standing_of(queue, number)
+    check_version(current, number, version)
     check_not_own(queue, number, who)
     where = f"submission {number}"
-    if found.state is not State.approved:
-        message = f"only approved submissions are released; this one is {found.state.value}"
-        count = f"{len(found.approvals)} of {found.needed} persons approved"
+    if current.state is not State.approved:
+        message = f"only approved submissions are released; this one is {current.state.value}"
+        count = f"{len(current.approvals)} of {current.needed} persons approved"
         raise queue_error(message, "not-approved", where, count)
-    if found.question:
-        message = f"the researcher has not answered yet: {found.question}"
+    if current.question:
+        message = f"the researcher has not answered yet: {current.question}"
         raise queue_error(message, "asked", where, "wait for the answer")
     outputs = queue.outputs(number)
     if not outputs:
@@ -111,14 +111,14 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
     if target.exists():
         raise queue_error("there is something here", "release-folder", str(target))
     check_contents(queue, number)
-    check_decided(queue, number, found)
-    _check_conflicts(queue, number, found)
-    outputs = released_outputs(queue, number, found)
+    check_decided(queue, number, current)
+    _check_conflicts(queue, number, current)
+    outputs = released_outputs(queue, number, current)
     # a place within the queue is found again when the queue was moved
     home = queue.folder.resolve()
     folder = target.relative_to(home) if target.is_relative_to(home) else target
     payload: dict[str, object] = {"folder": str(folder), "outputs": outputs}
-    payload["decided"] = found.decided
+    payload["decided"] = current.decided
     return queue.append("intent", person=who, reason=reason, submission=number, payload=payload)
 
 
@@ -135,21 +135,21 @@ def released_outputs(queue: Queue, number: int, found: Standing) -> dict[str, st
     return outputs
 
 
-def _cut(path: Path, found: Standing) -> bytes | None:
+def _cut(path: Path, current: Standing) -> bytes | None:
     """A file without what is held back: None if nothing is, nothing if all is."""
-    held = [one for one in found.held if one.file == path.name]
+    held = [one for one in current.held if one.file == path.name]
     if not held:
         return None
-    if all(one in held for one in found.parts if one.file == path.name):
+    if all(one in held for one in current.parts if one.file == path.name):
         return b""
     return without(path, held)
 
 
-def _check_conflicts(queue: Queue, number: int, found: Standing) -> None:
+def _check_conflicts(queue: Queue, number: int, current: Standing) -> None:
     """Refuse conflicts that arose after the approvals, such as by another release."""
     now = conflict_sentences(queue, number)
-    accepting = [set(accepted) for accepted in found.approvals.values()]
-    new = [one for one in now if sum(one in item for item in accepting) < max(found.needed, 1)]
+    accepting = [set(accepted) for accepted in current.approvals.values()]
+    new = [one for one in now if sum(one in item for item in accepting) < max(current.needed, 1)]
     if new:
         hint = "approve it again with --despite-conflicts, or reject it"
         raise queue_error("; ".join(new[:5]), "conflict", f"submission {number}", hint)
@@ -185,10 +185,10 @@ def _make(queue: Queue, number: int, record: str, target: Path) -> None:
     """Fill the folder beside its place, and move it there in one step."""
     pending = pending_folder(target)
     home = queue.store(queue.told(number, "token")) / "outputs"
-    found = standing_of(queue, number)
-    outputs: dict[str, str] = found.intent["outputs"]
+    current = standing_of(queue, number)
+    outputs: dict[str, str] = current.intent["outputs"]
     for name, digest in outputs.items():
-        copy, cut = pending / name, _cut(home / name, found)
+        copy, cut = pending / name, _cut(home / name, current)
         if cut is None:
             shutil.copyfile(home / name, copy)
         else:
@@ -224,9 +224,9 @@ def _withdraw(queue: Queue, number: int, target: Path) -> None:
     with suppress(OSError):
         clear(target)
     with queue.writing():
-        found = standing_of(queue, number)
+        current = standing_of(queue, number)
         reason = "the release failed; nothing was released"
-        queue.append("withdrawn", person=found.releaser, reason=reason, submission=number)
+        queue.append("withdrawn", person=current.releaser, reason=reason, submission=number)
     shutil.rmtree(pending_folder(target), ignore_errors=True)
 
 
@@ -236,14 +236,14 @@ def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
         manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
         lines = (target / SUMS).read_text(encoding="utf-8").splitlines()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-        found = {path.name: digest_of(path) for path in target.iterdir() if path.name != SUMS}
+        digests = {path.name: digest_of(path) for path in target.iterdir() if path.name != SUMS}
     except (OSError, ValueError, RecursionError):
         return "files are missing or cannot be read"
     if not isinstance(manifest, dict) or manifest.get("record") != record:
         return "the manifest is not that of the record"
-    if found != sums:
+    if digests != sums:
         return "files and checksums differ"
-    outputs = {name: digest for name, digest in found.items() if name != MANIFEST}
+    outputs = {name: digest for name, digest in digests.items() if name != MANIFEST}
     return "" if outputs == intent["outputs"] else "the outputs are not those that were approved"
 
 
@@ -274,23 +274,23 @@ def recover(queue: Queue) -> list[int]:
         rows = queue.connection.execute(
             "SELECT DISTINCT submission FROM events WHERE kind = 'intent' ORDER BY submission"
         ).fetchall()
-        found = [number for (number,) in rows if _settled(queue, number)]
+        numbers = [number for (number,) in rows if _settled(queue, number)]
         for path in left_over(queue.folder / "released"):
             shutil.rmtree(path)
-        return found
+        return numbers
 
 
 def _settled(queue: Queue, number: int) -> bool:
     """Whether there was a release to settle."""
     with queue.writing():
-        found = standing_of(queue, number)
-        if found.state is not State.releasing:
+        current = standing_of(queue, number)
+        if current.state is not State.releasing:
             return False
-        target = target_of(queue, found)
+        target = target_of(queue, current)
         pending = pending_folder(target)
         if not target.parent.is_dir():
             return False  # the place is not there just now, such as a drive
-        if target.exists() and folder_problem(target, found.intent, found.record):
+        if target.exists() and folder_problem(target, current.intent, current.record):
             return False  # somebody changed it: `verify` tells, and a person decides
         if target.exists():
             kind, reason = "released", "completed after an interruption"
@@ -299,7 +299,7 @@ def _settled(queue: Queue, number: int) -> bool:
             kind, reason = "withdrawn", "interrupted; nothing was released"
         else:
             kind, reason = "released", "interrupted; the folder was there, and was taken away"
-        queue.append(kind, person=found.releaser, reason=reason, submission=number)
+        queue.append(kind, person=current.releaser, reason=reason, submission=number)
     shutil.rmtree(pending, ignore_errors=True)
     return True
 
@@ -312,18 +312,18 @@ def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
     """
     with queue.reading():
         (sound,) = queue.connection.execute("PRAGMA quick_check(1)").fetchone()
-        found = [] if sound == "ok" else ["the database is damaged"]
+        problems = [] if sound == "ok" else ["the database is damaged"]
         entries = list(events(queue.connection))
         record = _record_problems(queue, entries, known_head)
-        found += record
+        problems += record
         of_each = defaultdict(list)
         for event in entries:
             if event.submission is not None:
                 of_each[event.submission].append(event)
         numbers = {number for (number,) in queue.connection.execute("SELECT id FROM submissions")}
         for number in [] if record else sorted({*numbers, *of_each}):  # else nothing counts
-            found += _submission_problems(queue, number, of_each[number])
-    return found
+            problems += _submission_problems(queue, number, of_each[number])
+    return problems
 
 
 def head_of(queue: Queue) -> str:

@@ -92,44 +92,44 @@ class _FormulaReader:
         self._tokens = list(self._split(right))
 
     def read(self) -> tuple[list[_Product], bool]:
-        found = _Sum(products={})
+        total = _Sum(products={})
         at, minus = 0, False
         while at < len(self._tokens):
             behind = next(
                 (n for n in range(at, len(self._tokens)) if self._tokens[n] in ("+", "-")),
                 len(self._tokens),
             )
-            self._term(self._tokens[at:behind], minus, found)
+            self._term(self._tokens[at:behind], minus, total)
             if behind == len(self._tokens) - 1:
                 raise _wrong("the formula ends with a sign", self._whole)
             minus = behind < len(self._tokens) and self._tokens[behind] == "-"
             at = behind + 1
-        if not found.products and not self._tokens:
+        if not total.products and not self._tokens:
             raise _wrong("nothing stands right of ~", self._whole, "for a constant alone write 1")
-        return list(found.products.values()), found.constant
+        return list(total.products.values()), total.constant
 
     def _split(self, right: str) -> Iterator[_Factor | str]:
-        for number, found in enumerate(_TOKEN.finditer(right.rstrip())):
+        for number, token in enumerate(_TOKEN.finditer(right.rstrip())):
             if number >= _MOST:
                 raise _wrong("the formula is too long", self._whole[:50])
-            if found["group"]:
-                yield _Factor(found["inner"], True)
-            elif (word := found["word"]) is not None:
+            if token["group"]:
+                yield _Factor(token["inner"], True)
+            elif (word := token["word"]) is not None:
                 if word in ("0", "1"):
                     yield word
                 elif word.isidentifier():
                     yield _Factor(word, word in self._texts)
                 else:
                     raise _wrong(f"{word} is no variable", self._whole)
-            elif (sign := found["sign"]) in "+-:*":
+            elif (sign := token["sign"]) in "+-:*":
                 yield sign
             else:
                 hint = "make such a variable first; a formula has names, C(name), + - : *"
                 raise _wrong(f"a formula cannot hold {sign!r}", self._whole, hint)
 
-    def _term(self, tokens: Sequence[_Factor | str], minus: bool, found: _Sum) -> None:
+    def _term(self, tokens: Sequence[_Factor | str], minus: bool, total: _Sum) -> None:
         if len(tokens) == 1 and tokens[0] in ("0", "1"):
-            found.constant = (tokens[0] == "1") is not minus
+            total.constant = (tokens[0] == "1") is not minus
             return
         if minus:
             raise _wrong("only '- 1' can be taken away", self._whole)
@@ -151,8 +151,8 @@ class _FormulaReader:
                     if len(set(whole)) < len(whole):
                         message = "a variable stands twice in a product"
                         raise _wrong(message, self._whole, "make its square first")
-                    found.products.setdefault(frozenset(whole), whole)
+                    total.products.setdefault(frozenset(whole), whole)
 
 
-def _wrong(what: str, text: str, hint: str = "write y ~ x1 + C(x2) + x1:x2") -> OutputCheckError:
-    return OutputCheckError(what, code="formula", where=text, hint=hint)
+def _wrong(message: str, text: str, hint: str = "write y ~ x1 + C(x2) + x1:x2") -> OutputCheckError:
+    return OutputCheckError(message, code="formula", where=text, hint=hint)

@@ -80,17 +80,17 @@ def _series(table: SessionTable, measure: str, style: Style) -> tuple[list[str],
     inner = [[one for one in labels if one != TOTAL] for _, labels in table.axes]
     bottom = len(names) - 1 if style == "step" else 0
     others = [at for at in range(len(names)) if at != bottom]
-    found = []
+    series = []
     for place in itertools.product(*(inner[at] for at in others)):
         name = ", ".join(f"{names[at]} = {one}" for at, one in zip(others, place, strict=True))
         cells = [(*place[:bottom], label, *place[bottom:]) for label in inner[bottom]]
-        found.append((name, [numbers[cell] for cell in cells]))
+        series.append((name, [numbers[cell] for cell in cells]))
     last = inner[bottom]
-    if len(last) * len(found) > _MOST_MARKS * _MOST_SERIES or len(found) > _MOST_SERIES:
+    if len(last) * len(series) > _MOST_MARKS * _MOST_SERIES or len(series) > _MOST_SERIES:
         raise OutputCheckError(
             "the table is too large for a picture", code="figure", hint="use coarser groups"
         )
-    return last, found
+    return last, series
 
 
 def _round_up(value: float) -> float:

@@ -100,10 +100,10 @@ def is_sacro(folder: Path) -> bool:
 def read_sacro(folder: Path) -> SacroFolder:
     """What a folder of SACRO holds, if its files are what their checksums say."""
     try:
-        found = _Results.model_validate_json((folder / RESULTS).read_bytes())
+        results = _Results.model_validate_json((folder / RESULTS).read_bytes())
     except (OSError, ValidationError, ValueError, RecursionError):
         raise _broken(folder, f"{RESULTS} is not what SACRO writes") from None
-    outputs = {key: one for key, one in found.results.items() if not key.endswith(_INSIDE)}
+    outputs = {key: one for key, one in results.results.items() if not key.endswith(_INSIDE)}
     names = [file.name for one in outputs.values() for file in one.files]
     if not names or len({name.casefold() for name in names}) < len(names):
         raise _broken(folder, "its outputs have no files, or one file for several")
@@ -113,8 +113,8 @@ def read_sacro(folder: Path) -> SacroFolder:
             raise _broken(folder, "the name of an output holds characters that hide or mislead")
         for file in one.files:
             _check_file(folder, file.name)
-            wrong += [(key, what) for what in _shown_marks(folder / file.name, file)]
-    return SacroFolder(version=found.version, outputs=outputs, wrong=tuple(wrong))
+            wrong += [(key, mark) for mark in _shown_marks(folder / file.name, file)]
+    return SacroFolder(version=results.version, outputs=outputs, wrong=tuple(wrong))
 
 
 def _check_file(folder: Path, name: str) -> None:
@@ -175,9 +175,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _broken(folder: Path, what: str) -> OutputCheckError:
+def _broken(folder: Path, message: str) -> OutputCheckError:
     hint = "hand in the folder as acro.finalise() wrote it"
-    return OutputCheckError(what, code="sacro-folder", where=folder.name, hint=hint)
+    return OutputCheckError(message, code="sacro-folder", where=folder.name, hint=hint)
 
 
 # Sessions in the form of SACRO --------------------------------------------------------------------

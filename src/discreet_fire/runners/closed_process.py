@@ -223,14 +223,14 @@ class _Running:
         self._process.wait()
 
     def _output(self, stream: IO[bytes]) -> bytes:
-        found = bytearray()
+        output = bytearray()
         while data := stream.read1(_PIECE):  # type: ignore[attr-defined]
-            if len(found) + len(data) > self._limits.output_mb << 20:
+            if len(output) + len(data) > self._limits.output_mb << 20:
                 self._over = "output"
                 self._kill()
                 return b""
-            found += data
-        return bytes(found)
+            output += data
+        return bytes(output)
 
     def _errors(self, stream: IO[bytes]) -> bytes:
         errors = b""

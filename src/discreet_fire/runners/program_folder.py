@@ -24,8 +24,8 @@ def program_folder(program: Path, data: Sequence[Path]) -> Iterator[Path]:
     """A new folder; gives the copy of the program in it."""
     home = program.absolute().parent
     names = {file.name for file in data}
-    with tempfile.TemporaryDirectory(prefix="discreet-run-") as made:
-        place = Path(made).resolve()
+    with tempfile.TemporaryDirectory(prefix="discreet-run-") as folder:
+        place = Path(folder).resolve()
         left = _LARGEST
         for here, folders, files in os.walk(home):
             folders.sort()

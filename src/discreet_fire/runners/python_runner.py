@@ -64,10 +64,10 @@ def _packages() -> Iterator[Path]:
 def _prefixes(executable: Path) -> Sequence[Path]:
     """Where a Python keeps its library."""
     places = [executable, executable.resolve()]
-    found = [place.parent.parent for place in places]
+    prefixes = [place.parent.parent for place in places]
     if executable == Path(sys.executable):
-        found += [Path(sys.prefix), Path(sys.base_prefix)]
-    return [place for place in dict.fromkeys(found) if place != Path("/")]
+        prefixes += [Path(sys.prefix), Path(sys.base_prefix)]
+    return [place for place in dict.fromkeys(prefixes) if place != Path("/")]
 
 
 def literals_of(text: str) -> Counter[str]:

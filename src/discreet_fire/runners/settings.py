@@ -118,8 +118,8 @@ def _problems(name: str, table: object) -> list[Problem]:
     ):
         problems.append(Problem("is a list of whole paths", f"{name}.read"))
     if table.get("closed", True) is not True:  # a setting of earlier versions
-        what, hint = "programs run closed off, or not at all", "leave this setting out"
-        problems.append(Problem(what, f"{name}.closed", hint))
+        message, hint = "programs run closed off, or not at all", "leave this setting out"
+        problems.append(Problem(message, f"{name}.closed", hint))
     return problems
 
 

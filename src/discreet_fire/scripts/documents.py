@@ -130,6 +130,6 @@ def _check_text(text: str, parts: list[tuple[int, int]], name: str) -> None:
         raise _error("the text brings in other files, or runs code", name)
 
 
-def _error(what: str, name: str) -> OutputCheckError:
+def _error(message: str, name: str) -> OutputCheckError:
     hint = "give the code as a script: knitr::purl, or quarto convert and nbconvert"
-    return OutputCheckError(what, code="output-check", where=name, hint=hint)
+    return OutputCheckError(message, code="output-check", where=name, hint=hint)

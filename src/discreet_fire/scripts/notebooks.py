@@ -113,11 +113,11 @@ def _clearing(cell: Mapping[str, _Value]) -> Iterator[tuple[int, int, str]]:
 
 def _language(metadata: Mapping[str, _Value], name: str) -> str:
     kernel, info = _members(metadata.get("kernelspec")), _members(metadata.get("language_info"))
-    told = [_of(one) for one in (kernel.get("language"), info.get("name")) if one is not None]
-    told = told or [_of(kernel.get("name"))]
-    found = {_LANGUAGES.get(str(one).lower()) for one in told}
-    language = found.pop()
-    if found or language is None:
+    names = [_of(one) for one in (kernel.get("language"), info.get("name")) if one is not None]
+    names = names or [_of(kernel.get("name"))]
+    languages = {_LANGUAGES.get(str(one).lower()) for one in names}
+    language = languages.pop()
+    if languages or language is None:
         raise _error("the notebook does not say that it is in Python or R", name)
     return language
 
@@ -149,8 +149,8 @@ def _of(value: _Value | None) -> Any:
 
 
 def _members(value: _Value | None) -> Mapping[str, _Value]:
-    found = _of(value)
-    return found if isinstance(found, dict) else {}
+    members = _of(value)
+    return members if isinstance(members, dict) else {}
 
 
 # JSON with places ---------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def _value(text: str, at: int, depth: int) -> tuple[_Value, int]:
         raise ValueError
     opened = text[at]
     if opened == '"':
-        found, end = scanstring(text, at + 1, True)
-        return _Value(found, at, end), end
+        string, end = scanstring(text, at + 1, True)
+        return _Value(string, at, end), end
     if opened in "{[":
         return _held(text, at, depth, "}" if opened == "{" else "]")
     scalar = _SCALAR.match(text, at)
@@ -213,6 +213,6 @@ def in_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _error(what: str, name: str) -> OutputCheckError:
+def _error(message: str, name: str) -> OutputCheckError:
     hint = "give the code as a script: jupyter nbconvert --to script"
-    return OutputCheckError(what, code="output-check", where=name, hint=hint)
+    return OutputCheckError(message, code="output-check", where=name, hint=hint)

@@ -104,8 +104,8 @@ class PythonBindings:
             same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts)
             if same and not any(isinstance(elt, ast.Starred) for elt in target.elts):
                 parts = list(value.elts)  # type: ignore[union-attr]
-            for each, part in zip(target.elts, parts, strict=True):
-                self._store(each, part)
+            for item, part in zip(target.elts, parts, strict=True):
+                self._store(item, part)
         elif isinstance(target, ast.Starred):
             self._store(target.value, value)
         else:
@@ -121,15 +121,15 @@ def methods_of(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDe
     >>> [each.name for each in methods_of(ast.parse("class A:\n if b:\n  def f(): pass").body[0])]
     ['f']
     """
-    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    methods: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
     waiting: list[ast.AST] = list(node.body)
     while waiting:
-        each = waiting.pop(0)
-        if isinstance(each, _FUNCTIONS):
-            found.append(each)
-        elif not isinstance(each, ast.ClassDef):
-            waiting += ast.iter_child_nodes(each)
-    return found
+        item = waiting.pop(0)
+        if isinstance(item, _FUNCTIONS):
+            methods.append(item)
+        elif not isinstance(item, ast.ClassDef):
+            waiting += ast.iter_child_nodes(item)
+    return methods
 
 
 def attribute_of(node: ast.AST) -> tuple[ast.expr, str | None] | None:

@@ -64,14 +64,14 @@ def unescaped(text: str) -> str:
     return _ESCAPE.sub(_sign, text) if "\\" in text else text
 
 
-def _sign(found: re.Match[str]) -> str:
+def _sign(match: re.Match[str]) -> str:
     """One escape as the sign it stands for."""
-    if number := found["hex"] or found["braced"]:
+    if number := match["hex"] or match["braced"]:
         code = int(number, 16)
-    elif found["octal"]:
-        code = int(found["octal"], 8)
+    elif match["octal"]:
+        code = int(match["octal"], 8)
     else:
-        return _SIGNS.get(found["one"], found["one"])
+        return _SIGNS.get(match["one"], match["one"])
     return chr(code) if code <= sys.maxunicode else "?"
 
 
@@ -152,16 +152,16 @@ def parse_r(text: str) -> list[RNode]:
     [('binary', '<-'), ('call', ''), ('if', '')]
     """
     parser = _RParser(tokens_of(text))
-    found = []
+    nodes = []
     while (token := parser.peek()).kind != "end":
         if token.kind == "newline" or token.value == ";":
             parser.next()
             continue
-        found.append(parser.expression(0))
+        nodes.append(parser.expression(0))
         after = parser.peek()
         if after.kind not in ("newline", "end") and after.value != ";":
             raise RSyntaxError("something follows an expression that cannot", after.start)
-    return found
+    return nodes
 
 
 class _RParser:

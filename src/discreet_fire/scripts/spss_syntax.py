@@ -63,12 +63,12 @@ class SpssCommand:
 
     def words(self, most: int = 4) -> list[str]:
         """The words at its beginning, in capitals."""
-        found: list[str] = []
+        words: list[str] = []
         for token in self.tokens[:most]:
             if token.kind != "word":
                 break
-            found.append(token.upper)
-        return found
+            words.append(token.upper)
+        return words
 
     def parts(self, skip: int) -> list[SpssPart]:
         """Its subcommands."""
@@ -95,12 +95,12 @@ class SpssCommand:
 
 def _slashes(tokens: Sequence[PackageToken]) -> list[int]:
     """Where subcommands start: slashes outside of parentheses."""
-    depth, found = 0, []
+    depth, places = 0, []
     for at, token in enumerate(tokens):
         depth += (token.text == "(") - (token.text == ")")
         if token.text == "/" and token.kind == "sign" and depth <= 0:
-            found.append(at)
-    return [at for at in found if at]
+            places.append(at)
+    return [at for at in places if at]
 
 
 def parse_spss(text: str) -> list[SpssCommand]:

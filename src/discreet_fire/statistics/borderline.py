@@ -52,15 +52,15 @@ def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[Borderline
     >>> fact.rule, fact.cases, fact.k, round(fact.p, 2)
     ('dominance', 4, 96.0, 4.44)
     """
-    found = [one for one in result.evidence.get("found", ()) if isinstance(one, Found)]
+    broken = [one for one in result.evidence.get("found", ()) if isinstance(one, Found)]
     facts = dict(_facts(result))
     counts = dict(_counts(result))
-    told = []
-    for one in found:
+    collected = []
+    for one in broken:
         known = facts.get(one.place)
         cases = counts.get(one.place) if known is None else known.cases
         k, p = (None, None) if known is None else _concentration(known)
-        told.append(
+        collected.append(
             BorderlineFact(
                 variable=one.scope,
                 place=one.place,
@@ -71,7 +71,7 @@ def borderline_facts(result: SafeResult, limits: SafeLimits) -> tuple[Borderline
                 few=cases is not None and 0 < cases < limits.minimum,
             )
         )
-    return (*told, *result.evidence.get("broken", ()))
+    return (*collected, *result.evidence.get("broken", ()))
 
 
 def _concentration(facts: Facts) -> tuple[float | None, float | None]:
@@ -103,11 +103,11 @@ def _facts(result: SafeResult) -> Iterator[tuple[str, Facts]]:
 def _counts(result: SafeResult) -> Iterator[tuple[str, int]]:
     """Counts of cells, by the names of their places."""
     frame = result.frame
-    given = result.evidence.get("cases", result.evidence.get("n"))
-    if frame is None or not isinstance(given, np.ndarray) or given.size != frame.height:
+    cases = result.evidence.get("cases", result.evidence.get("n"))
+    if frame is None or not isinstance(cases, np.ndarray) or cases.size != frame.height:
         return
-    axes = frame.columns[: given.ndim]
-    for row, count in zip(frame.select(axes).iter_rows(), given.ravel().tolist(), strict=True):
-        labels = ["total" if given.ndim > 1 and one == "Total" else one for one in row]
+    axes = frame.columns[: cases.ndim]
+    for row, count in zip(frame.select(axes).iter_rows(), cases.ravel().tolist(), strict=True):
+        labels = ["total" if cases.ndim > 1 and one == "Total" else one for one in row]
         place = ", ".join(f"{axis} = {one}" for axis, one in zip(axes, labels, strict=True))
         yield place, int(count)

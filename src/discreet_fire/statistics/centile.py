@@ -58,11 +58,11 @@ def centile(
         "-" * 13 + "+" + "-" * 59,
     ]
     rows: list[dict[str, Any]] = []
-    found: list[Found] = []
+    violations: list[Found] = []
     for name in listed:
         holding = GroupedValues.of(records.numbers(name), None, 1, records.entities())
         one, more = _centiles(name, holding, centiles, level / 100, limits)
-        found += more
+        violations += more
         rows += one
         lines += _lines(name, one)
     values = [row[key] for row in rows for key in ("n", "centile", "low", "high")]
@@ -73,8 +73,8 @@ def centile(
         shown=closed(lines, None in values, limits.language),
         frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(numbers, pl.Float64)),
         stored={f"c_{at}": x for at, x in enumerate(last, 1) if x is not None},
-        checks=checks_of(found, ["minimum", "same", "percentile"]),
-        evidence=OutputEvidence(found=found),
+        checks=checks_of(violations, ["minimum", "same", "percentile"]),
+        evidence=OutputEvidence(found=violations),
     )
 
 
@@ -101,7 +101,7 @@ def _centiles(
 ) -> tuple[list[dict[str, Any]], list[Found]]:
     facts = holding.facts(limits)[0]
     rules = broken(facts, limits) & {"minimum", "same"}
-    found = [Found(rule, name) for rule in leading(rules)]
+    violations = [Found(rule, name) for rule in leading(rules)]
     shown = {float(x): _Centile(holding, float(x) / 100, level, limits) for x in centiles}
     values: dict[float, list[float | None]] = {}
     free = 0 if rules or not facts.n else free_statistics(facts.cases, limits)
@@ -113,14 +113,14 @@ def _centiles(
                 numbers[at] = rounded(number, limits.digits)
         values[percent] = numbers
         if not rules and facts.n and numbers[0] is None:
-            found.append(Found("percentile", name, f"{percent:g}"))
+            violations.append(Found("percentile", name, f"{percent:g}"))
     rows = []
     for x in centiles:
         centre, low, high = values[float(x)]
         n = None if "minimum" in rules else float(facts.n)
         row = {"variable": name, "n": n, "percentile": float(x), "centile": centre}
         rows.append(row | {"low": low, "high": high})
-    return rows, found
+    return rows, violations
 
 
 class _Centile:

@@ -213,12 +213,12 @@ class _CorrelationInput:
         )
 
     def _checks(self, pairs: dict[tuple[str, str], _Pair]) -> list[Check]:
-        found = [
+        violations = [
             Found(rule, f"{first}, {second}")
             for (first, second), pair in pairs.items()
             for rule in leading(pair.rules)
         ]
-        checks = checks_of(found, ["minimum", "same", "alike", "freedom", "leverage"])
+        checks = checks_of(violations, ["minimum", "same", "alike", "freedom", "leverage"])
         for (first, second), pair in pairs.items():
             if first != second and not pair.rules and abs(pair.correlation) > 1 - 1e-9:
                 reason = "one variable follows exactly from the other"

@@ -94,19 +94,19 @@ def broken(facts: Facts, limits: SafeLimits) -> frozenset[str]:
     """The rules that a group breaks."""
     if not facts.cases:
         return frozenset()
-    found = set()
+    rules = set()
     if facts.cases < limits.minimum:
-        found.add("minimum")
+        rules.add("minimum")
     if facts.low == facts.high:
-        found.add("same")
+        rules.add("same")
     elif facts.differing < limits.minimum <= facts.held:
-        found.add("alike")
+        rules.add("alike")
     if concentrated(facts.first, facts.second, facts.size, limits):
-        found.add("dominance")
+        rules.add("dominance")
     heavy = facts.heavy
     if heavy[0] > 0 and concentrated(heavy[1], heavy[2], heavy[0], limits):
-        found.add("weights")
-    return frozenset(found)
+        rules.add("weights")
+    return frozenset(rules)
 
 
 def free_statistics(cases: int, limits: SafeLimits) -> int:

@@ -96,11 +96,11 @@ class _PercentilePart:
         at, left = self.ranks[middle], self.ranks[:middle]
         place = at - self.start
         self.values.partition(place)
-        found = {at: float(self.values[place])}
+        cuts = {at: float(self.values[place])}
         if left and left[-1] == at - 1:
-            found[left.pop()] = float(self.values[:place].max())
+            cuts[left.pop()] = float(self.values[:place].max())
         above = _PercentilePart(self.values[place + 1 :], at + 1, self.ranks[middle + 1 :])
-        return found, [_PercentilePart(self.values[:place], self.start, left), above]
+        return cuts, [_PercentilePart(self.values[:place], self.start, left), above]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -176,17 +176,17 @@ def canonical_statistics(names: str | Sequence[str]) -> list[str]:
     ['n', 'mean', 'p50']
     """
     listed = names.split() if isinstance(names, str) else list(names)
-    found = []
+    chosen = []
     for name in listed:
         for word in _OTHER.get(name.lower(), name.lower()).split():
             if word not in NAMES and not _PERCENTILE.fullmatch(word):
                 message = "there is no such statistic"
                 hint = f"statistics: {', '.join(NAMES)}, median, p1 … p99"
                 raise OutputCheckError(message, code="statistic", where=name, hint=hint)
-            found.append(word)
-    if not found:
+            chosen.append(word)
+    if not chosen:
         raise OutputCheckError("no statistic is asked for", code="statistic")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(chosen))
 
 
 def spreads(names: Sequence[str]) -> int:
@@ -230,24 +230,24 @@ def statistics(
     work = _ShownStatistics(
         facts, part, limits, free_statistics(facts.cases, limits), dict.fromkeys(names)
     )
-    shown, found = work.numbers, work.found
+    shown, violations = work.numbers, work.found
     sizes = {"n": float(facts.n), "sum_w": rounded(facts.weight, limits.digits + 5)}
     if count or not facts.n:
         shown.update({name: size for name, size in sizes.items() if name in shown})
     if not facts.n:
-        return shown, found
+        return shown, violations
     if value:
         work.add_moments(spread)
     if count and "minimum" not in rules and "same" not in rules:
         work.add_percentiles()
     shaped = any(name in shown for name in _POWERS.values())
     if value and shaped and spread:
-        found.add(spread)
+        violations.add(spread)
     elif value and shaped and facts.squares > 0:
         work.add_shape()
     if any(name in shown for name in _EXTREMES):
-        found.add("extremes")
-    return shown, found
+        violations.add("extremes")
+    return shown, violations
 
 
 @dataclass(repr=False, eq=False)
@@ -263,20 +263,20 @@ class _ShownStatistics:
 
     def add_moments(self, spread: str) -> None:
         """Means, and deviations unless a rule withholds them."""
-        facts, found = self.facts, self.found
+        facts, rules = self.facts, self.found
         names = [name for name in (*_FIRST, *_SECOND) if name in self.numbers]
         deviations = any(name in _SECOND for name in names)
         if deviations and spread:
-            found.add(spread)
+            rules.add(spread)
             names, deviations = [name for name in names if name in _FIRST], False
         if not names:
             return
         if self.free < 1:
-            found.add("equations")
+            rules.add("equations")
             self.free = 0
             return
         if deviations and self.free < 2:
-            found.add("equations")
+            rules.add("equations")
             names = [name for name in names if name in _FIRST]
         n = facts.n
         squares = facts.squares * n / facts.weight if facts.weight else math.nan

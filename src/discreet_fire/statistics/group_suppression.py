@@ -57,7 +57,7 @@ def hide_groups(
     whole = broken(total, limits)
     if counts is None:
         counts = shared_counts([facts], limits)
-    hidden = {at for at, found in enumerate(rules) if found} | set(counts)
+    hidden = {at for at, reasons in enumerate(rules) if reasons} | set(counts)
     total_value = bool(whole)
     order = sorted(
         (at for at, one in enumerate(facts) if one.n and at not in hidden),
@@ -112,12 +112,12 @@ def _linked(columns: Sequence[FloatArray]) -> list[bool]:
     varied = np.flatnonzero(spread > 0)
     scaled = (table[:, varied] - table[:, varied].mean(axis=0)) / spread[varied]
     small = np.linalg.qr(scaled, mode="r") / np.sqrt(len(table))  # with the same products
-    found = np.zeros(len(columns), dtype=np.bool_)
+    linked = np.zeros(len(columns), dtype=np.bool_)
     for at, column in enumerate(varied):
         others = np.delete(small, at, axis=1)
         rest = small[:, at] - others @ np.linalg.lstsq(others, small[:, at], rcond=None)[0]
-        found[column] = float(rest @ rest) < _ALIKE
-    return list(found.tolist())
+        linked[column] = float(rest @ rest) < _ALIKE
+    return list(linked.tolist())
 
 
 def shared_counts(several: Sequence[Sequence[Facts]], limits: SafeLimits) -> frozenset[int]:

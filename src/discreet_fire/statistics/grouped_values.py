@@ -61,8 +61,8 @@ class GroupedValues:
             used = (codes >= 0) if used is None else used & (codes >= 0)
         if weights is not None and weights.size and math.isnan(ends_of(weights)[0]):
             used = ~np.isnan(weights) if used is None else used & ~np.isnan(weights)
-        found = cls(values, codes, groups, entities, weights, ends, numbering)
-        return found if used is None else found._taken(used)
+        grouped = cls(values, codes, groups, entities, weights, ends, numbering)
+        return grouped if used is None else grouped._taken(used)
 
     def _taken(self, at: IntArray | BoolArray | slice) -> GroupedValues:
         """Some of the values."""

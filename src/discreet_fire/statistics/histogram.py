@@ -59,13 +59,13 @@ def histogram(
     holding = GroupedValues.of(records.numbers(name), None, 1, records.entities())
     facts = holding.whole
     rules = broken(facts, limits) & {"minimum", "same"}
-    found = [Found(rule, name) for rule in leading(rules)]
+    violations = [Found(rule, name) for rule in leading(rules)]
     if rules or not facts.n:
         lines = ["."] if facts.n else ["no observations"]
         return SafeResult(
             command=f"histogram {name}",
             shown=closed(lines, bool(rules), limits.language),
-            checks=checks_of(found, ["minimum", "same"]),
+            checks=checks_of(violations, ["minimum", "same"]),
         )
     classes = _Classes(_edges(holding, edges, start, width, limits), holding)
     merged = _safe_edges(classes, limits)
@@ -91,11 +91,11 @@ def _edges(
     limits: SafeLimits,
 ) -> list[float]:
     if edges is not None:
-        found = [float(edge) for edge in edges]
-        rising = all(low < high for low, high in itertools.pairwise(found))
-        if not found or not rising or not all(math.isfinite(edge) for edge in found):
+        sorted_edges = [float(edge) for edge in edges]
+        rising = all(low < high for low, high in itertools.pairwise(sorted_edges))
+        if not sorted_edges or not rising or not all(math.isfinite(edge) for edge in sorted_edges):
             raise OutputCheckError("edges are finite and ascending", code="edges")
-        return found
+        return sorted_edges
     quartiles = _quartiles(holding, limits)
     if width is None:
         width = _round_width(2 * (quartiles[1] - quartiles[0]) / holding.values.size ** (1 / 3))
@@ -140,8 +140,10 @@ def _round_width(width: float) -> float:
 def _places(values: FloatArray, edges: Sequence[float]) -> IntArray:
     """Which class each value is in: how many edges are at or below it."""
     ends = np.array(edges)
-    found = in_parts(lambda part: np.searchsorted(ends, values[part], "right"), slices(values.size))
-    return np.concatenate(found).astype(np.int64, copy=False)
+    places = in_parts(
+        lambda part: np.searchsorted(ends, values[part], "right"), slices(values.size)
+    )
+    return np.concatenate(places).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -129,12 +129,12 @@ class SafeLimits:
         try:
             document = tomllib.loads(place.read_text(encoding="utf-8"))
         except OSError as error:
-            what = f"the limits cannot be read ({error.strerror})"
-            raise OutputCheckError(what, code="limits", where=str(place)) from None
+            message = f"the limits cannot be read ({error.strerror})"
+            raise OutputCheckError(message, code="limits", where=str(place)) from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
             # The parser's own message could quote a line, and with it a parameter.
-            what, hint = "this is not a TOML file", "lines like: minimum = 3"
-            raise OutputCheckError(what, code="limits", where=str(place), hint=hint) from None
+            message, hint = "this is not a TOML file", "lines like: minimum = 3"
+            raise OutputCheckError(message, code="limits", where=str(place), hint=hint) from None
         return cls._of_document(document, place)
 
     @classmethod

@@ -110,14 +110,14 @@ def ttest(
 def _alone(
     data: pl.DataFrame, name: str, mean: float, level: float, limits: SafeLimits, entity: str | None
 ) -> SafeResult:
-    found = describe(take(data, [name], entity=entity), [name], None, _ASKED, limits)
-    row = _Row.of(name, found[0].shown[0])
+    descriptions = describe(take(data, [name], entity=entity), [name], None, _ASKED, limits)
+    row = _Row.of(name, descriptions[0].shown[0])
     lines = [*_head("One-sample t test", "Variable", level), row.line(level), _RULE]
     difference = None if row.mean is None else row.mean - mean
     df = None if row.n is None else row.n - 1
     tested, stored = _tested(f"mean({name})", f"mean = {general(mean)}", difference, row.se, df)
     stored |= _stored([row])
-    return _result(f"ttest {name}", [*lines, *tested], found, stored, limits, level)
+    return _result(f"ttest {name}", [*lines, *tested], descriptions, stored, limits, level)
 
 
 def _pairs(
@@ -128,15 +128,15 @@ def _pairs(
     both = data.filter(pl.all_horizontal(pl.col(name, other).is_not_nan()))
     both = both.with_columns((pl.col(name) - pl.col(other)).alias(difference))
     names = list(dict.fromkeys([name, other, difference]))
-    found = describe(take(both, names, entity=entity), names, None, _ASKED, limits)
+    descriptions = describe(take(both, names, entity=entity), names, None, _ASKED, limits)
     # Two of the three give back the third, and so do their deviations.
-    shown = [one.shown[0] for one in found]
+    shown = [one.shown[0] for one in descriptions]
     hidden = {key for key in _ASKED if any(numbers[key] is None for numbers in shown)}
     hidden |= {"sd"} if "mean" in hidden else set()
     open_ = [{key: None if key in hidden else x for key, x in one.items()} for one in shown]
     first, *_, last = rows = [
         _Row.of(one.name if one.name in (name, other) else "diff", numbers)
-        for one, numbers in zip(found, open_, strict=True)
+        for one, numbers in zip(descriptions, open_, strict=True)
     ]
     lines = [*_head("Paired t test", "Variable", level), *(row.line(level) for row in rows[:-1])]
     lines += [_RULE, last.line(level), _RULE]
@@ -146,11 +146,11 @@ def _pairs(
     stored |= _stored([first, rows[-2]])
     # A table of the variables: what is known of their difference follows.
     frame = pl.DataFrame(
-        [{"variable": one.name, **x} for one, x in zip(found, open_, strict=True)][:-1],
+        [{"variable": one.name, **x} for one, x in zip(descriptions, open_, strict=True)][:-1],
         schema_overrides=dict.fromkeys(_ASKED, pl.Float64),
     )
     command = f"ttest {name} == {other}"
-    return _result(command, [*lines, *tested], found, stored, limits, level, frame=frame)
+    return _result(command, [*lines, *tested], descriptions, stored, limits, level, frame=frame)
 
 
 def _numbers(data: pl.DataFrame, *names: str) -> pl.DataFrame:
@@ -188,10 +188,10 @@ def _groups(
     groups = crossed(records, [by], limits)
     if len(groups) != 2:
         raise OutputCheckError("by() must make two groups", code="two-groups")
-    found = describe(records, [value], groups, _ASKED, limits)
-    pair = zip(groups.labels, found[0].shown, strict=True)
+    descriptions = describe(records, [value], groups, _ASKED, limits)
+    pair = zip(groups.labels, descriptions[0].shown, strict=True)
     first, second = rows = [_Row.of(label, numbers) for label, numbers in pair]
-    whole = _Row.of("Combined", found[0].total)
+    whole = _Row.of("Combined", descriptions[0].total)
     difference, df = _difference(first, second, *how)
     title = f"Two-sample t test with {'unequal' if how[0] else 'equal'} variances"
     lines = [*_head(title, "Group" if other is None else "Variable", level)]
@@ -200,11 +200,11 @@ def _groups(
     message = f"mean({first.label}) - mean({second.label})"
     tested, stored = _tested(message, "diff = 0", difference.mean, difference.se, df)
     stored |= _stored(rows) | ({} if whole.sd is None else {"sd": whole.sd})
-    frame = description_frame(found, groups, total=True)
+    frame = description_frame(descriptions, groups, total=True)
     if other is not None:
         frame = frame[:2].select(pl.col(by).alias("variable"), *_ASKED)
     about = groups if other is None else None
-    return _result(command, [*lines, *tested], found, stored, limits, level, frame, about)
+    return _result(command, [*lines, *tested], descriptions, stored, limits, level, frame, about)
 
 
 def _difference(first: _Row, second: _Row, unequal: bool, welch: bool) -> tuple[_Row, float | None]:
@@ -233,12 +233,12 @@ def _head(title: str, stub: str, level: float) -> list[str]:
 
 
 def _tested(
-    what: str, null: str, difference: float | None, se: float | None, df: float | None
+    statistic: str, null: str, difference: float | None, se: float | None, df: float | None
 ) -> tuple[list[str], dict[str, float]]:
     """The lines of the test, and what it stores."""
     lead = null.partition(" = ")[0]
     t = difference / se if difference is not None and se and df else None
-    lines = [f"    {lead} = {what}   t = {fixed(t, 4)}", f"H0: {null}   "]
+    lines = [f"    {lead} = {statistic}   t = {fixed(t, 4)}", f"H0: {null}   "]
     lines[1] += f"degrees of freedom = {general(df)}"
     if t is None or df is None or se is None:
         return lines, {}
@@ -263,7 +263,7 @@ def _stored(rows: Sequence[_Row]) -> dict[str, float]:
 def _result(
     command: str,
     lines: Sequence[str],
-    found: Sequence[Description],
+    descriptions: Sequence[Description],
     stored: dict[str, float],
     limits: SafeLimits,
     level: float,
@@ -273,8 +273,8 @@ def _result(
     return SafeResult(
         command=command,
         shown=closed(lines, "t" not in stored, limits.language),
-        frame=description_frame(found, None) if frame is None else frame,
+        frame=description_frame(descriptions, None) if frame is None else frame,
         stored=stored | {"level": level},
-        checks=description_checks(found, groups, RULES, extremes=True),
-        evidence=description_evidence(found),
+        checks=description_checks(descriptions, groups, RULES, extremes=True),
+        evidence=description_evidence(descriptions),
     )

@@ -68,12 +68,12 @@ def xtsum(
         "-" * 17 + "+" + "-" * 44 + "+" + "-" * 16,
     ]
     rows: list[dict[str, Any]] = []
-    found: list[Found] = []
+    violations: list[Found] = []
     checks: list[Check] = []
     for name in listed:
         parts = _Parts.of(records.numbers(name), entities)
         numbers, rules, constant = parts.shown(limits)
-        found += [Found(rule, name) for rule in rules]
+        violations += [Found(rule, name) for rule in rules]
         lines += _lines(name, numbers)
         rows.append({"variable": name, **numbers})
         if constant:
@@ -88,8 +88,8 @@ def xtsum(
         shown=closed(lines, True, limits.language),
         frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64)),
         stored={to: last[of] for to, of in stored.items() if last[of] is not None},
-        checks=[*checks_of(found, _RULES), *checks],
-        evidence=OutputEvidence(found=found),
+        checks=[*checks_of(violations, _RULES), *checks],
+        evidence=OutputEvidence(found=violations),
     )
 
 
@@ -137,9 +137,9 @@ class _Parts:
         if "minimum" not in rules:
             numbers |= {"N": float(facts.n), "n": float(facts.cases)}
             numbers["T"] = rounded(facts.n / facts.cases, limits.digits)
-        found = leading(rules)
+        violations = leading(rules)
         if rules:
-            return numbers, found, False
+            return numbers, violations, False
         values = {
             "mean": facts.mean,
             "sd": math.sqrt(facts.squares / (facts.n - 1)),
@@ -151,17 +151,17 @@ class _Parts:
         lonely = is_lonely(means, lambda: self.between, limits)
         lonely = lonely or is_lonely(facts, lambda: self.overall, limits)
         # Of deviations overall, between and within, two give the third away.
-        told = [["sd_between"], ["sd"]] if not lonely else [[], []]
-        names = ["mean", *told[0], *([*told[1], "sd_within"] if within else [])]
+        hidden = [["sd_between"], ["sd"]] if not lonely else [[], []]
+        names = ["mean", *hidden[0], *([*hidden[1], "sd_within"] if within else [])]
         wanted = names[:free]
         if "sd" in wanted and "sd_within" not in wanted:
             wanted.remove("sd")
         for name in wanted:
             numbers[name] = rounded(values[name], limits.digits)
-        found += [] if within else ["within"]
-        found += ["leverage"] if lonely else []
-        found += ["equations"] if len(wanted) < len(names) else []
-        return numbers, found, self.changing == 0
+        violations += [] if within else ["within"]
+        violations += ["leverage"] if lonely else []
+        violations += ["equations"] if len(wanted) < len(names) else []
+        return numbers, violations, self.changing == 0
 
     def _within_safe(self, limits: SafeLimits) -> bool:
         """Whether enough entities change, and none changes much more than all others."""
@@ -219,17 +219,21 @@ def xtdescribe(
     assert entities is not None
     used = times.codes >= 0
     unique, who = np.unique(entities[used], return_inverse=True)
-    found = [Found("minimum", entity)] * (0 < unique.size < limits.minimum)
-    if found or not unique.size:
-        shown = closed(["." if found else "no observations"], bool(found), limits.language)
-        return SafeResult(command="xtdescribe", shown=shown, checks=checks_of(found, ["minimum"]))
+    violations = [Found("minimum", entity)] * (0 < unique.size < limits.minimum)
+    if violations or not unique.size:
+        shown = closed(
+            ["." if violations else "no observations"], bool(violations), limits.language
+        )
+        return SafeResult(
+            command="xtdescribe", shown=shown, checks=checks_of(violations, ["minimum"])
+        )
     cases = cases_of(times.codes, len(times), entities)
     kept = np.flatnonzero(cases >= limits.minimum).tolist()
-    found += [Found("minimum", time)] * (len(kept) < len(times))
+    violations += [Found("minimum", time)] * (len(kept) < len(times))
     there = np.zeros((unique.size, len(times)), dtype=np.bool_)
     there[who, times.codes[used]] = True
     listed, other = _patterns(there[:, kept], patterns, limits)
-    found += [Found("patterns", time)] * (other > 0)
+    violations += [Found("patterns", time)] * (other > 0)
     lines = [*_head(entity, time, times, kept, unique.size), *_distribution(there, limits)]
     rows = listed + [("(other patterns)", other)] * (other > 0)
     lines += _pattern_lines(rows, unique.size, len(kept))
@@ -238,7 +242,7 @@ def xtdescribe(
         shown=closed(lines, True, limits.language),
         frame=pl.DataFrame(rows, schema={"pattern": pl.String, "n": pl.Int64}, orient="row"),
         stored={"N": float(unique.size)},
-        checks=[*times.checks, *checks_of(found, ["minimum"])],
+        checks=[*times.checks, *checks_of(violations, ["minimum"])],
     )
 
 

@@ -173,7 +173,7 @@ def safe_statistic(name: str) -> Callable[..., SafeResult]:
     True
     """
     module, _, function = name.rpartition(".")
-    found: Callable[..., SafeResult] = getattr(
+    statistic: Callable[..., SafeResult] = getattr(
         import_module(f"discreet_fire.statistics.{module}".rstrip(".")), function
     )
-    return found
+    return statistic

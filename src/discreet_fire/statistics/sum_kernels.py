@@ -149,7 +149,7 @@ def moments(
     codes = None if codes is None else np.ascontiguousarray(codes)
 
     def inside(part: slice) -> list[FloatArray]:
-        found = []
+        sums_of = []
         for start in range(part.start, part.stop, CHUNK):
             some = slice(start, min(start + CHUNK, part.stop))
             sums = np.zeros((pivots.size, 4))
@@ -157,8 +157,8 @@ def moments(
                 _add(values[some], float(pivots[0]), float(factors[0]), sums)
             else:
                 _add_groups(values[some], codes[some], pivots, factors, sums)
-            found.append(sums)
-        return found
+            sums_of.append(sums)
+        return sums_of
 
     first, second = [0] * pivots.size, [0] * pivots.size
     for sums in itertools.chain.from_iterable(in_parts(inside, slices(values.size))):

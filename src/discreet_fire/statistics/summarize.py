@@ -94,30 +94,30 @@ def _described(
     facts: list[Facts],
     hidden: HiddenGroups,
     by: RecordGroups | None,
-    asked: Sequence[str],
+    wanted: Sequence[str],
     limits: SafeLimits,
 ) -> Description:
-    found: list[Found] = []
+    broken: list[Found] = []
     shown = []
-    several, whole = _worked_out(holding, facts, hidden, asked, limits, total=by is not None)
+    several, whole = _worked_out(holding, facts, hidden, wanted, limits, total=by is not None)
     for at, (numbers, more) in enumerate(several):
         place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
         secondary = {"secondary"} if at in hidden.value | hidden.count else set()
         reasons = hidden.rules[at] or secondary
-        found += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
+        broken += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
         shown.append(numbers)
     total = shown[0] if by is None else {}
     if whole:
         ((total, more),) = whole
         rules = (*leading(hidden.whole), *sorted(more))
-        found += [Found(rule, name, f"{name}, total") for rule in rules]
+        broken += [Found(rule, name, f"{name}, total") for rule in rules]
     return Description(
         name=name,
         facts=tuple(facts),
         hidden=hidden,
         shown=tuple(shown),
         total=total,
-        found=tuple(found),
+        found=tuple(broken),
     )
 
 
@@ -125,23 +125,23 @@ def _worked_out(
     holding: GroupedValues,
     facts: Sequence[Facts],
     hidden: HiddenGroups,
-    asked: Sequence[str],
+    wanted: Sequence[str],
     limits: SafeLimits,
     *,
     total: bool,
 ) -> tuple[list[_Numbers], list[_Numbers]]:
     """The statistics of each group, and those of all records if a total is wanted."""
     spreads = HiddenSpreads()
-    if told := spreads_of(asked):
+    if spread := spreads_of(wanted):
         together = hidden.total if total and not hidden.total_value else None
         spreads = spreads_to_hide(
-            facts, limits, part=holding.part, hidden=hidden.value, total=together, needed=1 + told
+            facts, limits, part=holding.part, hidden=hidden.value, total=together, needed=1 + spread
         )
 
     jobs = [
         partial(
             statistics,
-            *(asked, one, partial(holding.part, [at]), limits),
+            *(wanted, one, partial(holding.part, [at]), limits),
             count=at not in hidden.count,
             value=at not in hidden.value,
             spread=spreads.groups.get(at, ""),
@@ -151,7 +151,7 @@ def _worked_out(
     ]
     of_all = partial(
         statistics,
-        *(asked, hidden.total, partial(holding.part, range(holding.groups)), limits),
+        *(wanted, hidden.total, partial(holding.part, range(holding.groups)), limits),
         count=not hidden.total_count,
         value=not hidden.total_value,
         spread=spreads.total,
@@ -202,30 +202,32 @@ def summarize(
     groups_by = names_of(by, "by") if by is not None else []
     records = take(frame, [*names, *groups_by], where=where, entity=entity, weights=weights)
     groups = crossed(records, groups_by, limits) if groups_by else None
-    found = describe(records, names, groups, _DETAIL if detail else _PLAIN, limits)
+    descriptions = describe(records, names, groups, _DETAIL if detail else _PLAIN, limits)
     lines: list[str] = []
     for at in range(1 if groups is None else len(groups)):
         if groups is not None:
             lines += ["", f"-> {groups.name} = {groups.labels[at]}"]
-        lines += _details(found, at) if detail else _plain(found, at)
-    last = found[-1].shown[-1] if found[-1].shown else {}
+        lines += _details(descriptions, at) if detail else _plain(descriptions, at)
+    last = descriptions[-1].shown[-1] if descriptions[-1].shown else {}
     command = f"summarize {' '.join(names)}" + (", detail" if detail else "")
     return SafeResult(
         command=f"by {groups.name}: {command}" if groups else command,
         shown=closed(lines, True, limits.language),
-        frame=description_frame(found, groups),
+        frame=description_frame(descriptions, groups),
         stored={_STORED.get(name, name): x for name, x in last.items() if x is not None},
-        checks=description_checks(found, groups, [*RULES, *(["percentile"] if detail else [])]),
-        evidence=description_evidence(found),
+        checks=description_checks(
+            descriptions, groups, [*RULES, *(["percentile"] if detail else [])]
+        ),
+        evidence=description_evidence(descriptions),
     )
 
 
-def _plain(found: Sequence[Description], at: int) -> list[str]:
+def _plain(descriptions: Sequence[Description], at: int) -> list[str]:
     lines = [
         "    Variable |        Obs        Mean    Std. dev.       Min        Max",
         "-" * 13 + "+" + "-" * 57,
     ]
-    for one in found:
+    for one in descriptions:
         numbers = one.shown[at]
         cells = f"{count_text(numbers['n']):>11}{general(numbers['mean']):>12}"
         cells += f"{general(numbers['sd']):>12}{'.':>11}{'.':>11}"
@@ -239,9 +241,9 @@ _LABELS |= {name: name.capitalize() for name in ("variance", "skewness", "kurtos
 _BESIDE = ("", "", "n", "sum_w", "", "mean", "sd", "", "variance", "skewness", "kurtosis")
 
 
-def _details(found: Sequence[Description], at: int) -> list[str]:
+def _details(descriptions: Sequence[Description], at: int) -> list[str]:
     lines: list[str] = []
-    for one in found:
+    for one in descriptions:
         x = one.shown[at]
         left = [_percentile_line(x, share) for share in (1, 5, 10, 25)]
         left += ["", _percentile_line(x, 50)[:24], f"{'Largest':>31}"]
@@ -288,22 +290,22 @@ def tabstat(
     """
     limits = limits_of(limits)
     names = names_of(names, "tabstat")
-    asked = canonical_statistics(statistics)
+    names_shown = canonical_statistics(statistics)
     needed = [*names, *([by] if by is not None else [])]
     records = take(frame, needed, where=where, entity=entity, weights=weights)
     groups = crossed(records, [by], limits, missing=missing) if by is not None else None
-    found = describe(records, names, groups, asked, limits)
-    withheld = any(None in row.values() for one in found for row in (*one.shown, one.total))
-    totals = [(f"{name}_{one.name}", x) for one in found for name, x in one.total.items()]
+    descriptions = describe(records, names, groups, names_shown, limits)
+    withheld = any(None in row.values() for one in descriptions for row in (*one.shown, one.total))
+    totals = [(f"{name}_{one.name}", x) for one in descriptions for name, x in one.total.items()]
     stored = {name: x for name, x in totals if x is not None}
-    option = f", statistics({' '.join(asked)})" + (f" by({by})" if by else "")
+    option = f", statistics({' '.join(names_shown)})" + (f" by({by})" if by else "")
     return SafeResult(
         command=f"tabstat {' '.join(names)}{option}",
-        shown=closed(_tabstat_lines(found, groups, asked), withheld, limits.language),
-        frame=description_frame(found, groups, total=groups is not None),
+        shown=closed(_tabstat_lines(descriptions, groups, names_shown), withheld, limits.language),
+        frame=description_frame(descriptions, groups, total=groups is not None),
         stored=stored,
-        checks=description_checks(found, groups, RULES, extremes=True),
-        evidence=description_evidence(found),
+        checks=description_checks(descriptions, groups, RULES, extremes=True),
+        evidence=description_evidence(descriptions),
     )
 
 
@@ -311,17 +313,17 @@ _HEADS = {"n": "N", "sum_w": "Sum w", "mean": "Mean", "sd": "SD", "sum": "Sum", 
 
 
 def _tabstat_lines(
-    found: Sequence[Description], groups: RecordGroups | None, asked: Sequence[str]
+    descriptions: Sequence[Description], groups: RecordGroups | None, columns: Sequence[str]
 ) -> list[str]:
     labels = ["Total"] if groups is None else [*groups.labels, "Total"]
-    rows = [[one.shown[at] for one in found] for at in range(len(labels) - 1)]
-    rows.append([one.total for one in found])
-    if len(found) == 1 and groups is not None:
+    rows = [[one.shown[at] for one in descriptions] for at in range(len(labels) - 1)]
+    rows.append([one.total for one in descriptions])
+    if len(descriptions) == 1 and groups is not None:
         body = [
-            (label, [_cell(name, row[0]) for name in asked])
+            (label, [_cell(name, row[0]) for name in columns])
             for label, row in zip(labels, rows, strict=True)
         ]
-        heads = [_HEADS.get(name, name) for name in asked]
+        heads = [_HEADS.get(name, name) for name in columns]
         return Grid(stub=groups.name, heads=heads, blocks=[body[:-1], body[-1:]]).lines()
     several = [
         [
@@ -329,11 +331,11 @@ def _tabstat_lines(
                 f"{label[:6]} {name}" if groups is not None else _HEADS.get(name, name),
                 [_cell(name, numbers) for numbers in row],
             )
-            for name in asked
+            for name in columns
         ]
         for label, row in zip(labels, rows, strict=True)
     ]
-    heads = [abbreviated(one.name, 10) for one in found]
+    heads = [abbreviated(one.name, 10) for one in descriptions]
     stub = "Stats" if groups is None else groups.name
     return Grid(stub=stub, heads=heads, blocks=several).lines()
 

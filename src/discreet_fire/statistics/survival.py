@@ -86,11 +86,11 @@ def survival(
     command = f"survival {time} {event}" + (f", by({by})" if by else "")
     if classes.frame is None:
         return SafeResult(command=command, shown=classes.shown, checks=classes.checks)
-    found = tuple(float(one) for one in classes.frame["from"].to_list()[1:])
+    bounds = tuple(float(one) for one in classes.frame["from"].to_list()[1:])
     who = records.entities()
     times = _Times(
-        edges=found,
-        place=np.searchsorted(np.array(found), lasted[used], side="right").astype(np.int64),
+        edges=bounds,
+        place=np.searchsorted(np.array(bounds), lasted[used], side="right").astype(np.int64),
         event=happened[used] > 0,
         code=np.zeros(int(used.sum()), dtype=np.int64) if groups is None else groups.codes[used],
         labels=(_ALL,) if groups is None else groups.labels,
@@ -111,8 +111,8 @@ def _checked(records: MicrodataRecords, time: str, event: str) -> tuple[FloatArr
     """Times and events, if they can be such."""
     lasted, happened = records.numbers(time), records.numbers(event)
     if not np.isin(happened[~np.isnan(happened)], (0.0, 1.0)).all():
-        what, hint = "an event is 1 if it happened and 0 if not", "make such a variable first"
-        raise OutputCheckError(what, code="survival", where=event, hint=hint)
+        message, hint = "an event is 1 if it happened and 0 if not", "make such a variable first"
+        raise OutputCheckError(message, code="survival", where=event, hint=hint)
     if (lasted < 0).any():
         raise OutputCheckError("a time is negative", code="survival", where=time)
     return lasted, happened
@@ -179,11 +179,11 @@ def _result(
             rows.append({time: label, **({} if by is None else {by: name}), **own})
     frame = pl.DataFrame(rows, schema_overrides=dict.fromkeys(MEASURES, pl.Float64))
     scope = time if by is None else f"{time}, {by}"
-    found = [
+    broken = [
         Found("minimum", scope, f"{scope} = {times.labels[at]}") for at in np.flatnonzero(hidden)
     ]
-    found += [Found("bins", time)] * (len(left) < len(times.edges))
-    checks = [*(() if groups is None else groups.checks), *checks_of(found, ["minimum", "bins"])]
+    broken += [Found("bins", time)] * (len(left) < len(times.edges))
+    checks = [*(() if groups is None else groups.checks), *checks_of(broken, ["minimum", "bins"])]
     ended = (numbers["survival"][~hidden] == 0).any()
     if ended:
         reason = "everyone who was left had the event"

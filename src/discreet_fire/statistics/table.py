@@ -65,26 +65,26 @@ def table(
     names = names_of(by, "table")
     variables = names_of(of, "table") if of is not None else []
     if len(names) > 3:
-        what = "a table has one to three grouping variables"
-        raise OutputCheckError(what, code="table", where=", ".join(names))
+        message = "a table has one to three grouping variables"
+        raise OutputCheckError(message, code="table", where=", ".join(names))
     records = take(frame, [*names, *variables], where=where, entity=entity, weights=weights)
     records = records if variables else records.condensed()
     axes = [group(records, name, limits, missing=missing) for name in names]
     if math.prod(len(axis) + 1 for axis in axes) > limits.most_cells:
-        what, hint = "the table has too many cells", "use fewer or coarser groups"
-        raise OutputCheckError(what, code="table-size", hint=hint)
-    asked = canonical_statistics(statistics)
+        message, hint = "the table has too many cells", "use fewer or coarser groups"
+        raise OutputCheckError(message, code="table-size", hint=hint)
+    wanted = canonical_statistics(statistics)
     work = _TableInput(records=records, axes=axes, limits=limits)
-    cells, found, margins = work.filled(variables, asked)
+    cells, broken, margins = work.filled(variables, wanted)
     withheld = any(None in cell.values() for cell in cells)
-    checks = checks_of(found, RULES if variables else ["minimum"]) + [MARGINS] * margins
-    option = f", statistics({' '.join(asked)} {' '.join(variables)})" if variables else ""
+    checks = checks_of(broken, RULES if variables else ["minimum"]) + [MARGINS] * margins
+    option = f", statistics({' '.join(wanted)} {' '.join(variables)})" if variables else ""
     return SafeResult(
         command=f"table {' '.join(names)}{option}",
         shown=closed(_lines(axes, cells), withheld, limits.language),
         frame=_frame(axes, cells),
         checks=[*(check for axis in axes for check in axis.checks), *checks],
-        evidence=OutputEvidence(found=found),
+        evidence=OutputEvidence(found=broken),
     )
 
 
@@ -122,19 +122,19 @@ class _TableInput:
         """The numbers of each cell, the broken rules, whether known margins are withheld."""
         counts, hidden, margins = pattern_of_counts(self.axes, self.records, self.limits)
         flat = hidden.ravel()
-        found = hidden_counts(counts, hidden, self.axes, self.limits)
+        broken = hidden_counts(counts, hidden, self.axes, self.limits)
         cells: list[Numbers] = [{} for _ in range(flat.size)]
         if not variables:
             numbers = zip(counts.n.ravel().tolist(), flat, strict=True)
             cells = [{"n": None if gone else float(n)} for n, gone in numbers]
         for name in variables:
-            found += self._add(name, asked, counts, hidden, cells)
-        return cells, found, margins
+            broken += self._add(name, asked, counts, hidden, cells)
+        return cells, broken, margins
 
     def _add(
         self,
         name: str,
-        asked: Sequence[str],
+        wanted: Sequence[str],
         counts: Counts,
         hidden: BoolArray,
         cells: list[Numbers],
@@ -153,12 +153,12 @@ class _TableInput:
         own = hide_cells(present, self.limits, before=hidden & (present.n > 0))[0] | hidden
         hidden_values = sums.hidden(own)
         value, count = hidden_values.ravel(), own.ravel()
-        spread = self._spreads(sums, hidden_values, asked)
-        found: list[Found] = []
+        spread = self._spreads(sums, hidden_values, wanted)
+        broken_rules: list[Found] = []
         for at, place in enumerate(places_of(self.axes)):
             rules = sums.rules[at]
             numbers, more = statistics(
-                asked,
+                wanted,
                 sums.facts[at],
                 partial(holding.part, sums.members[at]),
                 self.limits,
@@ -169,20 +169,20 @@ class _TableInput:
             )
             secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
             broken = (*leading(rules | secondary), *sorted(more))
-            found += [Found(rule, name, place) for rule in broken]
+            broken_rules += [Found(rule, name, place) for rule in broken]
             cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
-        return found
+        return broken_rules
 
-    def _spreads(self, sums: SumTable, hidden: BoolArray, asked: Sequence[str]) -> dict[int, str]:
+    def _spreads(self, sums: SumTable, hidden: BoolArray, wanted: Sequence[str]) -> dict[int, str]:
         """Cells and margins whose deviations are withheld, with the rule."""
-        told = spreads(asked)
-        if not told:
+        spread = spreads(wanted)
+        if not spread:
             return {}
         # In line with the tables of each variable alone.
         rules = {
             at: rule
             for axis in range(hidden.ndim)
-            for at, rule in self._margin_spreads(sums, axis, 1 + told).items()
+            for at, rule in self._margin_spreads(sums, axis, 1 + spread).items()
         }
         if hidden.ndim == 1:
             return rules
@@ -191,7 +191,7 @@ class _TableInput:
                 continue
             if is_lonely(facts, partial(sums.holding.part, sums.members[at]), self.limits):
                 rules[at] = "leverage"
-            elif is_few(facts, 1 + told, self.limits):
+            elif is_few(facts, 1 + spread, self.limits):
                 rules[at] = "equations"
         if not rules:
             return {}
@@ -213,7 +213,7 @@ class _TableInput:
         def part(chosen: Sequence[int]) -> GroupedValues:
             return sums.holding.part(cell for at in chosen for cell in sums.members[groups[at]])
 
-        found = spreads_to_hide(
+        to_hide = spreads_to_hide(
             [sums.facts[at] for at in groups],
             self.limits,
             part=part,
@@ -221,8 +221,8 @@ class _TableInput:
             total=None if hidden.flat[total] else sums.facts[total],
             needed=needed,
         )
-        rules = {groups[at]: rule for at, rule in found.groups.items()}
-        return rules | ({total: found.total} if found.total else {})
+        rules = {groups[at]: rule for at, rule in to_hide.groups.items()}
+        return rules | ({total: to_hide.total} if to_hide.total else {})
 
     def _counts(self, sums: SumTable) -> Counts:
         """How many records and cases have a value in each cell."""

@@ -82,12 +82,12 @@ class GroupWeights:
             together = np.where(axis.codes >= 0, 0, -1).astype(np.int64)
             everyone = int(records.cases(together, 1)[0])
         hidden, total = counts_to_hide(cases.tolist(), heavy, everyone, self.limits)
-        found = []
+        broken = []
         for at in sorted(hidden):
             small = 0 < cases[at] < self.limits.minimum
             rule = "minimum" if small else "weights" if at in heavy else "secondary"
-            found.append(Found(rule, axis.name, f"{axis.name} = {axis.labels[at]}"))
-        return hidden, total, found + [Found("secondary", axis.name, "total")] * total
+            broken.append(Found(rule, axis.name, f"{axis.name} = {axis.labels[at]}"))
+        return hidden, total, broken + [Found("secondary", axis.name, "total")] * total
 
     @cached_property
     def _alone(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
@@ -101,8 +101,8 @@ class GroupWeights:
         from discreet_fire.statistics.large.contributions import of_records
 
         count = np.zeros(len(self.axis), dtype=np.int64)
-        found = of_records(weights, codes, count, enough=0)
-        return found.size, found.first, found.second
+        entities = of_records(weights, codes, count, enough=0)
+        return entities.size, entities.first, entities.second
 
     @cached_property
     def _inside(self) -> tuple[FloatArray, IntArray]:
@@ -150,10 +150,10 @@ def _two_way(
     test: list[Check] = []
     if chi2:
         test = _tested(counts, hidden, lines, stored, limits)
-    found = hidden_counts(counts, hidden, axes, limits)
+    broken = hidden_counts(counts, hidden, axes, limits)
     checks = [
         *(check for axis in axes for check in axis.checks),
-        *checks_of(found, ["minimum"]),
+        *checks_of(broken, ["minimum"]),
         *_alike(counts, hidden, axes),
         *test,
         *([MARGINS] if margins else []),
@@ -164,7 +164,7 @@ def _two_way(
         frame=table.frame(),
         stored=stored,
         checks=checks,
-        evidence=OutputEvidence(n=counts.n, cases=counts.cases, hidden=hidden, found=found),
+        evidence=OutputEvidence(n=counts.n, cases=counts.cases, hidden=hidden, found=broken),
     )
 
 
@@ -176,8 +176,8 @@ def _heavy(records: MicrodataRecords, counts: Counts, limits: SafeLimits) -> Boo
     cells = counts.sizes[0] * counts.sizes[1]
     holding = GroupedValues.of(weights, counts.codes, cells, records.entities())
     facts = SumTable(holding=holding, sizes=counts.sizes, limits=limits).facts
-    found = [concentrated(one.first, one.second, one.size, limits) for one in facts]
-    return np.array(found).reshape(counts.n.shape)
+    heavy = [concentrated(one.first, one.second, one.size, limits) for one in facts]
+    return np.array(heavy).reshape(counts.n.shape)
 
 
 def _amounts(records: MicrodataRecords, counts: Counts) -> FloatArray:
@@ -380,7 +380,7 @@ def _check(row: str, column: str | None, percent: Sequence[str], chi2: bool) -> 
 
 def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) -> SafeResult:
     weighing = GroupWeights(records=records, axis=axis, limits=limits)
-    hidden, total_hidden, found = weighing.hidden()
+    hidden, total_hidden, broken = weighing.hidden()
     amounts = weighing.amounts
     total = float(amounts.sum())
     shown: list[float | None] = [
@@ -411,6 +411,6 @@ def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) 
             schema_overrides=dict.fromkeys(_COLUMNS, pl.Float64),
         ),
         stored={} if whole is None else {"N": whole},
-        checks=[*axis.checks, *checks_of(found, ["minimum"])],
-        evidence=OutputEvidence(n=amounts, hidden=hidden, found=found),
+        checks=[*axis.checks, *checks_of(broken, ["minimum"])],
+        evidence=OutputEvidence(n=amounts, hidden=hidden, found=broken),
     )

@@ -55,8 +55,8 @@ class Budget:
     def __post_init__(self) -> None:
         truth_chance(self.answer)
         if not self.answer <= self.each <= self.everyone < float("inf"):
-            what = "one answer costs no more than a researcher has, who has no more than all"
-            raise OutputCheckError(what, code="budget")
+            message = "one answer costs no more than a researcher has, who has no more than all"
+            raise OutputCheckError(message, code="budget")
 
     @property
     def most_answers(self) -> int:
@@ -140,10 +140,10 @@ class BudgetLedger:
     def known(self, data: str, researcher: str, question: str) -> QualityClass | None:
         """The answer, if the researcher has it already."""
         query = "SELECT answer FROM charges WHERE data = ? AND researcher = ? AND question = ?"
-        asked = (look_of(data), look_of(researcher), question)
+        key = (look_of(data), look_of(researcher), question)
         with self._opened() as connection:
-            found = connection.execute(query, asked).fetchone()
-        return None if found is None else QualityClass(found[0])
+            row = connection.execute(query, key).fetchone()
+        return None if row is None else QualityClass(row[0])
 
     def charge(
         self, data: str, researcher: str, question: str, answer: QualityClass
@@ -159,15 +159,15 @@ class BudgetLedger:
         with self._opened() as connection, transaction(connection):
             query = "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?"
             before = connection.execute(query, (look_of(data), question)).fetchall()
-            given = QualityClass(before[0][1]) if before else answer
+            quality = QualityClass(before[0][1]) if before else answer
             if look_of(researcher) in {row[0] for row in before}:
-                return given
+                return quality
             self._check(connection, data, researcher, new=not before)
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            row = (look_of(researcher), look_of(data), question, str(given), now)
+            row = (look_of(researcher), look_of(data), question, str(quality), now)
             into = "INSERT INTO charges (researcher, data, question, answer, at)"
             connection.execute(f"{into} VALUES (?, ?, ?, ?, ?)", row)
-        return given
+        return quality
 
     def check(self, data: str, researcher: str, question: str) -> None:
         """Refuse a question that there is no budget for."""
@@ -210,16 +210,16 @@ def _translated(place: Path) -> Iterator[None]:
     except FileExistsError:
         raise _error("there is already a file here", "budget-exists", place) from None
     except OSError as error:
-        what = f"the ledger cannot be read or written ({error.strerror})"
-        raise _error(what, "budget-file", place, "check the permissions") from None
+        message = f"the ledger cannot be read or written ({error.strerror})"
+        raise _error(message, "budget-file", place, "check the permissions") from None
     except (sqlite3.Error, ValueError) as error:
         if "locked" in str(error) or "busy" in str(error):
             hint = "try again; nothing was charged"
             raise _error("others are writing to the ledger", "budget-busy", place, hint) from None
         hint = "nothing was answered; look at the disk, or restore the last backup"
-        what = "the ledger cannot be used"
-        raise _error(what, "budget-damaged", place, hint) from None
+        message = "the ledger cannot be used"
+        raise _error(message, "budget-damaged", place, hint) from None
 
 
-def _error(what: str, code: str, where: object, hint: str = "") -> OutputCheckError:
-    return OutputCheckError(what, code=code, where=str(where), hint=hint)
+def _error(message: str, code: str, where: object, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(message, code=code, where=str(where), hint=hint)

@@ -69,18 +69,18 @@ def display_text(session: Session, text: str) -> str:
     return _MARKUP.sub(lambda one: one[1] or "", "".join(parts))
 
 
-def _piece(found: re.Match[str], text: str, parts: list[str], at: int) -> tuple[str, int]:
+def _piece(match: re.Match[str], text: str, parts: list[str], at: int) -> tuple[str, int]:
     """What a directive writes, and where to go on."""
-    if found["newline"]:
-        return "\n" * _size(found["lines"] or 1), at
-    if found["skip"]:
-        return " " * _size(found["blanks"]), at
-    if found["column"]:
+    if match["newline"]:
+        return "\n" * _size(match["lines"] or 1), at
+    if match["skip"]:
+        return " " * _size(match["blanks"]), at
+    if match["column"]:
         line = "".join(parts).rpartition("\n")[2]
-        return " " * max(_size(found["at"]) - 1 - len(line), 0), at
-    if found["plain"]:
-        return found["plain"][1:-1], at
-    if found["compound"]:
+        return " " * max(_size(match["at"]) - 1 - len(line), 0), at
+    if match["plain"]:
+        return match["plain"][1:-1], at
+    if match["compound"]:
         end = past_quotes(text, at - 2)
         return text[at : end - 2], end
     return "", at
@@ -157,12 +157,12 @@ _WRONG = "invalid syntax in a macro function"
 def _word(session: Session, rest: str) -> str:
     if rest.startswith("count"):
         return str(len(words_of(rest.removeprefix("count"))))
-    found = required(re.match(r"(\S+)\s+of\s*(.*)\Z", rest, re.DOTALL), _WRONG, code=198)
-    words = words_of(found[2])
-    if found[1] == "count":
+    match = required(re.match(r"(\S+)\s+of\s*(.*)\Z", rest, re.DOTALL), _WRONG, code=198)
+    words = words_of(match[2])
+    if match[1] == "count":
         return str(len(words))
     try:
-        at = int(float(found[1]))
+        at = int(float(match[1]))
     except (ValueError, OverflowError):
         raise DoError(_WRONG, code=198) from None
     return words[at - 1] if 1 <= at <= len(words) else ""
@@ -175,15 +175,15 @@ def _labelled(session: Session, rest: str) -> DataVariable:
 
 def _label(session: Session, rest: str) -> str:
     """The label of a value: `: label NAME 3` or `: label (VARIABLE) 3`."""
-    found = required(re.match(r"(\([^)]*\)|\S+)\s*(\S*)", rest), _WRONG, code=198)
-    name = found[1]
+    match = required(re.match(r"(\([^)]*\)|\S+)\s*(\S*)", rest), _WRONG, code=198)
+    name = match[1]
     if name.startswith("("):
         name = session.data.named(name.strip("() ")).value_label
     session.trace.touch(name in session.trace.labels)
     try:
-        return session.data.value_labels.get(name, {}).get(float(found[2]), found[2])
+        return session.data.value_labels.get(name, {}).get(float(match[2]), match[2])
     except ValueError:
-        return found[2]
+        return match[2]
 
 
 def _sized(session: Session, rest: str) -> DataVariable:
@@ -228,8 +228,8 @@ def _list(session: Session, rest: str) -> str:
     match = re.match(r"(\S+?)\s*(\||&|-|===|==|\bin\b)\s*(\S+)\Z", rest)
     if not match:
         raise UnsupportedError("this list function")
-    made = _OF_LISTS[match[2]](listed(match[1]), listed(match[3]))
-    return " ".join(made) if isinstance(made, list) else str(made)
+    joined = _OF_LISTS[match[2]](listed(match[1]), listed(match[3]))
+    return " ".join(joined) if isinstance(joined, list) else str(joined)
 
 
 def _texts(macros: Macros, *, shared: bool) -> dict[str, str]:

@@ -105,8 +105,8 @@ def _deviations(
         some = values[part], weights[part], codes[part]
         kernels.find_largest(kind == kernels.SQUARE, *some, centres, largest)
 
-    found = filled(fill, slices(values.size), centres.size, np.float64)
-    return term_sums(kind, values, weights, codes, centres, found.max(axis=0))
+    farthest = filled(fill, slices(values.size), centres.size, np.float64)
+    return term_sums(kind, values, weights, codes, centres, farthest.max(axis=0))
 
 
 def term_sums(
@@ -163,9 +163,9 @@ def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
     >>> codes.tolist(), first.tolist()
     ([0, 1, 0, 2], [0, 1, 3])
     """
-    found = _filled(keys.size, lambda *room: int(kernels.number(keys, *room)))
-    assert found is not None  # a table of the second size has room for all
-    return found
+    numbering = _filled(keys.size, lambda *room: int(kernels.number(keys, *room)))
+    assert numbering is not None  # a table of the second size has room for all
+    return numbering
 
 
 def short_numbered(
@@ -196,9 +196,9 @@ def _filled(
     least = 2 ** math.ceil(math.log2(2 * size + 2))
     # Most columns have few different keys, and a small table is near the processor.
     for room in (min(_FEW, least), least):
-        found = fill(np.full(room, -1, dtype=np.int64), codes, first)
-        if found >= 0:
-            return codes, first[:found]
+        count = fill(np.full(room, -1, dtype=np.int64), codes, first)
+        if count >= 0:
+            return codes, first[:count]
     return None
 
 
@@ -251,13 +251,16 @@ class EntityOrder:
 
     def gathered(self, given: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Codes or values of records in this order."""
-        given, found = np.ascontiguousarray(given), np.empty(self.order.size, dtype=given.dtype)
+        given, gathered_values = (
+            np.ascontiguousarray(given),
+            np.empty(self.order.size, dtype=given.dtype),
+        )
 
         def gather(part: slice) -> None:
-            kernels.gather(given, self.order[part], found[part])
+            kernels.gather(given, self.order[part], gathered_values[part])
 
         in_parts(gather, slices(self.order.size))
-        return found
+        return gathered_values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -381,14 +384,14 @@ def contributions(
         records = int(some[-1] - some[0])
         sizes, places = np.empty(records), np.empty(records, dtype=np.int64)
         top, (cases, apart) = np.zeros(2 * groups), np.zeros((2, groups), dtype=np.int64)
-        made = kernels.add_contributions(
+        count = kernels.add_contributions(
             *(values, amounts, codes, some, scale, back, enough),
             *(sizes, places, cases, top, apart),
         )
-        return (sizes[:made], places[:made]), cases, top, apart
+        return (sizes[:count], places[:count]), cases, top, apart
 
-    found = in_parts(inside, _whole_entities(start, values.size))
-    amounts_made, cases, tops, apart = zip(*found, strict=True)
+    parts = in_parts(inside, _whole_entities(start, values.size))
+    amounts_made, cases, tops, apart = zip(*parts, strict=True)
     first, second = _two_largest(tops)
     return Shares(
         cases=np.sum(cases, axis=0),
@@ -418,10 +421,10 @@ def of_entities(
     kernels.add_records(values, amounts, who.who, float(factor[0]), sums, held)
     top, apart = np.zeros(2), np.zeros(1, dtype=np.int64)
     sizes = np.empty(min(who.many, values.size))
-    made = kernels.add_entities(sums, held, float(back[0]), enough, sizes, top, apart)
+    count = kernels.add_entities(sums, held, float(back[0]), enough, sizes, top, apart)
     return Shares(
-        cases=np.array([made]),
-        size=group_sums(sizes[:made], None, 1),
+        cases=np.array([count]),
+        size=group_sums(sizes[:count], None, 1),
         first=top[:1],
         second=top[1:],
         differing=apart,
@@ -475,7 +478,7 @@ def facts_of(ordered: Ordered, groups: int, limits: SafeLimits, alone: Alone) ->
         total = loads.size if ordered.who is None and ordered.start is None else None
         size, mean, squares = weighted_moments(values, weights, codes, low, total)
         heavy = np.stack([size, loads.first, loads.second], axis=1)
-    found = [
+    facts = [
         Facts(
             n=n,
             weight=float(size[at]),
@@ -489,7 +492,7 @@ def facts_of(ordered: Ordered, groups: int, limits: SafeLimits, alone: Alone) ->
         else Facts()
         for at, n in enumerate(count.tolist())
     ]
-    return _with_shares(found, shares, limits, alone)
+    return _with_shares(facts, shares, limits, alone)
 
 
 def looked_closer(
@@ -504,11 +507,11 @@ def looked_closer(
 
 
 def _with_shares(
-    found: Sequence[Facts], shares: Shares, limits: SafeLimits, alone: Alone
+    all_facts: Sequence[Facts], shares: Shares, limits: SafeLimits, alone: Alone
 ) -> list[Facts]:
     """Facts with contributions, and with how many cases differ where these are few."""
     closer = []
-    for at, facts in enumerate(found):
+    for at, facts in enumerate(all_facts):
         if not facts.n:
             closer.append(facts)
             continue

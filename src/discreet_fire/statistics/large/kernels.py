@@ -37,7 +37,7 @@ def number(keys: Any, table: Any, codes: Any, first: Any) -> Any:
     How many different ones there are; -1 if they would fill more than half of the table.
     """
     mask = np.uint64(table.size - 1)
-    found = 0
+    count = 0
     for at in range(keys.size):
         key = keys[at]
         mixed = np.uint64(key ^ (key >> 32)) * np.uint64(_MIXED)
@@ -47,13 +47,13 @@ def number(keys: Any, table: Any, codes: Any, first: Any) -> Any:
             slot = (slot + np.uint64(1)) & mask
             code = table[slot]
         if code < 0:
-            if 2 * found >= table.size:
+            if 2 * count >= table.size:
                 return np.int64(-1)
-            code = found
+            code = count
             table[slot], first[code] = code, at
-            found += 1
+            count += 1
         codes[at] = code
-    return found
+    return count
 
 
 @_compiled(numba.void(_WHOLE, _INTS))
@@ -285,21 +285,21 @@ def add_entities(
     """Sizes of what entities contribute to a single group; how many there are."""
     candidate, lead = np.zeros(1), np.zeros(1, dtype=np.int64)
     group = np.uint64(0)
-    made = 0
+    count = 0
     for at in range(sums.shape[0]):
         if sums[at, 2] == 0:
             continue
         carried = sums[at, 0] + (sums[at, 1] >> 32)
         size = abs((carried * BASE + (sums[at, 1] & _LOWER)) * _UNIT * back)
-        sizes[made] = size
-        made += 1
+        sizes[count] = size
+        count += 1
         _rank(top, group, size)
         if apart[0] < enough:
             if sums[at, 2] > 1:
                 apart[0] += 1
             else:
                 _vote(candidate, lead, apart, group, held[at, 3])
-    return made
+    return count
 
 
 @_compiled(numba.void(_VALUES, _WHOLE, _FLOATS))
@@ -421,13 +421,13 @@ def number_short(views: Any, there: Any, table: Any, codes: Any, first: Any) -> 
     """
     mask = np.uint64(table.size - 1)
     missing: Any = np.int64(-1)
-    found = 0
+    count = 0
     for at in range(views.shape[0]):
         if there.size and not there[at]:
             if missing < 0:
-                missing = found
-                first[found] = at
-                found += 1
+                missing = count
+                first[count] = at
+                count += 1
             codes[at] = missing
             continue
         head, tail = views[at, 0], views[at, 1]
@@ -444,10 +444,10 @@ def number_short(views: Any, there: Any, table: Any, codes: Any, first: Any) -> 
             slot = (slot + np.uint64(1)) & mask
             code = table[slot]
         if code < 0:
-            if 2 * found >= table.size:
+            if 2 * count >= table.size:
                 return np.int64(-1)
-            code = found
+            code = count
             table[slot], first[code] = code, at
-            found += 1
+            count += 1
         codes[at] = code
-    return found
+    return count

@@ -131,8 +131,8 @@ def maximise(
         way = step.predicted(design)
         if last:
             own = constant if step.constant is not None else None
-            found = dataclasses.replace(step, slopes=slopes, constant=own)
-            return LikelihoodFit(solution=found, curvature=weighted, scores=slope.first, log=log)
+            solution = dataclasses.replace(step, slopes=slopes, constant=own)
+            return LikelihoodFit(solution=solution, curvature=weighted, scores=slope.first, log=log)
         last = rise <= _LEFT * (abs(log) + 1.0)
         if last and float(np.abs(way).max()) > _MOVING:
             return None
@@ -178,8 +178,11 @@ def _fitted(
 ) -> SafeResult:
     request = request_of(command, outcome, terms, {"weight_kind": "pweight", **options})
     if request.weight_kind == "aweight":
-        what, hint = "analytic weights have no meaning here", 'weight_kind="pweight" or "fweight"'
-        raise OutputCheckError(what, code="weights", where=command, hint=hint)
+        message, hint = (
+            "analytic weights have no meaning here",
+            'weight_kind="pweight" or "fweight"',
+        )
+        raise OutputCheckError(message, code="weights", where=command, hint=hint)
     sample = request.sample(frame)
     sample = dataclasses.replace(sample, outcome=(sample.outcome != 0.0).astype(np.float64))
     checking = ModelChecks(sample=sample, design=request.design(sample), limits=request.limits)
@@ -222,9 +225,9 @@ def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
     They cannot be estimated: their coefficients would be infinite.
     """
     notes: list[str] = []
-    found = True
-    while found and not checking.failed():
-        found = False
+    repeat = True
+    while repeat and not checking.failed():
+        repeat = False
         for column in checking.design.estimated:
             side = _certain(column.values(slice(0, len(checking.sample))), checking.sample.outcome)
             if side is None:
@@ -243,7 +246,7 @@ def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
             )
             checking.sample = checking.sample.only(~rows)
             checking.design = request.design(checking.sample)
-            found = True
+            repeat = True
             break
     return notes
 
@@ -295,21 +298,21 @@ def _stored(
     counts = {"N": _number(request, sample), "df_m": float(len(slopes))}
     if clusters is not None:
         counts["N_clust"] = float(clusters)
-    found = {"ll": model.log}
+    numbers = {"ll": model.log}
     chi2: float | None
     if request.constant:
-        found["ll_0"] = constant_only(sample.outcome, weights)
-        found["r2_p"] = 1.0 - model.log / found["ll_0"]
+        numbers["ll_0"] = constant_only(sample.outcome, weights)
+        numbers["r2_p"] = 1.0 - model.log / numbers["ll_0"]
     if request.constant and not request.is_robust:
-        chi2 = max(0.0, 2.0 * (model.log - found["ll_0"]))
+        chi2 = max(0.0, 2.0 * (model.log - numbers["ll_0"]))
     else:
         chi2 = joint_wald(slopes, central) if len(slopes) else 0.0
         chi2 = None if clusters is not None and len(slopes) >= clusters else chi2
     if chi2 is not None:
-        found["chi2"] = chi2
-        found["p"] = chi2_tail(chi2, len(slopes)) if len(slopes) else math.nan
+        numbers["chi2"] = chi2
+        numbers["p"] = chi2_tail(chi2, len(slopes)) if len(slopes) else math.nan
     digits = request.limits.digits
-    safe = {name: rounded(value, digits) for name, value in found.items() if math.isfinite(value)}
+    safe = {name: rounded(value, digits) for name, value in numbers.items() if math.isfinite(value)}
     return counts | safe
 
 

@@ -98,10 +98,10 @@ def bread(solution: LeastSquaresSolution) -> FloatArray:
     if solution.constant is None:
         return solution.inverse
     size = len(solution.inverse)
-    found = np.zeros((size + 1, size + 1))
-    found[:size, :size] = solution.inverse
-    found[size, size] = 1.0 / solution.weight
-    return found
+    matrix = np.zeros((size + 1, size + 1))
+    matrix[:size, :size] = solution.inverse
+    matrix[size, size] = 1.0 / solution.weight
+    return matrix
 
 
 def joint_wald(slopes: FloatArray, central: FloatArray) -> float | None:
@@ -136,8 +136,8 @@ def sandwich(
         if place == len(solution.kept):
             return scores
         values = design.estimated[solution.kept[place]].values(slice(0, rows))
-        found: FloatArray = (values - solution.means[place]) * scores
-        return found
+        scaled: FloatArray = (values - solution.means[place]) * scores
+        return scaled
 
     if clusters is None:
         table = np.empty((rows, width), order="F")
@@ -240,11 +240,11 @@ def _line(label: str, row: CoefficientRow | None, omitted: bool, state: str = "e
 
 def _without_doubles(lines: Sequence[str]) -> list[str]:
     """Blank lines do not follow each other, and none comes first."""
-    found: list[str] = []
+    kept: list[str] = []
     for line in lines:
-        if line != _label("") or (found and found[-1] != _label("")):
-            found.append(line)
-    return found
+        if line != _label("") or (kept and kept[-1] != _label("")):
+            kept.append(line)
+    return kept
 
 
 def beside(left: Sequence[str], right: Sequence[tuple[str, str]]) -> list[str]:
@@ -264,8 +264,8 @@ def rows_by_column(
 ) -> list[CoefficientRow | None]:
     """The row of each column of the design, and of the constant; None where there is none."""
     places = {design.estimated[place]: row for place, row in zip(solution.kept, rows, strict=False)}
-    found = [places.get(column) for column in design.columns]
-    return [*found, rows[-1]] if design.constant else found
+    ordered = [places.get(column) for column in design.columns]
+    return [*ordered, rows[-1]] if design.constant else ordered
 
 
 def omitted_columns(design: ModelDesign, solution: LeastSquaresSolution) -> list[Column]:

@@ -124,8 +124,8 @@ def _factor(piece: str, word: str, *, product: bool) -> Factor:
     return Factor(name=name, levels=True, base=words[base])
 
 
-def _wrong(what: str, where: str, hint: str = "") -> OutputCheckError:
-    return OutputCheckError(what, code="terms", where=where, hint=hint)
+def _wrong(message: str, where: str, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(message, code="terms", where=where, hint=hint)
 
 
 Rows = slice | IntArray
@@ -156,13 +156,13 @@ class Column:
 
     def values(self, rows: Rows) -> FloatArray:
         """The column for some rows, not shifted."""
-        found: FloatArray | None = None
+        product: FloatArray | None = None
         if self.cells is not None:
-            found = (self.cells[rows] == self.cell).astype(np.float64)
+            product = (self.cells[rows] == self.cell).astype(np.float64)
         for number in self.numbers:
-            found = number[rows] if found is None else found * number[rows]
-        assert found is not None
-        return found
+            product = number[rows] if product is None else product * number[rows]
+        assert product is not None
+        return product
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -197,24 +197,24 @@ class ModelDesign:
     def block(self, rows: Rows) -> FloatArray:
         """The estimated columns for some rows, shifted; the constant is not among them."""
         number = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-        found = np.empty((number, len(self.estimated)), order="F")
+        block = np.empty((number, len(self.estimated)), order="F")
         for place, column in enumerate(self.estimated):
-            np.subtract(column.values(rows), column.shift, out=found[:, place])
-        return found
+            np.subtract(column.values(rows), column.shift, out=block[:, place])
+        return block
 
     @cached_property
     def sizes(self) -> tuple[tuple[float, bool], ...]:
         """Largest absolute value of each column, and whether it has whole numbers only."""
-        found = []
+        sizes = []
         for column in self.estimated:
             plain = column.cells is not None and not column.numbers
             values = None if plain else column.values(slice(0, self.size)) - column.shift
-            found.append((1.0, True) if values is None else sizes_of(values))
-            if not 1.0 / FARTHEST <= found[-1][0] <= FARTHEST:
+            sizes.append((1.0, True) if values is None else sizes_of(values))
+            if not 1.0 / FARTHEST <= sizes[-1][0] <= FARTHEST:
                 message = "the values are too large or too small to be squared"
                 hint, where = "measure them in another unit", column.label
                 raise OutputCheckError(message, code="column-values", where=where, hint=hint)
-        return tuple(found)
+        return tuple(sizes)
 
     @property
     def shifts(self) -> FloatArray:
@@ -234,13 +234,13 @@ def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> Model
     columns: list[Column] = []
     partitions: list[Partition] = []
     for place, term in enumerate(terms):
-        found, partition = _spelled(term, place, sample, known, constant)
+        spelled, partition = _spelled(term, place, sample, known, constant)
         columns += [
             # A column of numbers far from 0 is taken relative to the middle of its range.
             replace(column, shift=middle_of(column.values(slice(0, None))))
             if constant and column.cells is None
             else column
-            for column in found
+            for column in spelled
         ]
         if partition is not None:
             partitions.append(partition)

@@ -65,19 +65,19 @@ class ModelChecks:
 
     def cases(self) -> None:
         """Cases in all, in every cell of every term, and apart from the commonest value."""
-        minimum, found = self.limits.minimum, []
+        minimum, places = self.limits.minimum, []
         if self.sample.cases < minimum:
-            found.append("the estimation sample")
+            places.append("the estimation sample")
         for partition in self.design.partitions:
             counts = case_counts(partition, self.sample, minimum)
             self.evidence.setdefault("cases", {})[partition.text] = counts
             if _few_in_one(counts, minimum):
-                found.append(partition.text)
+                places.append(partition.text)
         names, columns = zip(*self._numbers(), strict=True)
         few = in_parts(partial(few_apart, sample=self.sample, minimum=minimum), columns)
-        found += [name for name, apart in zip(names, few, strict=True) if apart]
-        found = list(dict.fromkeys(found))
-        self._all("minimum-cases", found, "too few cases have this level or differ from the rest")
+        places += [name for name, apart in zip(names, few, strict=True) if apart]
+        places = list(dict.fromkeys(places))
+        self._all("minimum-cases", places, "too few cases have this level or differ from the rest")
         for partition in self.design.partitions:
             if partition.cells > self.limits.most_levels:
                 reason = "the variable has many levels; a person has to look at it"
@@ -160,11 +160,11 @@ class ModelChecks:
         only, known = self._determined(rank)
         broken = CheckVerdict.fail if only else CheckVerdict.review
         two = upper_of_two(self.sample.outcome)
-        found: dict[str, list[str]] = {"dominance": [], "same-outcome": [], "few-outcomes": []}
+        by_rule: dict[str, list[str]] = {"dominance": [], "same-outcome": [], "few-outcomes": []}
         several = in_parts(partial(self._broken, two=two), known)
         for partition, (rules, few) in zip(known, several, strict=True):
             for rule in rules:
-                found[rule].append(partition.text)
+                by_rule[rule].append(partition.text)
             if only and few:
                 self._all("minimum-cases", [partition.text], "too few cases in a combination")
         reasons = {
@@ -172,7 +172,7 @@ class ModelChecks:
             "same-outcome": "all cases of a group have the same outcome",
             "few-outcomes": "too few cases of a group have one of the two outcomes",
         }
-        for rule, places in found.items():
+        for rule, places in by_rule.items():
             self._all(rule, places, reasons[rule], broken)
 
     def _broken(self, partition: Partition, two: IntArray | None) -> tuple[list[str], bool]:
@@ -210,13 +210,15 @@ class ModelChecks:
         whole = Partition(text="_cons", codes=np.zeros(len(self.sample), np.int64), cells=1)
         groups = [*self.design.partitions, whole, patterns(self.design)]
         known = {one.text: one for one in reversed(groups)}
-        told: list[BorderlineFact] = []
+        facts: list[BorderlineFact] = []
         for check in self.checks:
             if check.verdict is CheckVerdict.fail:
-                first = all(one.variable != check.where for one in told)
-                found = self._in_figures(check, known.get(check.where))
-                told += [replace(found[0], frequencies={}), *found[1:]] if not first else found
-        return tuple(told)
+                first = all(one.variable != check.where for one in facts)
+                figures = self._in_figures(check, known.get(check.where))
+                facts += (
+                    [replace(figures[0], frequencies={}), *figures[1:]] if not first else figures
+                )
+        return tuple(facts)
 
     def _in_figures(self, check: Check, partition: Partition | None) -> list[BorderlineFact]:
         """One broken rule: of each cell that breaks it, or else of the model."""
@@ -235,13 +237,13 @@ class ModelChecks:
             broken = dominated(partition, sample, self.limits)
         elif rule == "same-outcome":
             broken = all_alike(partition, sample.outcome) & (counts > 0)
-        told = []
+        facts = []
         for cell in np.flatnonzero(broken).tolist():
             k, p = _concentration(_contributions(partition, sample, cell))
             place, few = f"{check.where} = {labels[cell]}", bool(counts[cell] < minimum)
-            told.append(replace(fact, place=place, cases=int(counts[cell]), k=k, p=p, few=few))
-        told = told or [fact]
-        return [replace(told[0], frequencies=table), *told[1:]]
+            facts.append(replace(fact, place=place, cases=int(counts[cell]), k=k, p=p, few=few))
+        facts = facts or [fact]
+        return [replace(facts[0], frequencies=table), *facts[1:]]
 
     def _all(
         self,
@@ -305,9 +307,9 @@ def _common(values: FloatArray) -> set[float]:
     if len(values) > SMALL:
         from discreet_fire.statistics.large.kernels import majority
 
-        found = np.zeros(1)
-        if majority(np.ascontiguousarray(values), found):
-            return {float(found[0])}
+        common = np.zeros(1)
+        if majority(np.ascontiguousarray(values), common):
+            return {float(common[0])}
     # It is the median; one that just half have is one of the two in the middle.
     middle = sorted({(len(values) - 1) // 2, len(values) // 2})
     return set(np.partition(values, middle)[middle].tolist())
@@ -319,8 +321,8 @@ def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_
     low = np.full(partition.cells, math.inf)
     np.maximum.at(high, partition.codes, outcome)
     np.minimum.at(low, partition.codes, outcome)
-    found: npt.NDArray[np.bool_] = high == low
-    return found
+    alike: npt.NDArray[np.bool_] = high == low
+    return alike
 
 
 def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
@@ -335,10 +337,10 @@ def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.N
     top = np.sort(np.partition(own, -2)[-2:]) if len(own) > 1 else own
     safe = max(float(top.sum()) / k, float(top.sum()) + p * float(top[-1])) * 1.000001
     occupied = np.bincount(codes, minlength=partition.cells) > 0
-    found = np.zeros(partition.cells, dtype=bool)
+    dominant = np.zeros(partition.cells, dtype=bool)
     for cell in np.flatnonzero(occupied & (totals < safe)).tolist():
-        found[cell] = _dominated(_contributions(partition, sample, cell), k, p)
-    return found
+        dominant[cell] = _dominated(_contributions(partition, sample, cell), k, p)
+    return dominant
 
 
 def _values(sample: Sample) -> FloatArray:
@@ -353,8 +355,8 @@ def _contributions(partition: Partition, sample: Sample, cell: int) -> FloatArra
     if sample.entities is not None:
         _, places = np.unique(sample.entities[rows], return_inverse=True)
         values = np.bincount(places, values)
-    found: FloatArray = np.abs(values)
-    return found
+    sizes: FloatArray = np.abs(values)
+    return sizes
 
 
 def _concentration(parts: FloatArray) -> tuple[float | None, float | None]:

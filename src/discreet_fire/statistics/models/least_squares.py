@@ -150,15 +150,15 @@ def _crossed(cut: FloatArray) -> FloatArray:
     rows, size = cut.shape
     stacked = np.zeros((-(-rows // _PIECE), _PIECE, size))
     stacked.reshape(-1, size)[:rows] = cut
-    found = np.empty((size, size))
+    products = np.empty((size, size))
     for start in range(0, size, _PANEL):
         left = slice(start, start + _PANEL)
         for other in range(start, size, _PANEL):
             right = slice(other, other + _PANEL)
             part = np.matmul(stacked[:, :, left].transpose(0, 2, 1), stacked[:, :, right])
-            found[left, right] = part.sum(axis=0)
-            found[right, left] = found[left, right].T
-    return found
+            products[left, right] = part.sum(axis=0)
+            products[right, left] = products[left, right].T
+    return products
 
 
 def exact_group_sums(
@@ -230,19 +230,19 @@ class LeastSquaresSolution:
 
     def predicted(self, design: ModelDesign) -> FloatArray:
         """Fitted values, each computed in the same order of additions. CONFIDENTIAL."""
-        found = np.full(design.size, self.mean)
+        predicted = np.full(design.size, self.mean)
 
         def add(part: slice) -> None:
             for place, slope, mean in zip(self.kept, self.slopes, self.means, strict=True):
-                found[part] += slope * (design.estimated[place].values(part) - mean)
+                predicted[part] += slope * (design.estimated[place].values(part) - mean)
 
         in_parts(add, slices(design.size))
-        return found
+        return predicted
 
     def residuals(self, design: ModelDesign, outcome: FloatArray) -> FloatArray:
         """What the fitted values leave of the outcome. CONFIDENTIAL."""
-        found = self.predicted(design)
-        return np.subtract(outcome, found, out=found)
+        predicted = self.predicted(design)
+        return np.subtract(outcome, predicted, out=predicted)
 
 
 def product(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -270,11 +270,11 @@ def solve(
 
     def block(start: int, stop: int) -> FloatArray:
         rows = slice(start, stop)
-        found = np.empty((stop - start, own + width + 1), order="F")
-        found[:, :own] = 1.0
-        found[:, own : own + width] = design.block(rows)
-        found[:, -1] = outcome[rows] - shift
-        return found if roots is None else found * roots[rows, None]
+        block = np.empty((stop - start, own + width + 1), order="F")
+        block[:, :own] = 1.0
+        block[:, own : own + width] = design.block(rows)
+        block[:, -1] = outcome[rows] - shift
+        return block if roots is None else block * roots[rows, None]
 
     # Largest absolute value of each column, and whether it has whole numbers only.
     sizes = [*([(1.0, True)] * own), *design.sizes, sizes_of(outcome - shift)]
@@ -353,12 +353,12 @@ def _decomposed(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
 
 def _lower_inverse(lower: FloatArray) -> FloatArray:
     """Inverse of a lower triangular matrix."""
-    found = np.eye(len(lower))
+    inverse = np.eye(len(lower))
     for j in range(len(lower)):
         if j:
-            found[j] -= (lower[j, :j, None] * found[:j]).sum(axis=0)
-        found[j] /= lower[j, j]
-    return found
+            inverse[j] -= (lower[j, :j, None] * inverse[:j]).sum(axis=0)
+        inverse[j] /= lower[j, j]
+    return inverse
 
 
 def symmetric_inverse(matrix: FloatArray) -> FloatArray | None:

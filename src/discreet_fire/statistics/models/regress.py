@@ -66,7 +66,7 @@ class Linear:
         }
         if self.clusters is not None:
             counts["N_clust"] = float(self.clusters)
-        found = {
+        numbers = {
             "mss": total - rss,
             "rss": rss,
             "r2": share,
@@ -74,7 +74,7 @@ class Linear:
             "rmse": math.sqrt(rss / self.df),
             "F": math.nan if f is None else f,
         }
-        safe = {name: rounded(x, digits) for name, x in found.items() if math.isfinite(x)}
+        safe = {name: rounded(x, digits) for name, x in numbers.items() if math.isfinite(x)}
         return counts | safe
 
 

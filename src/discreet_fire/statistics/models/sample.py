@@ -74,17 +74,17 @@ class Sample:
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Sample:
         """A part of the sample; levels that do not occur in it are gone."""
-        found: dict[str, tuple[IntArray, tuple[Any, ...]]] = {}
+        groups: dict[str, tuple[IntArray, tuple[Any, ...]]] = {}
         for name, codes in self.groups.items():
             places, part = np.unique(codes[rows], return_inverse=True)
             levels = tuple(self.levels[name][place] for place in places)
-            found[name] = part.astype(np.int64), levels
+            groups[name] = part.astype(np.int64), levels
         return replace(
             self,
             outcome=self.outcome[rows],
             numbers={name: values[rows] for name, values in self.numbers.items()},
-            groups={name: codes for name, (codes, _) in found.items()},
-            levels={name: levels for name, (_, levels) in found.items()},
+            groups={name: codes for name, (codes, _) in groups.items()},
+            levels={name: levels for name, (_, levels) in groups.items()},
             entities=None if self.entities is None else _renumbered(self.entities[rows]),
             weights=None if self.weights is None else self.weights[rows],
             clusters=None if self.clusters is None else _renumbered(self.clusters[rows]),
@@ -176,8 +176,8 @@ def _numbers(series: pl.Series) -> pl.Series:
     return numbers
 
 
-def _wrong(what: str, part: str, series: pl.Series, hint: str = "") -> OutputCheckError:
-    return OutputCheckError(what, code=f"column-{part}", where=series.name, hint=hint)
+def _wrong(message: str, part: str, series: pl.Series, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(message, code=f"column-{part}", where=series.name, hint=hint)
 
 
 def _largest(series: pl.Series) -> float:

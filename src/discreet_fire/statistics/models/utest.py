@@ -152,15 +152,15 @@ def _ends(
     """Both ends of the interval, with the one-sided test that the shape asks for."""
     values = sample.numbers[variable]
     least = max(request.limits.minimum, request.limits.percentile_cases)
-    for number, (asked, extreme) in enumerate(
+    for number, (end, extreme) in enumerate(
         zip(interval, (values.min(), values.max()), strict=True)
     ):
-        place = float(extreme if asked is None else asked)
+        place = float(extreme if end is None else end)
         slope, t = shape.slope(place)
         p = t_tail(t if (number == 0) == shape.inverse else -t, shape.df)
-        given = asked is not None
-        exact = given or sample.cases_where(values == place) >= least
-        yield _End(place=place, slope=slope, t=t, p=p, given=given, exact=exact)
+        stated = end is not None
+        exact = stated or sample.cases_where(values == place) >= least
+        yield _End(place=place, slope=slope, t=t, p=p, given=stated, exact=exact)
 
 
 def _tested(

@@ -91,10 +91,10 @@ def _counts(
     """`r(N)`, `r(r)` and `r(c)`."""
     frame = session.data.frame(list(names), chosen.mask)
     known = frame if missing else frame.drop_nulls()
-    found = {"N": float(known.height)}
+    numbers = {"N": float(known.height)}
     if chosen.weight is not None:
-        found["N"] = float(chosen.weight[_used(frame, names, missing=missing)].sum())
-    return found | {
+        numbers["N"] = float(chosen.weight[_used(frame, names, missing=missing)].sum())
+    return numbers | {
         letter: float(known[name].n_unique()) for letter, name in zip("rc", names, strict=False)
     }
 
@@ -125,8 +125,8 @@ def _shown_table(
     names = [*by, *of]
     chosen = choose(session, call, names, groups=by, default="fweight")
     how: dict[str, Any] = {"statistics": list(words) or "n", "missing": call.has("missing")}
-    what = list(by), list(of) or None
-    show_statistic(session, call.name, chosen, names, *what, **how, of="table")
+    columns = list(by), list(of) or None
+    show_statistic(session, call.name, chosen, names, *columns, **how, of="table")
 
 
 def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:
@@ -186,10 +186,10 @@ def _wanted(session: Session, call: CommandCall) -> list[tuple[tuple[str, ...], 
         UnsupportedError.when(not name, f"statistic {statistic} of table")
         for one in session.data.listed(name):
             by_variable.setdefault(one, []).append("n" if statistic in _FREQUENCY else statistic)
-    found: dict[tuple[str, ...], list[str]] = {}
+    by_words: dict[tuple[str, ...], list[str]] = {}
     for name, words in by_variable.items():
-        found.setdefault(tuple(dict.fromkeys(words)), []).append(name)
-    tables = [(words, tuple(names)) for words, names in found.items()]
+        by_words.setdefault(tuple(dict.fromkeys(words)), []).append(name)
+    tables = [(words, tuple(names)) for words, names in by_words.items()]
     return [((), ()), *tables] if frequencies and tables else tables
 
 

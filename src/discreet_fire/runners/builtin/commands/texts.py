@@ -73,47 +73,47 @@ def decode(session: Session, call: CommandCall) -> None:
     data.check_new(name)
     mask = selected(session, call)
     most = call.whole("maxlength", 32_000)
-    made = text_variable(
+    decoded = text_variable(
         shortened(texts.get(float(value), ""), most) if held else ""
         for value, held in zip(variable.values, mask, strict=True)
     )
-    session.put(name, replace(made, label=variable.label), [source])
+    session.put(name, replace(decoded, label=variable.label), [source])
 
 
 @command("destring")
 def destring(session: Session, call: CommandCall) -> None:
     """`destring [varlist], generate(names)|replace [ignore("chars") force percent dpcomma]`."""
     names = session.data.listed(call.head) if call.head else list(session.data.variables)
-    told = _converted(
+    listed = _converted(
         session, call, names, lambda one: _as_numbers(one.values, call), to_text=False
     )
-    if told:
-        session.write(f"  (now numeric, unless there are nonnumeric characters: {told})")
+    if listed:
+        session.write(f"  (now numeric, unless there are nonnumeric characters: {listed})")
 
 
 def _converted(
     session: Session,
     call: CommandCall,
     names: list[str],
-    made: Callable[[DataVariable], DataVariable | None],
+    convert: Callable[[DataVariable], DataVariable | None],
     *,
     to_text: bool,
 ) -> str:
     """Variables converted unless that loses something, which is not told; names of all of them."""
-    told: list[str] = []
+    converted: list[str] = []
     for name, target in zip(names, _new_names(session, call, names), strict=True):
         variable = session.data.variables[name]
         if variable.is_text == to_text:
             message = "replace" if call.has("replace") or not to_text else "generate"
             session.write(f"{name} already {'string' if to_text else 'numeric'}; no {message}")
             continue
-        told.append(name)
-        new = made(variable)
+        converted.append(name)
+        new = convert(variable)
         if new is None:
             session.trace.sized.add(name)
         else:
             session.put(target, replace(new, label=variable.label), [name])
-    return " ".join(told)
+    return " ".join(converted)
 
 
 def _as_numbers(texts: Iterable[str], call: CommandCall) -> DataVariable | None:
@@ -127,10 +127,10 @@ def _as_numbers(texts: Iterable[str], call: CommandCall) -> DataVariable | None:
         number = MISSING
         if cleaned:
             code = code_of(cleaned)
-            made = numbers_or_texts([cleaned])
+            converted = numbers_or_texts([cleaned])
             if code is not None:
                 number = code
-            elif not made.is_text:
+            elif not converted.is_text:
                 number = float(cleaned.lower().replace("d", "e"))
             elif not call.has("force"):
                 return None
@@ -187,16 +187,16 @@ def tostring(session: Session, call: CommandCall) -> None:
         loses = not call.has("force") and _loses(variable, texts)
         return None if loses else text_variable(texts)
 
-    told = _converted(session, call, session.data.listed(call.head), made, to_text=True)
-    if told:
-        session.write(f"  (now texts, unless they cannot be converted reversibly: {told})")
+    names = _converted(session, call, session.data.listed(call.head), made, to_text=True)
+    if names:
+        session.write(f"  (now texts, unless they cannot be converted reversibly: {names})")
 
 
 def _loses(variable: DataVariable, texts: list[str]) -> bool:
     """Whether a text is not the number again that it was made from."""
     for value, text in zip(variable.values, texts, strict=True):
-        made = numbers_or_texts([text])
-        if float(value) < MISSING and (made.is_text or float(text) != float(value)):
+        numbers = numbers_or_texts([text])
+        if float(value) < MISSING and (numbers.is_text or float(text) != float(value)):
             return True
     return False
 
@@ -224,10 +224,10 @@ def split(session: Session, call: CommandCall) -> None:
     for at, name in enumerate(names):
         check_made(session, name, longer > at)
     for at, name in enumerate(names):
-        made = text_variable(row[at] if at < len(row) else "" for row in rows)
+        part = text_variable(row[at] if at < len(row) else "" for row in rows)
         if call.has("destring"):
-            made = _as_numbers(made.values, call) or made
-        session.put(name, made, [source])
+            part = _as_numbers(part.values, call) or part
+        session.put(name, part, [source])
     session.write(f"  (variables made: {stub}1, …)")
 
 

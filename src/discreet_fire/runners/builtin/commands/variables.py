@@ -207,9 +207,9 @@ def interpolate(session: Session, call: CommandCall) -> None:
         rows = np.flatnonzero(mask & (codes == group))
         result[rows] = _on_lines(y[rows], x[rows], beyond=call.has("epolate"))
     session.put(name, DataVariable(limited(result, "float"), "float"), names)
-    given = np.where(mask & (y < MISSING), codes, -1)
+    classes = np.where(mask & (y < MISSING), codes, -1)
     filled = np.where(mask & (result < MISSING), codes, -1)
-    if fills_from_few(session, given, filled, count):
+    if fills_from_few(session, classes, filled, count):
         session.trace.variables.add(name)
     missing_made(session, result >= MISSING)
 
@@ -220,12 +220,12 @@ def _on_lines(y: FloatArray, x: FloatArray, *, beyond: bool) -> Any:
     if len(places) < 2:
         return y
     heights = np.bincount(at, y[known]) / np.bincount(at)
-    found = np.interp(x, places, heights, left=MISSING, right=MISSING)
+    heights_at = np.interp(x, places, heights, left=MISSING, right=MISSING)
     if beyond:
         for outside, one, other in ((x < places[0], 0, 1), (x > places[-1], -1, -2)):
             slope = (heights[other] - heights[one]) / (places[other] - places[one])
-            found = np.where(outside, heights[one] + slope * (x - places[one]), found)
-    return np.where(known, y, found)
+            heights_at = np.where(outside, heights[one] + slope * (x - places[one]), heights_at)
+    return np.where(known, y, heights_at)
 
 
 _RULE = re.compile(r"(?P<from>[^=]+)=\s*(?P<to>\S+)(?P<label>\s+.*)?\Z", re.DOTALL)
@@ -302,12 +302,12 @@ def _bare(text: str) -> list[str]:
 
 
 def _rule(text: str) -> _Rule:
-    found = required(_RULE.match(text.strip()), "invalid syntax of recode", code=198)
-    label = words_of(found["label"] or "")
-    to = found["to"]
+    match = required(_RULE.match(text.strip()), "invalid syntax of recode", code=198)
+    label = words_of(match["label"] or "")
+    to = match["to"]
     DoError.when('"' in to, "invalid syntax of recode", code=198)
     spans, special = [], []
-    for word in re.sub(r"\s*/\s*", "/", found["from"]).split():
+    for word in re.sub(r"\s*/\s*", "/", match["from"]).split():
         if word in ("missing", "mis", "miss", "nonmissing", "nonm", "nonmis", "else", "*"):
             special.append("missing" if word.startswith("mis") else
                            "nonmissing" if word.startswith("nonm") else "else")  # fmt: skip
@@ -412,9 +412,9 @@ def from_missing(session: Session, call: CommandCall) -> None:
     for part in (call.argument("mv") or "").split("\\"):
         code, sign, number = part.partition("=")
         which = code_of(code.strip()) if sign and code.strip() != "else" else None
-        given = numbers_of(number if sign else code)
-        DoError.when(len(given) != 1, "invalid option mv()", code=198)
-        pairs.append((which, given[0]))
+        codes = numbers_of(number if sign else code)
+        DoError.when(len(codes) != 1, "invalid option mv()", code=198)
+        pairs.append((which, codes[0]))
     names = [one for one in session.data.listed(call.head)
              if not session.data.variables[one].is_text]  # fmt: skip
     for name in names if not call.has("override") else ():
@@ -438,9 +438,9 @@ def from_missing(session: Session, call: CommandCall) -> None:
 def _mv_note(session: Session, name: str, rows: BoolArray, done: str, command_name: str) -> None:
     if session.trace.touched:
         return
-    found = all_affected(session, [rows], whole=False)
-    if count_text(session, found) not in ("0", "."):
-        cases_note(session, found, f"missing value {done} in {name}",
+    affected = all_affected(session, [rows], whole=False)
+    if count_text(session, affected) not in ("0", "."):
+        cases_note(session, affected, f"missing value {done} in {name}",
                    f"missing values {done} in {name}", command_name)  # fmt: skip
 
 

@@ -415,11 +415,11 @@ _BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,(?P<options>.*)
 
 def grouped(data: DataSet, prefix: str, text: str) -> tuple[tuple[str, ...], ByGroups]:
     """The variables of a `by` prefix, by which the data are sorted, and the groups they make."""
-    found = required(_BY.match(text.strip()))
-    required(found["by"].strip())
-    names = tuple(data.listed(found["by"]))
-    also = tuple(data.listed(found["also"])) if found["also"] else ()
-    options = (found["options"] or "").split()
+    match = required(_BY.match(text.strip()))
+    required(match["by"].strip())
+    names = tuple(data.listed(match["by"]))
+    also = tuple(data.listed(match["also"])) if match["also"] else ()
+    options = (match["options"] or "").split()
     DoError.when(not set(options) <= {"sort", "s"}, "invalid option of by", code=198)
     wanted = names + also
     if prefix == "bysort" or options:

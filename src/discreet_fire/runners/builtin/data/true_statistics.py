@@ -154,22 +154,22 @@ def true_summary(
     w = np.ones(len(x)) if weights is None else weights[known]
     weight = float(w.sum())
     n = weight if frequency else float(len(x))
-    found = {"N": n, "sum_w": weight, "sum": float((w * x).sum())}
+    statistics = {"N": n, "sum_w": weight, "sum": float((w * x).sum())}
     if not len(x):
-        return found
-    mean = found["sum"] / weight
+        return statistics
+    mean = statistics["sum"] / weight
     squares = float((w * (x - mean) ** 2).sum()) * n / weight
     variance = squares / (n - 1) if n > 1 else MISSING
-    found |= {"mean": mean, "Var": variance, "min": float(x.min()), "max": float(x.max())}
-    found["sd"] = math.sqrt(variance) if n > 1 else MISSING
+    statistics |= {"mean": mean, "Var": variance, "min": float(x.min()), "max": float(x.max())}
+    statistics["sd"] = math.sqrt(variance) if n > 1 else MISSING
     if detail:
         order = np.argsort(x, kind="stable")
-        given = None if weights is None else w[order]
+        sorted_weights = None if weights is None else w[order]
         for percent in _SHARES:
-            found[f"p{percent}"] = percentile(x[order], percent / 100, given)
+            statistics[f"p{percent}"] = percentile(x[order], percent / 100, sorted_weights)
         second = float((w * (x - mean) ** 2).sum()) / weight
         if second > 0:
             third = float((w * (x - mean) ** 3).sum()) / weight
             fourth = float((w * (x - mean) ** 4).sum()) / weight
-            found |= {"skewness": third / second**1.5, "kurtosis": fourth / second**2}
-    return found
+            statistics |= {"skewness": third / second**1.5, "kurtosis": fourth / second**2}
+    return statistics

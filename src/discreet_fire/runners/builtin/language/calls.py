@@ -133,9 +133,9 @@ def split_outside(text: str, sign: str) -> list[str]:
 
 def _blanked(text: str) -> str:
     """The text with other signs for what stands in quotes or brackets, blanks at its end."""
-    found = dict(_outside(text))
-    last = max(found, default=-1)
-    return "".join(found.get(at, "\x01" if at < last else " ") for at in range(len(text)))
+    pieces = dict(_outside(text))
+    last = max(pieces, default=-1)
+    return "".join(pieces.get(at, "\x01" if at < last else " ") for at in range(len(text)))
 
 
 def read_call(name: str, text: str, line: int = 0, *, expression: bool = False) -> CommandCall:

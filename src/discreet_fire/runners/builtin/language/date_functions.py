@@ -119,17 +119,17 @@ def _read(text: str, order: str, top: float = MISSING) -> float:
             digits = digits[widths[part] :]
     if len(parts) != 3 or sorted(wanted) != ["D", "M", "Y"]:
         return MISSING
-    found = dict(zip(wanted, parts, strict=True))
-    month = found["M"]
+    fields = dict(zip(wanted, parts, strict=True))
+    month = fields["M"]
     if not month.isdigit():
         short = month[:3].lower()
         if short not in MONTHS:
             return MISSING
         month = str(MONTHS.index(short) + 1)
-    year = _year(found["Y"], century, top)
-    if year is None or not found["D"].isdigit():
+    year = _year(fields["Y"], century, top)
+    if year is None or not fields["D"].isdigit():
         return MISSING
-    return day_number(int(year), int(month), int(found["D"]))
+    return day_number(int(year), int(month), int(fields["D"]))
 
 
 def _read_period(letter: str, parts: int) -> Callable[[str, str, float], float]:
@@ -143,9 +143,9 @@ def _read_period(letter: str, parts: int) -> Callable[[str, str, float], float]:
             matches = [matches[0], matches[2]]
         if sorted(wanted) != sorted({"Y", letter.upper()}) or len(matches) != len(wanted):
             return MISSING
-        given = dict(zip(wanted, matches, strict=True))
-        year = _year(given["Y"], century, top)
-        part = given[letter.upper()] if parts > 1 else "1"
+        fields = dict(zip(wanted, matches, strict=True))
+        year = _year(fields["Y"], century, top)
+        part = fields[letter.upper()] if parts > 1 else "1"
         if letter == "m" and part[:3].lower() in MONTHS:
             part = str(MONTHS.index(part[:3].lower()) + 1)
         if year is None or not part.isdigit() or not 1 <= int(part) <= parts:

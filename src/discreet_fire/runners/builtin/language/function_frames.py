@@ -53,10 +53,10 @@ def each_number(
     """A function of numbers that is missing where an argument is, or is not valid."""
 
     def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-        given = given_numbers(values, least=arguments, most=arguments + optional)
-        outside, known = known_numbers(given, valid)
-        found = np.where(outside, MISSING, function(*known))
-        result: Value = tidy(found if found.ndim else float(found))
+        numbers = given_numbers(values, least=arguments, most=arguments + optional)
+        outside, known = known_numbers(numbers, valid)
+        results = np.where(outside, MISSING, function(*known))
+        result: Value = tidy(results if results.ndim else float(results))
         return result
 
     return call
